@@ -1,0 +1,229 @@
+/// One pass over one document. The input is lent to each step, the parser keeps only positions and counts.
+struct JSONParser {
+    private var index = 0
+    private var depthLeft: Int
+    private var membersLeft: Int
+    private var elementsLeft: Int
+
+    init(limits: JSONLimits) {
+        depthLeft = min(limits.depth, JSONLimits.deepest)
+        membersLeft = limits.members
+        elementsLeft = limits.elements
+    }
+
+    mutating func document(_ input: Span<UInt8>) throws(JSONError) -> JSONValue {
+        skipWhitespace(input)
+        let value = try value(input)
+        skipWhitespace(input)
+        guard index == input.count else { throw .trailingBytes(offset: index) }
+        return value
+    }
+
+    private mutating func value(_ input: Span<UInt8>) throws(JSONError) -> JSONValue {
+        switch try peek(input) {
+        case UInt8(ascii: "\""): return .string(try string(input))
+        case UInt8(ascii: "{"): return .object(try object(input))
+        case UInt8(ascii: "["): return .array(try array(input))
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number(input))
+        case UInt8(ascii: "t"):
+            try word("true", input)
+            return .bool(true)
+        case UInt8(ascii: "f"):
+            try word("false", input)
+            return .bool(false)
+        case UInt8(ascii: "n"):
+            try word("null", input)
+            return .null
+        default: throw .unexpectedByte(offset: index)
+        }
+    }
+
+    private mutating func object(_ input: Span<UInt8>) throws(JSONError) -> JSONObject {
+        try enter()
+        defer { depthLeft += 1 }
+        index += 1
+        var object = JSONObject()
+        skipWhitespace(input)
+        if try peek(input) == UInt8(ascii: "}") {
+            index += 1
+            return object
+        }
+        while true {
+            guard membersLeft > 0 else { throw .tooManyMembers }
+            membersLeft -= 1
+            let start = index
+            guard try peek(input) == UInt8(ascii: "\"") else { throw .unexpectedByte(offset: index) }
+            let name = try string(input)
+            skipWhitespace(input)
+            try expect(UInt8(ascii: ":"), input)
+            skipWhitespace(input)
+            let value = try value(input)
+            guard object.append(name, value) else { throw .duplicateName(offset: start) }
+            skipWhitespace(input)
+            if try separator(closing: UInt8(ascii: "}"), input) { return object }
+        }
+    }
+
+    private mutating func array(_ input: Span<UInt8>) throws(JSONError) -> [JSONValue] {
+        try enter()
+        defer { depthLeft += 1 }
+        index += 1
+        var array: [JSONValue] = []
+        skipWhitespace(input)
+        if try peek(input) == UInt8(ascii: "]") {
+            index += 1
+            return array
+        }
+        while true {
+            guard elementsLeft > 0 else { throw .tooManyElements }
+            elementsLeft -= 1
+            array.append(try value(input))
+            skipWhitespace(input)
+            if try separator(closing: UInt8(ascii: "]"), input) { return array }
+        }
+    }
+
+    private mutating func enter() throws(JSONError) {
+        guard depthLeft > 0 else { throw .tooDeep }
+        depthLeft -= 1
+    }
+
+    /// After a member or element: true at the closing bracket, false after a comma.
+    private mutating func separator(closing: UInt8, _ input: Span<UInt8>) throws(JSONError) -> Bool {
+        let byte = try peek(input)
+        guard byte == closing || byte == UInt8(ascii: ",") else { throw .unexpectedByte(offset: index) }
+        index += 1
+        if byte == closing { return true }
+        skipWhitespace(input)
+        return false
+    }
+
+    private mutating func word(_ word: StaticString, _ input: Span<UInt8>) throws(JSONError) {
+        for offset in 0..<word.utf8CodeUnitCount { try expect(word.utf8Start[offset], input) }
+    }
+
+    /// RFC 8259 §6: no leading zero, no `+`, digits on both sides of the point.
+    private mutating func number(_ input: Span<UInt8>) throws(JSONError) -> JSONNumber {
+        let start = index
+        if input[index] == UInt8(ascii: "-") { index += 1 }
+        if try peek(input) == UInt8(ascii: "0") { index += 1 } else { try digits(input) }
+        if index < input.count, input[index] == UInt8(ascii: ".") {
+            index += 1
+            try digits(input)
+        }
+        if index < input.count, input[index] | 0x20 == UInt8(ascii: "e") {
+            index += 1
+            let sign = try peek(input)
+            if sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { index += 1 }
+            try digits(input)
+        }
+        return JSONNumber(checked: try text(input.extracting(start..<index), at: start))
+    }
+
+    private mutating func digits(_ input: Span<UInt8>) throws(JSONError) {
+        guard Self.isDigit(try peek(input)) else { throw .unexpectedByte(offset: index) }
+        while index < input.count, Self.isDigit(input[index]) { index += 1 }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+    private mutating func string(_ input: Span<UInt8>) throws(JSONError) -> String {
+        index += 1
+        let start = index
+        while true {
+            switch try peek(input) {
+            case UInt8(ascii: "\""):
+                let string = try text(input.extracting(start..<index), at: start)
+                index += 1
+                return string
+            case UInt8(ascii: "\\"): return try escapedString(from: start, input)
+            case 0..<0x20: throw .unexpectedByte(offset: index)
+            default: index += 1
+            }
+        }
+    }
+
+    /// The string from `start` on, of which `index` has found the first backslash.
+    private mutating func escapedString(from start: Int, _ input: Span<UInt8>) throws(JSONError) -> String {
+        var octets: [UInt8] = []
+        for position in start..<index { octets.append(input[position]) }
+        while true {
+            let byte = try peek(input)
+            switch byte {
+            case UInt8(ascii: "\""):
+                let string = try text(octets.span, at: start)
+                index += 1
+                return string
+            case UInt8(ascii: "\\"): try escape(to: &octets, input)
+            case 0..<0x20: throw .unexpectedByte(offset: index)
+            default:
+                octets.append(byte)
+                index += 1
+            }
+        }
+    }
+
+    private mutating func escape(to octets: inout [UInt8], _ input: Span<UInt8>) throws(JSONError) {
+        let start = index
+        index += 1
+        let character = try peek(input)
+        index += 1
+        switch character {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): octets.append(character)
+        case UInt8(ascii: "b"): octets.append(0x08)
+        case UInt8(ascii: "f"): octets.append(0x0C)
+        case UInt8(ascii: "n"): octets.append(0x0A)
+        case UInt8(ascii: "r"): octets.append(0x0D)
+        case UInt8(ascii: "t"): octets.append(0x09)
+        case UInt8(ascii: "u"):
+            var code = try fourDigits(input)
+            if code & 0xFC00 == 0xD800 {  // a high surrogate counts only with the low one behind it
+                try expect(UInt8(ascii: "\\"), input)
+                try expect(UInt8(ascii: "u"), input)
+                let low = try fourDigits(input)
+                guard low & 0xFC00 == 0xDC00 else { throw .invalidUnicode(offset: start) }
+                code = 0x10000 + (code & 0x3FF) << 10 + low & 0x3FF
+            }
+            guard let scalar = Unicode.Scalar(code) else { throw .invalidUnicode(offset: start) }
+            octets.append(contentsOf: UTF8.encode(scalar).map(Array.init) ?? [])
+        default: throw .unexpectedByte(offset: index - 1)
+        }
+    }
+
+    private mutating func fourDigits(_ input: Span<UInt8>) throws(JSONError) -> UInt32 {
+        var code: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = Hexadecimal.value(try peek(input)) else { throw .unexpectedByte(offset: index) }
+            code = code << 4 | UInt32(digit)
+            index += 1
+        }
+        return code
+    }
+
+    private func text(_ octets: Span<UInt8>, at offset: Int) throws(JSONError) -> String {
+        do {
+            return String(copying: try UTF8Span(validating: octets))
+        } catch {
+            throw .invalidUnicode(offset: offset)
+        }
+    }
+
+    private func peek(_ input: Span<UInt8>) throws(JSONError) -> UInt8 {
+        guard index < input.count else { throw .unexpectedEnd }
+        return input[index]
+    }
+
+    private mutating func expect(_ byte: UInt8, _ input: Span<UInt8>) throws(JSONError) {
+        guard try peek(input) == byte else { throw .unexpectedByte(offset: index) }
+        index += 1
+    }
+
+    private mutating func skipWhitespace(_ input: Span<UInt8>) {
+        while index < input.count {
+            switch input[index] {
+            case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"): index += 1
+            default: return
+            }
+        }
+    }
+}
