@@ -14,8 +14,11 @@ let package = Package(
     targets: [
         // The broker.
         .target(name: "StrictCoding", swiftSettings: strict),
+        .target(name: "OAuthWire", dependencies: ["StrictCoding"], swiftSettings: strict),
 
         .testTarget(name: "StrictCodingTests", dependencies: ["StrictCoding"], swiftSettings: strict),
+        .testTarget(
+            name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,32 @@
+/// A token request, read from the form once. After this nobody reads the form.
+public enum TokenRequest: Sendable {
+    case tokenExchange(TokenExchangeParameters)
+    case refreshToken(RefreshParameters)
+
+    /// - Parameter grantType: As the form says; the client has been identified in between, because a caller without a
+    ///   client is told so before anything about its parameters.
+    public init(_ form: FormParameters, grantType: GrantType) throws(ParameterDefect) {
+        switch grantType {
+        case .tokenExchange: self = .tokenExchange(try TokenExchangeParameters(form))
+        case .refreshToken: self = .refreshToken(try RefreshParameters(form))
+        case .authorizationCode: throw .grantTypeUnknown
+        }
+    }
+}
+
+extension FormParameters {
+    func refuse(_ names: [String]) throws(ParameterDefect) {
+        for name in names where self[name] != nil { throw .foreignParameter }
+    }
+
+    func scopeTokens() throws(ParameterDefect) -> ScopeTokens? {
+        guard let text = self[Parameter.scope] else { return nil }
+        guard let scope = ScopeTokens(text) else { throw .scopeMalformed }
+        return scope
+    }
+
+    /// RFC 8707 lets the caller choose a target; here the client's registration does.
+    func refuseResource() throws(ParameterDefect) {
+        guard values(of: Parameter.resource).allSatisfy(\.isEmpty) else { throw .resourcePresent }
+    }
+}

@@ -1,0 +1,45 @@
+import StrictCoding
+
+/// The body of a successful answer. RFC 6749 §5.1, RFC 8693 §2.2.1. Prints as `****`.
+public struct TokenResponse: Sendable, CustomStringConvertible, CustomReflectable {
+    public var accessToken: String
+    /// Only in the answer to a token exchange.
+    public var issuedTokenType: TokenTypeURI?
+    public var tokenType: TokenType
+    /// Seconds.
+    public var expiresIn: Int64
+    /// What was granted; always written, so that the app need not remember what it asked for.
+    public var scope: String
+    public var refreshToken: String?
+    public var idToken: String?
+
+    public init(
+        accessToken: String, issuedTokenType: TokenTypeURI?, tokenType: TokenType, expiresIn: Int64, scope: String,
+        refreshToken: String? = nil, idToken: String? = nil
+    ) {
+        self.accessToken = accessToken
+        self.issuedTokenType = issuedTokenType
+        self.tokenType = tokenType
+        self.expiresIn = expiresIn
+        self.scope = scope
+        self.refreshToken = refreshToken
+        self.idToken = idToken
+    }
+
+    public var json: [UInt8] {
+        var json = JSONWriter(reservingCapacity: 2048)
+        json.object { json in
+            json.member("access_token", accessToken)
+            if let issuedTokenType { json.member("issued_token_type", issuedTokenType.rawValue) }
+            json.member("token_type", tokenType.rawValue)
+            json.member("expires_in", expiresIn)
+            json.member("scope", scope)
+            if let refreshToken { json.member("refresh_token", refreshToken) }
+            if let idToken { json.member("id_token", idToken) }
+        }
+        return json.bytes
+    }
+
+    public var description: String { "TokenResponse(****)" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

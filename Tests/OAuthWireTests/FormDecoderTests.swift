@@ -1,0 +1,132 @@
+import OAuthWire
+import StrictCoding
+import Testing
+
+@Suite("Form decoder: application/x-www-form-urlencoded, strictly")
+struct FormDecoderTests {
+    private func decode(_ form: String) throws -> FormParameters { try FormDecoder.decode(Array(form.utf8)) }
+
+    @Test(
+        "Values are decoded once",
+        arguments: [
+            ("a=b", "b"), ("a=b=c", "b=c"), ("a=b+c", "b c"), ("a=%2B%26%3D%25", "+&=%"), ("a=%2541", "%41"),
+            ("a=%c3%a9", "é"), ("a=%C3%A9", "é"), ("a=%09x", "\tx"), ("x=1&a=b", "b"), ("&&a=b&", "b"),
+            ("%61=b", "b"), ("a=https://idp.example", "https://idp.example"), ("a=%3B", ";"),
+            ("a=~%20", "~ "),
+        ])
+    func decodes(form: String, value: String) throws {
+        #expect(try Array((decode(form)["a"] ?? "absent").utf8) == Array(value.utf8))
+    }
+
+    @Test(
+        "A control character in a value that is compared octet by octet is left to that comparison",
+        arguments: ["grant_type", "refresh_token"])
+    func leavesToComparison(name: String) throws {
+        let form = try decode("\(name)=refresh_token%00")
+        #expect(Array(try #require(form[name]).utf8) == Array("refresh_token\0".utf8))
+        #expect(throws: FormError.controlCharacter) { try decode("\(name)=x&scope=%0a") }
+    }
+
+    @Test(
+        "Malformed forms are refused, each for its reason",
+        arguments: [
+            ("a=%zz", FormError.malformedPercentEncoding), ("a=%4", .malformedPercentEncoding),
+            ("a=%", .malformedPercentEncoding), ("%6=a", .malformedPercentEncoding),
+            ("a=%+1", .malformedPercentEncoding),
+            ("a=%c0%af", .invalidUTF8), ("a=%ff", .invalidUTF8), ("a=%ed%a0%80", .invalidUTF8), ("a=%c3", .invalidUTF8),
+            ("a=%00", .controlCharacter), ("a=x%0d%0aY", .controlCharacter), ("a=%7f", .controlCharacter),
+            ("a=%1b%5b31m", .controlCharacter), ("a=%c2%85", .controlCharacter), ("a=\n", .controlCharacter),
+            ("=a", .malformedName), ("a%00=b", .malformedName), ("%EF%BB%BFgrant_type=x", .malformedName),
+            ("client_id=a&client_id[]=b", .malformedName), ("client_id=a&client_id%5B0%5D=b", .malformedName),
+            ("a b=1", .malformedName), ("client_id=a;client_id=b", .unescapedSemicolon),
+            ("a=1&a=1", .duplicateParameter), ("a=1&a=2", .duplicateParameter), ("scope=&scope=x", .duplicateParameter),
+            ("a&a=1", .duplicateParameter), ("client_id=a&client%5Fid=b", .duplicateParameter),
+            ("grant_type=x&%67rant_type=x", .duplicateParameter), ("unknown=1&unknown=2", .duplicateParameter),
+        ])
+    func refuses(form: String, error: FormError) {
+        #expect(throws: error) { try decode(form) }
+    }
+
+    @Test("A parameter without a value is as if absent; names are case-sensitive")
+    func absence() throws {
+        let form = try decode("a=&b&Scope=x")
+        #expect(form["a"] == nil)
+        #expect(form["b"] == nil)
+        #expect(form["scope"] == nil)
+        #expect(form["Scope"] == "x")
+        #expect(try decode("")["a"] == nil)
+    }
+
+    @Test("audience and resource keep every value, empty ones too")
+    func repeatable() throws {
+        let form = try decode("audience=a&resource=&audience=b&audience=&resource=r")
+        #expect(form.values(of: "audience") == ["a", "b", ""])
+        #expect(form.values(of: "resource") == ["", "r"])
+    }
+
+    @Test(
+        "A value may be as long as its limit, and not one octet longer",
+        arguments: [
+            ("subject_token", 16_384), ("actor_token", 4096), ("client_assertion", 8192), ("scope", 4096),
+            ("code", 4096), ("redirect_uri", 2048), ("code_verifier", 128), ("refresh_token", 512),
+            ("client_id", 255), ("client_secret", 1024), ("audience", 1024), ("unknown", 1024),
+        ])
+    func valueLengths(name: String, limit: Int) throws {
+        #expect(try decode("\(name)=" + String(repeating: "a", count: limit))[name]?.utf8.count == limit)
+        #expect(throws: FormError.valueTooLong) { try decode("\(name)=" + String(repeating: "a", count: limit + 1)) }
+        // Lengths are those of decoded text, so escaping everything neither helps nor harms.
+        #expect(try decode("\(name)=" + String(repeating: "%61", count: limit))[name]?.utf8.count == limit)
+    }
+
+    @Test("32 parameters, names of 128 octets")
+    func counts() throws {
+        let parameters = (1...33).map { "p\($0)=x" }
+        #expect(try decode(parameters.prefix(32).joined(separator: "&"))["p32"] == "x")
+        #expect(throws: FormError.tooManyParameters) { try decode(parameters.joined(separator: "&")) }
+        let name = String(repeating: "n", count: 128)
+        #expect(try decode("\(name)=x")[name] == "x")
+        #expect(throws: FormError.nameTooLong) { try decode("n\(name)=x") }
+        #expect(throws: FormError.nameTooLong) { try decode(String(repeating: "n", count: 1_000_000) + "=") }
+    }
+
+    @Test("Neither many parameters nor chosen names make it slow")
+    func linear() {
+        let many = (0..<10_000).map { "a\($0)=" }.joined(separator: "&")
+        let time = ContinuousClock().measure {
+            for _ in 0..<100 {
+                #expect(throws: FormError.tooManyParameters) { try decode(many) }
+            }
+        }
+        // The 33rd parameter ends it: far below a millisecond each. The bound only catches a change of complexity.
+        #expect(time < .seconds(5))
+    }
+
+    @Test("A form prints nothing of itself")
+    func secrecy() throws {
+        let form = try decode("client_secret=hunter2")
+        var dumped = ""
+        dump(form, to: &dumped)
+        #expect(!"\(form) \(String(reflecting: form)) \(dumped)".contains("hunter2"))
+    }
+
+    @Test("What the encoder writes, the decoder reads")
+    func roundTrip() throws {
+        let value = (0x20...0x17F).compactMap(Unicode.Scalar.init).filter {
+            $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)
+        }
+        .reduce(into: "") { $0.unicodeScalars.append($1) }
+        let form = try FormDecoder.decode(FormEncoder.encode(["a": value, "b": "x y"]))
+        #expect(try Array(#require(form["a"]).utf8) == Array(value.utf8))
+        #expect(form["b"] == "x y")
+    }
+
+    @Test("Every octet, percent-encoded, is decoded or refused for its reason", arguments: UInt8.min...UInt8.max)
+    func octets(octet: UInt8) throws {
+        let form = "a=%" + Hexadecimal.encode(CollectionOfOne(octet))
+        switch octet {
+        case 0x09, 0x20...0x7E: #expect(try decode(form)["a"].map { Array($0.utf8) } == [octet])
+        case 0x00...0x1F, 0x7F: #expect(throws: FormError.controlCharacter) { try decode(form) }
+        default: #expect(throws: FormError.invalidUTF8) { try decode(form) }
+        }
+    }
+}
