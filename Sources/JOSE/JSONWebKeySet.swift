@@ -1,0 +1,107 @@
+public import StrictCoding
+
+/// Why a JWKS document was refused as a whole.
+public enum JSONWebKeySetError: Error, Sendable, Equatable {
+    /// Over 256 KiB.
+    case tooLarge
+    case notJSON(JSONError)
+    /// No object with an array `keys`: `{}`, `{"keys":null}`, a bare array.
+    case noKeys
+    /// Over 64 entries.
+    case tooManyKeys
+    /// Two different keys go by one `kid` for one algorithm; which one is meant must not depend on their order.
+    case ambiguousKeyID
+    /// Not one entry can verify a signature.
+    case noUsableKey
+}
+
+/// The signature keys of one party, RFC 7517 §5.
+public struct JSONWebKeySet: Sendable, Equatable {
+    public let keys: [JSONWebKey]
+    /// One reason for each entry that cannot verify signatures: encryption keys, unknown kinds, weak keys (RFC 7517 §5 asks
+    /// to ignore what is not understood).
+    public let skipped: [JSONWebKeyError]
+
+    public static let largestDocument = 256 << 10
+    public static let mostKeys = 64
+    // An entry may carry a chain of certificates (`x5c`) and a dozen members beside.
+    private static let json = JSONLimits(depth: 6, members: 32 * mostKeys, elements: 16 * mostKeys)
+
+    /// A set of these keys; identical ones count once.
+    public init(_ keys: [JSONWebKey]) throws(JSONWebKeySetError) {
+        try self.init(keys, skipped: [])
+    }
+
+    /// Reads a JWKS document.
+    public init(document: some Collection<UInt8>) throws(JSONWebKeySetError) {
+        guard document.count <= Self.largestDocument else { throw .tooLarge }
+        guard let entries = try Self.parse(document).object?.array("keys") else { throw .noKeys }
+        guard entries.count <= Self.mostKeys else { throw .tooManyKeys }
+        var keys: [JSONWebKey] = []
+        var skipped: [JSONWebKeyError] = []
+        for entry in entries {
+            do throws(JSONWebKeyError) {
+                guard let entry = entry.object else { throw .notObject }
+                keys.append(try JSONWebKey(entry))
+            } catch {
+                skipped.append(error)
+            }
+        }
+        try self.init(keys, skipped: skipped)
+    }
+
+    private init(_ keys: [JSONWebKey], skipped: [JSONWebKeyError]) throws(JSONWebKeySetError) {
+        var unique: [JSONWebKey] = []
+        for key in keys where !unique.contains(key) {
+            guard !unique.contains(where: { $0.isConfusable(with: key) }) else { throw .ambiguousKeyID }
+            unique.append(key)
+        }
+        guard !unique.isEmpty else { throw .noUsableKey }
+        self.keys = unique
+        self.skipped = skipped
+    }
+
+    /// The one key for a token with this header: by `kid` and algorithm, or, without a `kid`, the only key for the algorithm.
+    ///
+    /// - Throws: `.unknownKey`, `.keyDoesNotFitAlgorithm`, `.ambiguousKey`.
+    public func key(for header: JOSEHeader) throws(JWSError) -> JSONWebKey {
+        guard let keyID = header.keyID else {
+            let fitting = keys.filter { $0.supports(header.algorithm) }
+            guard let key = fitting.first else { throw .unknownKey }
+            guard fitting.count == 1 else { throw .ambiguousKey }
+            return key
+        }
+        var isKnown = false
+        for key in keys where key.keyID?.hasSameOctets(as: keyID) == true {
+            if key.supports(header.algorithm) { return key }
+            isKnown = true
+        }
+        throw isKnown ? .keyDoesNotFitAlgorithm : .unknownKey
+    }
+
+    /// The JWKS document.
+    public var document: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("keys", array: { json in for key in keys { json.value(.object(key.json)) } })
+        }
+        return json.bytes
+    }
+
+    private static func parse(_ document: some Collection<UInt8>) throws(JSONWebKeySetError) -> JSONValue {
+        do throws(JSONError) {
+            return try JSONReader.parse(document, limits: json)
+        } catch {
+            throw .notJSON(error)
+        }
+    }
+}
+
+extension JSONWebKey {
+    /// Whether a token could mean either of two different keys by one `kid` and one algorithm.
+    fileprivate func isConfusable(with other: JSONWebKey) -> Bool {
+        guard thumbprint != other.thumbprint, let keyID, let otherID = other.keyID, keyID.hasSameOctets(as: otherID)
+        else { return false }
+        return SignatureAlgorithm.allCases.contains { supports($0) && other.supports($0) }
+    }
+}
