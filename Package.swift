@@ -12,23 +12,38 @@ let strict: [SwiftSetting] = [
 extension Target.Dependency {
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
     static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
+    static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
 }
 
 let package = Package(
     name: "native-sso",
     dependencies: [
         // Exact, because warnings are errors: a build of this revision is the same build everywhere, and at any time.
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2")
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        // Tests only: an independent JWT implementation to compare with.
+        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     ],
     targets: [
         // The broker.
         .target(name: "StrictCoding", swiftSettings: strict),
+        .target(name: "NativeSSO", dependencies: ["StrictCoding", .crypto], swiftSettings: strict),
         .target(name: "OAuthWire", dependencies: ["StrictCoding"], swiftSettings: strict),
         .target(name: "JOSE", dependencies: ["StrictCoding", .crypto, .cryptoExtras], swiftSettings: strict),
+
+        // Development only: never linked by the broker.
+        .target(
+            name: "BrokerTesting", dependencies: ["NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras],
+            swiftSettings: strict),
 
         .testTarget(name: "StrictCodingTests", dependencies: ["StrictCoding"], swiftSettings: strict),
         .testTarget(
             name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], swiftSettings: strict),
+        .testTarget(
+            name: "JOSETests", dependencies: ["JOSE", "StrictCoding", "BrokerTesting", .jwtKit],
+            resources: [.copy("Vectors")], swiftSettings: strict),
+        .testTarget(
+            name: "NativeSSOTests", dependencies: ["NativeSSO", "BrokerTesting", "StrictCoding"],
+            resources: [.copy("Vectors")], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

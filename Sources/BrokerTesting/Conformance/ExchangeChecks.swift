@@ -1,0 +1,118 @@
+import NativeSSO
+import Testing
+
+extension GrantRegistryConformance {
+    static let exchangeChecks = [
+        GrantRegistryCheck("exchange: the grant holds what was asked for") { fixture in
+            let scenario = try ExchangeScenario()
+            try await scenario.put(into: fixture)
+            let (attempt, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
+            #expect(growth == .growth(grants: 1, liveGrants: 1, devices: 1, auditRows: 1))
+            let grant = try #require(attempt.grant)
+            #expect(grant.generation == 1)
+            #expect(grant.expiresAt == attempt.facts.session?.expiresAt)
+
+            let chain = try #require(try await scenario.refresh(grant).attempt(on: fixture.registry).facts.grant)
+            #expect(chain.client == scenario.target)
+            #expect(chain.generation == 1)
+            #expect(chain.revokedAt == nil)
+            #expect(chain.expiresAt == grant.expiresAt)
+            #expect(chain.scope.tokens == ExchangeScenario.scope.tokens)
+            #expect(chain.audiences == scenario.client.audiences)
+            #expect(chain.sessionID == scenario.sessionID)
+            #expect(chain.session.id == scenario.session?.id)
+            #expect(chain.session.subject == scenario.subject)
+            #expect(chain.login == scenario.login)
+        },
+        GrantRegistryCheck("exchange: a second one advances the same grant, which then holds what it asked for") {
+            fixture in
+            var scenario = try ExchangeScenario()
+            try await scenario.put(into: fixture)
+            let first = try #require(try await scenario.attempt(on: fixture.registry).grant)
+            scenario.scope = Scope(["openid"])
+            let (second, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
+            #expect(growth == .growth(auditRows: 1))
+            #expect(second.grant?.id == first.id)
+            #expect(second.grant?.generation == 2)
+            let refresh = scenario.refresh(first)
+            let late = try await refresh.attempt(on: fixture.registry)
+            #expect(late.success == .redelivered)
+            #expect(late.facts.grant?.scope == Scope(["openid"]))
+        },
+        GrantRegistryCheck("exchange: after a revocation a new grant begins, and the old one stays revoked") {
+            fixture in
+            let scenario = try ExchangeScenario()
+            try await scenario.put(into: fixture)
+            let first = try #require(try await scenario.attempt(on: fixture.registry).grant)
+            var theft = scenario.refresh(first)
+            theft.generation = 2
+            #expect(try await theft.attempt(on: fixture.registry).refusal == .stateRegressed)
+            let (second, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
+            #expect(growth == .growth(grants: 1, liveGrants: 1, auditRows: 1))
+            #expect(second.grant?.generation == 1)
+            #expect(second.grant?.id != first.id)
+            #expect(try await scenario.refresh(first).attempt(on: fixture.registry).refusal == .grantRevoked)
+        },
+        GrantRegistryCheck("exchange: a login travels from a source to a target, up to the member's ceiling") {
+            fixture in
+            var scenario = try ExchangeScenario()
+            scenario.sourceMember = Membership(group: scenario.group, role: .source)
+            scenario.targetMember = Membership(
+                group: scenario.group, role: .target, scopeCeiling: ExchangeScenario.scope)
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
+        },
+        GrantRegistryCheck("exchange: several audiences, all of the group") { fixture in
+            var scenario = try ExchangeScenario()
+            let other = ClientID(validated: "app-three-\(scenario.group)")
+            scenario.otherAudience = [other, scenario.target]
+            try await scenario.put(into: fixture)
+            try await fixture.put(client: other, isEnabled: true)
+            let membership = Membership(group: scenario.group, role: .target)
+            try await fixture.put(MemberRow(issuer: scenario.issuer, client: other, membership: membership))
+            #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
+        },
+        GrantRegistryCheck("exchange: to itself, where the client is allowed to") { fixture in
+            var scenario = try ExchangeScenario()
+            scenario.allowSelfExchange()
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
+        },
+        GrantRegistryCheck("exchange: a device blocked at another issuer is another device") { fixture in
+            let scenario = try ExchangeScenario()
+            try await scenario.put(into: fixture)
+            let elsewhere = Issuer(validated: "https://other.example.com/\(scenario.group)")
+            try await fixture.put(DeviceRow(issuer: elsewhere, digest: scenario.digest(), isBlocked: true))
+            #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
+        },
+        GrantRegistryCheck("exchange: a grant lives as long as its client says, never longer than the session") {
+            fixture in
+            for (lifetime, expected) in [(Seconds.days(1), Seconds.days(1)), (.days(60), .days(30))] {
+                var scenario = try ExchangeScenario()
+                scenario.client = Client(
+                    id: scenario.target, allowedScope: ExchangeScenario.scope, defaultScope: ExchangeScenario.scope,
+                    audiences: scenario.client.audiences, refreshTokenLifetime: lifetime)
+                try await scenario.put(into: fixture)
+                let attempt = try await scenario.attempt(on: fixture.registry)
+                let sessionEnd = try #require(attempt.facts.session).expiresAt
+                let end = min(attempt.facts.now.adding(expected), sessionEnd)
+                #expect(attempt.grant?.expiresAt == end)
+            }
+        },
+        GrantRegistryCheck("exchange: a use keeps the session from falling idle") { fixture in
+            var scenario = try ExchangeScenario()
+            scenario.session?.lastUsed = .days(29)
+            try await scenario.put(into: fixture)
+            _ = try await scenario.attempt(on: fixture.registry)
+            let next = try await scenario.attempt(on: fixture.registry).facts
+            #expect(try next.now.since(#require(next.session).lastUsedAt) < .minutes(1))
+        },
+    ]
+}
+
+extension ExchangeScenario {
+    /// The refresh with the token that this exchange gave.
+    func refresh(_ grant: Grant) -> RefreshScenario {
+        RefreshScenario(after: self, grantID: grant.id, generation: grant.generation)
+    }
+}

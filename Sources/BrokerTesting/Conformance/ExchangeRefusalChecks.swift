@@ -1,0 +1,77 @@
+import NativeSSO
+import Testing
+
+extension GrantRegistryConformance {
+    /// Every refusal that the registry has a part in, or that it is asked about although it will be one.
+    static let exchangeRefusals: [GrantRegistryCheck] =
+        ExchangeRefusal.allCases
+        .filter { ExchangeScenario.step(of: $0) >= ExchangeScenario.step(of: .subjectTokenTooOld) }
+        .map { refusal in
+            GrantRegistryCheck("exchange refused, nothing written: \(refusal.reason)") { fixture in
+                var scenario = try ExchangeScenario(profile: .deviceSecret)
+                scenario.spoil(for: refusal)
+                try await expect(refusal, of: scenario, on: fixture)
+            }
+        } + [
+            GrantRegistryCheck("exchange refused: the app that asks is only a source") { fixture in
+                var scenario = try ExchangeScenario()
+                scenario.targetMember = Membership(group: scenario.group, role: .source)
+                try await expect(.directionForbidden, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("exchange refused: to itself, by an app that is not both source and target") { fixture in
+                var scenario = try ExchangeScenario()
+                scenario.allowSelfExchange()
+                scenario.targetMember = Membership(group: scenario.group, role: .source)
+                try await expect(.directionForbidden, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("exchange refused: no such client") { fixture in
+                let scenario = try ExchangeScenario()
+                let attempt = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+                #expect(attempt.refusal == .clientDisabled)
+            },
+            GrantRegistryCheck("exchange refused: one of several audiences is of another group") { fixture in
+                var scenario = try ExchangeScenario()
+                scenario.spoil(for: .audienceOutsideGroup)
+                let elsewhere = Membership(group: GroupID(validated: "other-\(scenario.group)"), role: .both)
+                for other in scenario.otherAudience {
+                    try await fixture.put(client: other, isEnabled: true)
+                    try await fixture.put(MemberRow(issuer: scenario.issuer, client: other, membership: elsewhere))
+                }
+                try await expect(.audienceOutsideGroup, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("exchange refused: a member only at another issuer") { fixture in
+                var scenario = try ExchangeScenario()
+                let member = MemberRow(
+                    issuer: Issuer(validated: "https://other.example.com/\(scenario.group)"), client: scenario.target,
+                    membership: Membership(group: GroupID(validated: "other-\(scenario.group)"), role: .both))
+                scenario.targetMember = nil
+                try await fixture.put(client: scenario.target, isEnabled: true)
+                try await fixture.put(member)
+                try await expect(.clientNotInGroup, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("exchange refused: the same sid at another issuer") { fixture in
+                var scenario = try ExchangeScenario()
+                scenario.session?.issuer = Issuer(validated: "https://other.example.com/\(scenario.group)")
+                try await expect(.sessionUnknown, of: scenario, on: fixture)
+            },
+        ]
+
+    /// The scenario's rows are put there, its exchange is refused for this reason, and every row stays as it was.
+    static func expect(
+        _ refusal: ExchangeRefusal, of scenario: ExchangeScenario, on fixture: any GrantRegistryFixture
+    ) async throws {
+        try await scenario.put(into: fixture)
+        let attempt = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+        #expect(attempt.refusal == refusal)
+        #expect(attempt.facts.grant == nil)
+        #expect(attempt.defect == nil)
+    }
+}
+
+extension ExchangeScenario {
+    /// App 2 asks with an id_token of its own, and is allowed to.
+    mutating func allowSelfExchange() {
+        source = target
+        client.allowsSelfExchange = true
+    }
+}

@@ -1,0 +1,71 @@
+public import Testing
+
+/// What every `GrantRegistry` must do, whatever it is made of.
+///
+///     @Test(arguments: GrantRegistryConformance.checks)
+///     func conforms(_ check: GrantRegistryCheck) async throws { try await check.run(on: fixture) }
+public enum GrantRegistryConformance {
+    public static let checks: [GrantRegistryCheck] =
+        exchangeRefusals + exchangeChecks + firstSightChecks + refreshRefusals + refreshChecks + limitChecks
+        + raceChecks
+}
+
+/// One promise of a registry. It fails by `#expect`, so it runs inside a test.
+public struct GrantRegistryCheck: Sendable, CustomTestStringConvertible {
+    public let name: String
+    private let body: @Sendable (any GrantRegistryFixture) async throws -> Void
+
+    init(_ name: String, _ body: @escaping @Sendable (any GrantRegistryFixture) async throws -> Void) {
+        self.name = name
+        self.body = body
+    }
+
+    public func run(on fixture: any GrantRegistryFixture) async throws { try await body(fixture) }
+
+    public var testDescription: String { name }
+}
+
+/// What a registry holds at one moment.
+struct RegistryLook: Sendable, Equatable {
+    let state: String
+    let counts: RegistryCounts
+
+    init(at fixture: any GrantRegistryFixture) async throws {
+        state = try await fixture.digestOfState()
+        counts = try await fixture.counts()
+    }
+}
+
+extension GrantRegistryFixture {
+    /// Runs `body`, which must leave every row as it was, the audit's included.
+    func writingNothing<Value>(_ body: () async throws -> Value) async throws -> Value {
+        let before = try await RegistryLook(at: self)
+        let value = try await body()
+        let after = try await RegistryLook(at: self)
+        #expect(before == after, "something was written")
+        return value
+    }
+
+    /// Runs `body` and tells by how much it changed each count.
+    func counting<Value>(_ body: () async throws -> Value) async throws -> (Value, RegistryCounts) {
+        let before = try await counts()
+        let value = try await body()
+        let after = try await counts()
+        return (value, after - before)
+    }
+}
+
+extension RegistryCounts {
+    static func - (a: RegistryCounts, b: RegistryCounts) -> RegistryCounts {
+        RegistryCounts(
+            sessions: a.sessions - b.sessions, grants: a.grants - b.grants, liveGrants: a.liveGrants - b.liveGrants,
+            devices: a.devices - b.devices, auditRows: a.auditRows - b.auditRows)
+    }
+
+    static func growth(
+        sessions: Int = 0, grants: Int = 0, liveGrants: Int = 0, devices: Int = 0, auditRows: Int = 0
+    ) -> RegistryCounts {
+        RegistryCounts(
+            sessions: sessions, grants: grants, liveGrants: liveGrants, devices: devices, auditRows: auditRows)
+    }
+}

@@ -1,0 +1,33 @@
+public import NativeSSO
+
+/// A registry under test, with the power to put rows where a check needs them and to look at what is there.
+///
+/// Checks use names of their own, so several may follow one another on one registry; they must not run at the same
+/// time, since each counts rows.
+public protocol GrantRegistryFixture: Sendable {
+    var registry: any GrantRegistry { get }
+
+    /// Registers a client, or replaces the one of that id.
+    func put(client: ClientID, isEnabled: Bool) async throws
+
+    /// Makes a client a member, and its group if there is none of that name; replaces an earlier membership at the
+    /// same issuer.
+    func put(_ member: MemberRow) async throws
+
+    func removeMember(_ client: ClientID, at issuer: Issuer) async throws
+
+    func put(_ session: SessionRow) async throws
+
+    /// Puts the row of a device, or replaces it.
+    func put(_ device: DeviceRow) async throws
+
+    func put(_ grant: GrantRow) async throws
+
+    /// Ends a live session now, as a logout does; returns when that can no longer be lost.
+    func endSession(_ id: UniqueID) async throws
+
+    func counts() async throws -> RegistryCounts
+
+    /// Changes whenever any row changes that is not of the audit.
+    func digestOfState() async throws -> String
+}

@@ -1,0 +1,103 @@
+import NativeSSO
+import Testing
+
+extension GrantRegistryConformance {
+    static let raceChecks = [
+        GrantRegistryCheck("race: of 40 refreshes with one token one advances, all see the same successor") { fixture in
+            let scenario = try RefreshScenario()
+            try await scenario.put(into: fixture)
+            let attempts = try await atOnce(40) { try await scenario.attempt(on: fixture.registry) }
+            #expect(attempts.count { $0.success == .advanced } == 1)
+            #expect(attempts.count { $0.success == .redelivered } == 39)
+            #expect(attempts.allSatisfy { $0.facts.effect != .revoked })
+        },
+        GrantRegistryCheck("race: of 8 replays one revokes") { fixture in
+            var scenario = try RefreshScenario()
+            scenario.spoil(for: .replayed)
+            try await scenario.put(into: fixture)
+            let (attempts, growth) = try await fixture.counting {
+                try await atOnce(8) { [scenario] in try await scenario.attempt(on: fixture.registry) }
+            }
+            #expect(attempts.count { $0.facts.effect == .revoked } == 1)
+            #expect(attempts.count { $0.refusal == .grantRevoked } == 7)
+            #expect(growth == .growth(liveGrants: -1, auditRows: 1))
+        },
+        GrantRegistryCheck("race: 8 exchanges at first sight make one session and one chain") { fixture in
+            let scenario = try ExchangeScenario.firstSight()
+            try await scenario.put(into: fixture)
+            let (attempts, growth) = try await fixture.counting {
+                try await atOnce(8) { try await scenario.attempt(on: fixture.registry) }
+            }
+            #expect(growth == .growth(sessions: 1, grants: 1, liveGrants: 1, devices: 1, auditRows: 8))
+            #expect(Set(attempts.map { $0.facts.session?.id }).count == 1)
+            #expect(Set(attempts.map { $0.grant?.id }).count == 1)
+            #expect(attempts.compactMap { $0.grant?.generation }.sorted() == Array(1...8))
+        },
+        GrantRegistryCheck("race: 8 siblings at first sight make one session and 8 chains") { fixture in
+            let scenario = try ExchangeScenario.firstSight()
+            let siblings = (0..<8).map { scenario.sibling($0) }
+            for sibling in siblings { try await sibling.put(into: fixture) }
+            let (attempts, growth) = try await fixture.counting {
+                try await atOnce(8) { try await siblings[$0].attempt(on: fixture.registry) }
+            }
+            #expect(growth == .growth(sessions: 1, grants: 8, liveGrants: 8, devices: 1, auditRows: 8))
+            #expect(attempts.allSatisfy { $0.grant?.generation == 1 })
+        },
+        GrantRegistryCheck("race: a refresh and the end of its session") { fixture in
+            for _ in 0..<10 {
+                var scenario = try RefreshScenario()
+                try await scenario.put(into: fixture)
+                let session = try #require(scenario.exchange.session).id
+                async let end: Void = fixture.endSession(session)
+                let attempts = try await atOnce(4) { [scenario] in try await scenario.attempt(on: fixture.registry) }
+                try await end
+                #expect(attempts.allSatisfy { $0.success != nil || $0.refusal == .sessionEnded })
+                #expect(attempts.count { $0.facts.effect == .advanced } <= 1)
+                if attempts.contains(where: { $0.facts.effect == .advanced }) { scenario.generation = 6 }
+                let dead = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+                #expect(dead.refusal == .sessionEnded)
+            }
+        },
+        GrantRegistryCheck("race: an exchange and the end of its session") { fixture in
+            for _ in 0..<10 {
+                let scenario = try ExchangeScenario()
+                try await scenario.put(into: fixture)
+                let session = try #require(scenario.session).id
+                async let end: Void = fixture.endSession(session)
+                let attempts = try await atOnce(4) { try await scenario.attempt(on: fixture.registry) }
+                try await end
+                #expect(attempts.allSatisfy { $0.grant != nil || $0.refusal == .sessionEnded })
+                for grant in attempts.compactMap(\.grant) {
+                    let refresh = try await scenario.refresh(grant).attempt(on: fixture.registry)
+                    #expect(refresh.success == nil)
+                }
+                #expect(try await scenario.attempt(on: fixture.registry).refusal == .sessionEnded)
+            }
+        },
+        GrantRegistryCheck("race: exchanges and refreshes of one grant never disagree with the rules") { fixture in
+            let scenario = try RefreshScenario()
+            try await scenario.put(into: fixture)
+            async let exchanges = atOnce(10) { try await scenario.exchange.attempt(on: fixture.registry) }
+            let refreshes = try await atOnce(10) { try await scenario.attempt(on: fixture.registry) }
+            #expect(try await exchanges.allSatisfy { $0.defect == nil && $0.refusal == nil })
+            #expect(refreshes.allSatisfy { $0.defect == nil })
+            #expect(refreshes.count { $0.facts.effect == .advanced } <= 1)
+            #expect(refreshes.count { $0.facts.effect == .revoked } <= 1)
+        },
+    ]
+
+    private static func atOnce<Value: Sendable>(
+        _ count: Int, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> [Value] {
+        try await atOnce(count) { _ in try await body() }
+    }
+
+    private static func atOnce<Value: Sendable>(
+        _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Value
+    ) async throws -> [Value] {
+        try await withThrowingTaskGroup(of: Value.self) { group in
+            for index in 0..<count { group.addTask { try await body(index) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import NativeSSO
+import Testing
+
+extension GrantRegistryConformance {
+    static let refreshChecks = [
+        GrantRegistryCheck("refresh: the chain goes on by one, the row is its only trace") { fixture in
+            var scenario = try RefreshScenario()
+            try await scenario.put(into: fixture)
+            let before = try await fixture.digestOfState()
+            let (attempt, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
+            #expect(attempt.success == .advanced)
+            #expect(attempt.facts.effect == .advanced)
+            #expect(growth == .growth())
+            #expect(try await fixture.digestOfState() != before)
+            let chain = try #require(attempt.facts.grant)
+            #expect(chain.client == scenario.exchange.target)
+            #expect(chain.generation == 5)
+            #expect(chain.scope.tokens == ExchangeScenario.scope.tokens)
+            #expect(chain.audiences == scenario.exchange.client.audiences)
+            #expect(chain.sessionID == scenario.exchange.sessionID)
+            #expect(chain.session.id == scenario.exchange.session?.id)
+            #expect(chain.session.subject == scenario.exchange.subject)
+            #expect(chain.login == scenario.exchange.login)
+
+            scenario.generation = 6
+            let next = try await scenario.attempt(on: fixture.registry)
+            #expect(next.success == .advanced)
+            #expect(next.facts.grant?.generation == 6)
+        },
+        GrantRegistryCheck("refresh: a login without time, class or methods stays one") { fixture in
+            var scenario = try RefreshScenario()
+            scenario.grant?.login = Login()
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).facts.grant?.login == Login())
+        },
+        GrantRegistryCheck("refresh: a lost answer is given again, until its successor is used") { fixture in
+            var scenario = try RefreshScenario()
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
+            for _ in 0..<12 {
+                let again = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+                #expect(again.success == .redelivered)
+            }
+            scenario.generation = 6
+            #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
+            scenario.generation = 5
+            let late = try await scenario.attempt(on: fixture.registry)
+            #expect(late.refusal == .replayed)
+            #expect(late.facts.effect == .revoked)
+        },
+        GrantRegistryCheck("refresh: a narrower scope narrows one answer, not the grant") { fixture in
+            var scenario = try RefreshScenario()
+            scenario.scope = Scope(["openid"])
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
+            scenario.scope = ExchangeScenario.scope
+            scenario.generation = 6
+            let next = try await scenario.attempt(on: fixture.registry)
+            #expect(next.success == .advanced)
+            #expect(next.facts.grant?.scope == ExchangeScenario.scope)
+        },
+        GrantRegistryCheck("refresh: what the client has lost since does not end the rest") { fixture in
+            var scenario = try RefreshScenario()
+            scenario.client = Client(
+                id: scenario.client.id, allowedScope: Scope(["openid", "email"]), defaultScope: .empty,
+                audiences: scenario.client.audiences)
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
+            scenario.generation = 6
+            scenario.scope = Scope(["profile"])
+            let lost = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+            #expect(lost.refusal == .scopeExceedsGrant)
+        },
+        GrantRegistryCheck("refresh: the end of the session kills it at the next use") { fixture in
+            var scenario = try RefreshScenario()
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
+            try await fixture.endSession(try #require(scenario.exchange.session).id)
+            for generation in [5, 6] as [Int32] {
+                scenario.generation = generation
+                let dead = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+                #expect(dead.refusal == .sessionEnded)
+            }
+        },
+        GrantRegistryCheck("refresh: a use keeps the session from falling idle") { fixture in
+            var scenario = try RefreshScenario()
+            scenario.exchange.session?.lastUsed = .days(29)
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
+            scenario.generation = 6
+            let next = try await scenario.attempt(on: fixture.registry).facts
+            #expect(try next.now.since(#require(next.grant).session.lastUsedAt) < .minutes(1))
+        },
+    ]
+}

@@ -1,0 +1,129 @@
+import NativeSSO
+import Testing
+
+extension GrantRegistryConformance {
+    /// Every refusal but the one that needs no registry.
+    static let refreshRefusals: [GrantRegistryCheck] =
+        RefreshRefusal.allCases.filter { $0 != .tokenNotOurs }
+        .flatMap { refusal -> [GrantRegistryCheck] in
+            guard !refusal.revokesChain else {
+                return [
+                    GrantRegistryCheck("refresh refused, chain revoked: \(refusal.rawValue)") { fixture in
+                        var scenario = try RefreshScenario()
+                        scenario.spoil(for: refusal)
+                        try await expectRevocation(refusal, of: scenario, on: fixture)
+                    }
+                ]
+            }
+            return [
+                GrantRegistryCheck("refresh refused, nothing written: \(refusal.rawValue)") { fixture in
+                    var scenario = try RefreshScenario()
+                    scenario.spoil(for: refusal)
+                    try await expect(refusal, of: scenario, on: fixture)
+                },
+                GrantRegistryCheck("re-delivery refused, nothing written: \(refusal.rawValue)") { fixture in
+                    var scenario = try RefreshScenario()
+                    scenario.lose(0)
+                    scenario.spoil(for: refusal)
+                    try await expect(refusal, of: scenario, on: fixture)
+                },
+            ]
+        } + [
+            GrantRegistryCheck("refresh refused, chain revoked: spent, and the grace is over") { fixture in
+                var scenario = try RefreshScenario()
+                scenario.lose(scenario.grace)
+                try await expectRevocation(.replayed, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("refresh refused, chain revoked: older than the one before, within the grace") {
+                fixture in
+                var scenario = try RefreshScenario()
+                scenario.grant?.rotated = 0
+                scenario.spoil(for: .replayed)
+                try await expectRevocation(.replayed, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("refresh refused, chain revoked: re-delivery asked for by another client") { fixture in
+                var scenario = try RefreshScenario()
+                scenario.lose(0)
+                scenario.spoil(for: .foreignClient)
+                try await expectRevocation(.foreignClient, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("refresh refused, chain revoked: misuse counts in a session that is over, too") {
+                fixture in
+                var scenario = try RefreshScenario()
+                scenario.spoil(for: .sessionEnded)
+                scenario.spoil(for: .replayed)
+                try await expectRevocation(.replayed, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("refresh refused: the source app has left the group") { fixture in
+                let scenario = try RefreshScenario()
+                try await scenario.put(into: fixture)
+                try await fixture.removeMember(scenario.exchange.source, at: scenario.exchange.issuer)
+                let attempt = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+                #expect(attempt.refusal == .sharingEnded)
+            },
+            GrantRegistryCheck("refresh refused: the member may have nothing of it any more") { fixture in
+                var scenario = try RefreshScenario()
+                scenario.exchange.targetMember = Membership(
+                    group: scenario.exchange.group, role: .target, scopeCeiling: Scope(["email"]))
+                try await expect(.scopeEmpty, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("refresh refused: asked for by name, and the member may no longer have it") { fixture in
+                var scenario = try RefreshScenario()
+                scenario.scope = ExchangeScenario.scope
+                scenario.exchange.targetMember = Membership(
+                    group: scenario.exchange.group, role: .target, scopeCeiling: Scope(["openid"]))
+                try await expect(.scopeExceedsGrant, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck("refresh refused: the direction is no longer allowed") { fixture in
+                for role in [Membership.Role.source, .target] {
+                    var scenario = try RefreshScenario()
+                    let group = scenario.exchange.group
+                    if role == .source {
+                        scenario.exchange.targetMember = Membership(group: group, role: role)
+                    } else {
+                        scenario.exchange.sourceMember = Membership(group: group, role: role)
+                    }
+                    try await expect(.sharingEnded, of: scenario, on: fixture)
+                }
+            },
+        ]
+
+    static func expect(
+        _ refusal: RefreshRefusal, of scenario: RefreshScenario, on fixture: any GrantRegistryFixture
+    ) async throws {
+        try await scenario.put(into: fixture)
+        let attempt = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+        #expect(attempt.refusal == refusal)
+        #expect(attempt.facts.effect == .none)
+        #expect(attempt.defect == nil)
+    }
+
+    /// The chain is revoked once, with one audit row, and is dead for whoever held it rightly.
+    static func expectRevocation(
+        _ refusal: RefreshRefusal, of scenario: RefreshScenario, on fixture: any GrantRegistryFixture
+    ) async throws {
+        try await scenario.put(into: fixture)
+        let (attempt, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
+        #expect(attempt.refusal == refusal)
+        #expect(attempt.facts.effect == .revoked)
+        #expect(attempt.defect == nil)
+        #expect(attempt.facts.grant?.revokedAt == nil, "the facts are those before this call")
+        #expect(growth == .growth(liveGrants: -1, auditRows: 1))
+
+        var owner = scenario
+        owner.client = scenario.exchange.client
+        owner.generation = try #require(scenario.grant).generation
+        for further in [scenario, owner] {
+            let again = try await fixture.writingNothing { try await further.attempt(on: fixture.registry) }
+            #expect(again.refusal == .grantRevoked)
+        }
+    }
+}
+
+extension RefreshScenario {
+    /// The answer that made the current generation was lost this long ago: the token before it is presented.
+    mutating func lose(_ ago: Seconds) {
+        grant?.rotated = ago
+        generation = (grant?.generation ?? generation) - 1
+    }
+}

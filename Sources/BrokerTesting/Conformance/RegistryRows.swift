@@ -1,0 +1,108 @@
+public import NativeSSO
+
+// Rows that a check puts into a registry. Spans are relative to the registry's own clock at the moment of `put`, in
+// whole seconds, so that a check can stand at the very second of an expiry.
+
+public struct MemberRow: Sendable {
+    public var issuer: Issuer
+    public var client: ClientID
+    public var membership: Membership
+
+    public init(issuer: Issuer, client: ClientID, membership: Membership) {
+        self.issuer = issuer
+        self.client = client
+        self.membership = membership
+    }
+}
+
+public struct DeviceRow: Sendable {
+    public var issuer: Issuer
+    public var digest: DeviceDigest
+    public var isBlocked: Bool
+
+    public init(issuer: Issuer, digest: DeviceDigest, isBlocked: Bool) {
+        self.issuer = issuer
+        self.digest = digest
+        self.isBlocked = isBlocked
+    }
+}
+
+/// A login; the identity provider knows it by the same issuer and `sid`.
+public struct SessionRow: Sendable {
+    public var id: UniqueID
+    public var issuer: Issuer
+    public var sid: SessionID
+    /// `nil` only where `isEnded`: the logout of a login that was never seen.
+    public var subject: Subject?
+    public var sourceClient: ClientID
+    public var device: DeviceDigest
+    public var profile = Profile.deviceID
+    public var login = Login()
+    /// From now to its absolute end; zero or less: it is over.
+    public var expiresIn: Seconds
+    /// From its last use to now.
+    public var lastUsed: Seconds = 0
+    public var isEnded = false
+
+    public init(
+        id: UniqueID, issuer: Issuer, sid: SessionID, subject: Subject?, sourceClient: ClientID,
+        device: DeviceDigest, expiresIn: Seconds
+    ) {
+        self.id = id
+        self.issuer = issuer
+        self.sid = sid
+        self.subject = subject
+        self.sourceClient = sourceClient
+        self.device = device
+        self.expiresIn = expiresIn
+    }
+}
+
+/// The refresh chain of one client in one session.
+public struct GrantRow: Sendable {
+    public var id: UniqueID
+    public var session: UniqueID
+    public var client: ClientID
+    public var sourceClient: ClientID
+    public var device: DeviceDigest
+    public var generation: Int32 = 1
+    /// From the last rotation to now.
+    public var rotated: Seconds = 0
+    public var isRevoked = false
+    /// From now to its absolute end.
+    public var expiresIn: Seconds
+    public var scope: Scope
+    public var audiences: [String]
+    public var login = Login()
+
+    public init(
+        id: UniqueID, session: UniqueID, client: ClientID, sourceClient: ClientID, device: DeviceDigest,
+        expiresIn: Seconds, scope: Scope, audiences: [String]
+    ) {
+        self.id = id
+        self.session = session
+        self.client = client
+        self.sourceClient = sourceClient
+        self.device = device
+        self.expiresIn = expiresIn
+        self.scope = scope
+        self.audiences = audiences
+    }
+}
+
+/// How many rows there are of each kind.
+public struct RegistryCounts: Sendable, Hashable {
+    public var sessions: Int
+    public var grants: Int
+    public var liveGrants: Int
+    public var devices: Int
+    public var auditRows: Int
+
+    public init(sessions: Int, grants: Int, liveGrants: Int, devices: Int, auditRows: Int) {
+        self.sessions = sessions
+        self.grants = grants
+        self.liveGrants = liveGrants
+        self.devices = devices
+        self.auditRows = auditRows
+    }
+}

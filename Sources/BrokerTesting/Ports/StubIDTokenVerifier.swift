@@ -1,0 +1,40 @@
+public import NativeSSO
+import Synchronization
+
+/// Says of every id_token what it was told to say.
+public final class StubIDTokenVerifier: IDTokenVerifier {
+    public enum Answer: Sendable {
+        case claims(IDTokenClaims)
+        case refusal(SubjectTokenDefect)
+        case outage
+    }
+
+    /// One call.
+    public struct Question: Sendable, Equatable {
+        public let issuer: Issuer
+        public let now: UnixTime
+    }
+
+    private let state: Mutex<(answer: Answer, questions: [Question])>
+
+    public init(_ answer: Answer) { state = Mutex((answer, [])) }
+
+    /// What every further call says.
+    public func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
+
+    public var questions: [Question] { state.withLock { $0.questions } }
+
+    public func verify(
+        _ subjectToken: SubjectToken, from issuer: Issuer, at now: UnixTime
+    ) async throws(IDTokenVerificationError) -> IDTokenClaims {
+        let answer = state.withLock { state in
+            state.questions.append(Question(issuer: issuer, now: now))
+            return state.answer
+        }
+        switch answer {
+        case .claims(let claims): return claims
+        case .refusal(let defect): throw .refused(defect)
+        case .outage: throw .outage(Outage(.identityProvider, "told to fail"))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+public import NativeSSO
+public import StrictCoding
+import Synchronization
+
+/// Makes compact JWSs that nobody should trust: the header names the algorithm `stub`, the signature is a fixed text.
+public final class StubTokenSigner: TokenSigner {
+    private struct State {
+        var failure: PortError?
+        var hashFunction: TokenHashFunction
+        var count = 0
+    }
+
+    private let state: Mutex<State>
+
+    public init(hashFunction: TokenHashFunction = .sha256) {
+        state = Mutex(State(hashFunction: hashFunction))
+    }
+
+    /// What every further call throws; `nil`: they work again.
+    public func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
+
+    /// How many tokens it has signed.
+    public var count: Int { state.withLock { $0.count } }
+
+    public func sign(payload: [UInt8], type: JWTType) async throws(PortError) -> String {
+        let failure = state.withLock { state in
+            if state.failure == nil { state.count += 1 }
+            return state.failure
+        }
+        if let failure { throw failure }
+        let header = Array(#"{"alg":"stub","typ":"\#(type.rawValue)"}"#.utf8)
+        return [header, payload, Array("stub".utf8)].map { Base64URL.encode($0) }.joined(separator: ".")
+    }
+
+    public var hashFunction: TokenHashFunction {
+        get throws(PortError) {
+            let (function, failure) = state.withLock { ($0.hashFunction, $0.failure) }
+            if let failure { throw failure }
+            return function
+        }
+    }
+}
+
+/// A token read back without any check of its signature: for tests that look at what was issued.
+public struct UnverifiedJWS: Sendable {
+    public let type: String
+    public let payload: [UInt8]
+    public let claims: JSONObject
+
+    /// `nil` unless `text` is a compact JWS whose header names a `typ` and whose payload is a JSON object.
+    public init?(_ text: String) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+            let type = try? JSONReader.parse(header).object?.string("typ"),
+            let claims = try? JSONReader.parse(payload).object
+        else { return nil }
+        self.type = type
+        self.payload = payload
+        self.claims = claims
+    }
+}

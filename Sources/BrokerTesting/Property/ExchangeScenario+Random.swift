@@ -1,0 +1,88 @@
+import NativeSSO
+
+extension ExchangeScenario {
+    /// Any world and any request of small domains, the edges of every rule among them. About a third are granted.
+    init(using randomness: inout SeededRandom) throws {
+        let profile = Profile.allCases.randomElement(using: &randomness) ?? .deviceID
+        try self.init(profile: profile)
+        if randomness.oneIn(6) { source = target }
+        lifetimes = Lifetimes(sessionIdle: randomness.mostly(.days(30), or: [1000]))
+        randomizeRegistration(&randomness)
+        randomizeToken(&randomness)
+        randomizeGroup(&randomness)
+        try randomizeSession(&randomness)
+        clientIsEnabled = !randomness.oneIn(12)
+        deviceIsBlocked = randomness.mostly(nil, or: [false, false, true])
+    }
+
+    private mutating func randomizeRegistration(_ randomness: inout SeededRandom) {
+        let tokens = ["openid", "profile", "orders.read"]
+        let allowed = randomness.oneIn(6) ? randomness.subset(of: tokens) : tokens
+        let usual = Scope(tokens)
+        client = Client(
+            id: target, allowedScope: Scope(allowed),
+            defaultScope: randomness.mostly(usual, or: [usual, .empty, Scope(["device_sso"]), Scope(["openid"])]),
+            audiences: ["https://api.example.com", "https://api2.example.com"],
+            refreshTokenLifetime: randomness.mostly(nil, or: [1, .days(1), .days(60)]),
+            allowsSelfExchange: Bool.random(using: &randomness),
+            acceptedContextClasses: randomness.oneIn(10) ? ["urn:example:loa3"] : [],
+            maximumAuthenticationAge: randomness.oneIn(6)
+                ? [.hours(2), .minutes(119)].randomElement(using: &randomness) : nil)
+        policy = IssuerPolicy(
+            issuer: issuer, profiles: Set(Profile.allCases), admitsOnFirstSight: Bool.random(using: &randomness),
+            requiresUnexpiredIDToken: randomness.oneIn(5),
+            sessionLifetime: randomness.mostly(.days(7), or: [1, .days(90)]))
+        scopesRequiringConsent = randomness.oneIn(10) ? Scope(["orders.read", "payments"]) : .empty
+        scope = randomness.mostly(
+            nil,
+            or: [
+                usual, Scope(["openid"]), Scope(["openid", "device_sso"]), Scope(["profile"]),
+                Scope(["openid", "admin"]),
+                .empty,
+            ])
+    }
+
+    private mutating func randomizeToken(_ randomness: inout SeededRandom) {
+        let maximum = policy.maximumSubjectTokenAge
+        issuedAt = randomness.mostly(
+            issuedAt, or: [issuedAt, issuedAt, now.before(maximum), now.before(maximum).before(1)])
+        expiresAt = randomness.mostly(expiresAt, or: [now.before(1), now, now.adding(1)])
+        if randomness.oneIn(12) { deviceHash = "AAAAAAAAAAAAAAAAAAAAAA" }
+        if randomness.oneIn(10) { login = Login() }
+        if randomness.oneIn(5) { otherAudience.append(target) }
+        if randomness.oneIn(12) { otherAudience.append(ClientID(validated: "stranger-\(group)")) }
+    }
+
+    private mutating func randomizeGroup(_ randomness: inout SeededRandom) {
+        let ceilings: [Scope?] = [
+            Self.scope, .empty, Scope(["openid"]), Scope(["orders.read", "profile", "openid", "more"]),
+        ]
+        func membership(_ randomness: inout SeededRandom) -> Membership? {
+            if randomness.oneIn(12) { return nil }
+            let group = randomness.oneIn(8) ? GroupID(validated: "other-\(group)") : group
+            let role = randomness.mostly(Membership.Role.both, or: Membership.Role.allCases)
+            return Membership(
+                group: group, role: role,
+                scopeCeiling: randomness.oneIn(3) ? ceilings.randomElement(using: &randomness) ?? nil : nil)
+        }
+        sourceMember = membership(&randomness)
+        // One client, one membership.
+        targetMember = source == target ? sourceMember : membership(&randomness)
+    }
+
+    private mutating func randomizeSession(_ randomness: inout SeededRandom) throws {
+        let idle = lifetimes.sessionIdle
+        guard !randomness.oneIn(4), var row = session else {
+            session = nil
+            return
+        }
+        row.expiresIn = randomness.mostly(row.expiresIn, or: [row.expiresIn, row.expiresIn, -1, 0, 1, 2])
+        row.lastUsed = randomness.mostly(
+            0,
+            or: [-5, 249, 250, 251, 299, 300, 301, Seconds(idle.count - 1), idle, Seconds(idle.count + 1)])
+        if randomness.oneIn(10) { row.subject = Subject(validated: "somebody-else") }
+        row.isEnded = randomness.oneIn(10)
+        if row.isEnded, Bool.random(using: &randomness) { row.subject = nil }
+        session = row
+    }
+}

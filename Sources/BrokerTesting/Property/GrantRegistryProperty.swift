@@ -1,0 +1,100 @@
+import NativeSSO
+import Testing
+
+/// Rules and registry never disagree, whatever the world and whatever is asked.
+///
+/// Each seed makes one world and one request. A failure names its seed; `exchange(seed:on:)` or `refresh(seed:on:)` with
+/// it makes the same world again, under other names.
+public enum GrantRegistryProperty {
+    /// Runs `worlds` of each kind, one after another.
+    /// - Parameter fixture: Asked for before each world; it may give the same one again.
+    /// - Returns: The reasons that were met, and `granted`, `advanced` and `redelivered`; so that a test can see that
+    ///   it tried what it meant to try.
+    public static func run(
+        worlds: Int, seed: UInt64, on fixture: () async throws -> any GrantRegistryFixture
+    ) async throws -> Set<String> {
+        var met: Set<String> = []
+        for offset in 0..<UInt64(clamping: worlds) {
+            met.insert("exchange: " + (try await exchange(seed: seed &+ offset, on: fixture())))
+            met.insert("refresh: " + (try await refresh(seed: seed &+ offset, on: fixture())))
+        }
+        return met
+    }
+
+    /// One exchange. Returns how it went.
+    public static func exchange(seed: UInt64, on fixture: any GrantRegistryFixture) async throws -> String {
+        var randomness = SeededRandom(seed: seed)
+        let scenario = try ExchangeScenario(using: &randomness)
+        try await scenario.put(into: fixture)
+        let earlier = try await scenario.putEarlierGrant(into: fixture, using: &randomness)
+
+        let before = try await RegistryLook(at: fixture)
+        let attempt = try await scenario.attempt(on: fixture.registry)
+        let after = try await RegistryLook(at: fixture)
+        let note: Comment = "exchange of seed \(seed)"
+        #expect(attempt.defect == nil, note)
+        scenario.expectTruth(attempt.facts, note)
+        guard let grant = attempt.grant else {
+            #expect(before == after, note)
+            return attempt.refusal?.reason ?? "broken"
+        }
+        #expect(after.counts.auditRows == before.counts.auditRows + 1, note)
+        if let live = earlier, !live.isRevoked {
+            #expect(grant.id == live.id, note)
+            #expect(grant.generation == live.generation + 1, note)
+            #expect(after.counts.grants == before.counts.grants, note)
+        } else {
+            #expect(grant.generation == 1, note)
+            #expect(after.counts.grants == before.counts.grants + 1, note)
+        }
+        #expect(grant.expiresAt > attempt.facts.now, note)
+        #expect(try grant.expiresAt <= #require(attempt.facts.session).expiresAt, note)
+        return "granted"
+    }
+
+    /// One refresh. Returns how it went.
+    public static func refresh(seed: UInt64, on fixture: any GrantRegistryFixture) async throws -> String {
+        var randomness = SeededRandom(seed: seed)
+        var scenario = try RefreshScenario(using: &randomness)
+        try await scenario.put(into: fixture)
+
+        let before = try await RegistryLook(at: fixture)
+        let attempt = try await scenario.attempt(on: fixture.registry)
+        let after = try await RegistryLook(at: fixture)
+        let note: Comment = "refresh of seed \(seed)"
+        #expect(attempt.defect == nil, note)
+        scenario.expectTruth(attempt.facts, note)
+        let next = try await scenario.attempt(on: fixture.registry)
+        #expect(next.defect == nil, note)
+        switch attempt.facts.effect {
+        case .none:
+            #expect(before == after, note)
+        case .revoked:
+            #expect(after.counts - before.counts == .growth(liveGrants: -1, auditRows: 1), note)
+            #expect(next.refusal == .grantRevoked, note)
+        case .advanced:
+            #expect(after.counts == before.counts, note)
+            #expect(next.facts.grant?.generation == scenario.generation + 1, note)
+            scenario.generation += 1
+            #expect(try await scenario.attempt(on: fixture.registry).refusal != .stateRegressed, note)
+        }
+        return attempt.refusal?.rawValue ?? (attempt.success == .advanced ? "advanced" : "redelivered")
+    }
+}
+
+extension ExchangeScenario {
+    /// In some worlds the app has, or had, a grant in this session.
+    fileprivate func putEarlierGrant(
+        into fixture: any GrantRegistryFixture, using randomness: inout SeededRandom
+    ) async throws -> GrantRow? {
+        guard let session, randomness.oneIn(3) else { return nil }
+        var row = GrantRow(
+            id: .random(), session: session.id, client: target, sourceClient: source, device: session.device,
+            expiresIn: 1, scope: Scope(["openid"]), audiences: ["https://old.example.com"])
+        row.generation = 7
+        row.rotated = .hours(1)
+        row.isRevoked = randomness.oneIn(3)
+        try await fixture.put(row)
+        return row
+    }
+}

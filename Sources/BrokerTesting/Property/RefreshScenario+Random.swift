@@ -1,0 +1,30 @@
+import NativeSSO
+
+extension RefreshScenario {
+    /// Any chain in any world, and any token for it.
+    init(using randomness: inout SeededRandom) throws {
+        try self.init()
+        exchange = try ExchangeScenario(using: &randomness)
+        if exchange.session == nil { exchange = try ExchangeScenario() }
+        client = exchange.client
+        guard let session = exchange.session, var row = grant else { return }
+        row.session = session.id
+        row.client = exchange.target
+        row.sourceClient = exchange.source
+        row.device = session.device
+        row.scope = randomness.mostly(ExchangeScenario.scope, or: [Scope(["openid"]), Scope(["email"])])
+        row.generation = randomness.mostly(5, or: [1, 2])
+        row.rotated = randomness.mostly(.hours(1), or: [-1, 0, 9, 10, 11])
+        row.expiresIn = randomness.mostly(row.expiresIn, or: [row.expiresIn, row.expiresIn, -1, 0, 1])
+        row.isRevoked = randomness.oneIn(12)
+        grant = randomness.oneIn(20) ? nil : row
+
+        generation = row.generation + randomness.mostly(0, or: [-1, -1, -1, -2, 1])
+        scope = randomness.mostly(nil, or: [Scope(["openid"]), ExchangeScenario.scope, Scope(["admin"]), .empty])
+        if randomness.oneIn(12) {
+            client = Client(
+                id: ClientID(validated: "thief-\(exchange.group)"), allowedScope: client.allowedScope,
+                defaultScope: client.defaultScope, audiences: client.audiences)
+        }
+    }
+}

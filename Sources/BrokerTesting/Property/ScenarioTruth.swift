@@ -1,0 +1,70 @@
+import NativeSSO
+import Testing
+
+// What a registry says it saw is what was put there. Without this, a registry that misreads its rows could still agree
+// with rules that judge by what it reports.
+
+extension ExchangeScenario {
+    func expectTruth(_ facts: AdmissionFacts, _ note: Comment) {
+        #expect(facts.clientIsEnabled == clientIsEnabled, note)
+        // What a source may have at most is of no concern here, and need not be read.
+        #expect(facts.source?.group == sourceMember?.group, note)
+        #expect(facts.source?.role == sourceMember?.role, note)
+        #expect(facts.target == targetMember, note)
+        #expect(facts.deviceIsBlocked == (deviceIsBlocked ?? false), note)
+        let othersShare = otherAudience.allSatisfy { other in
+            other == source || other == target && targetMember != nil && targetMember?.group == sourceMember?.group
+        }
+        #expect(facts.otherAudienceInGroup == othersShare, note)
+        if let session {
+            session.expectTruth(facts.session, at: facts.now, note)
+        } else {
+            #expect((facts.session == nil) == (facts.grant == nil), note)
+        }
+    }
+}
+
+extension RefreshScenario {
+    func expectTruth(_ facts: AdvanceFacts, _ note: Comment) {
+        guard let grant, let chain = facts.grant else {
+            #expect((grant == nil) == (facts.grant == nil), note)
+            return
+        }
+        #expect(chain.client == grant.client, note)
+        #expect(chain.generation == grant.generation, note)
+        #expect((chain.revokedAt != nil) == grant.isRevoked, note)
+        #expect(isAbout(facts.now.since(chain.rotatedAt), grant.rotated), note)
+        #expect(isAbout(chain.expiresAt.since(facts.now), grant.expiresIn), note)
+        #expect(chain.scope.tokens == grant.scope.tokens, note)
+        #expect(chain.audiences == grant.audiences, note)
+        #expect(chain.sessionID == exchange.sessionID, note)
+        #expect(chain.login == grant.login, note)
+        #expect(chain.clientIsEnabled == exchange.clientIsEnabled, note)
+        #expect(chain.deviceIsBlocked == (exchange.deviceIsBlocked ?? false), note)
+        let source = exchange.sourceMember
+        let target = exchange.targetMember
+        let shares =
+            source != nil && target != nil && source?.group == target?.group && source?.role != .target
+            && target?.role != .source
+        #expect(chain.sharesLogin == shares, note)
+        #expect(chain.scopeCeiling == target?.scopeCeiling, note)
+        exchange.session?.expectTruth(chain.session, at: facts.now, note)
+    }
+}
+
+extension SessionRow {
+    fileprivate func expectTruth(_ facts: SessionFacts?, at now: UnixTime, _ note: Comment) {
+        guard let facts else {
+            Issue.record("the session is missing")
+            return
+        }
+        #expect(facts.id == id, note)
+        #expect(facts.subject == subject, note)
+        #expect((facts.endedAt != nil) == isEnded, note)
+        #expect(isAbout(facts.expiresAt.since(now), expiresIn), note)
+        #expect(isAbout(now.since(facts.lastUsedAt), lastUsed), note)
+    }
+}
+
+/// A real clock goes on between the rows and the question.
+private func isAbout(_ seen: Seconds, _ put: Seconds) -> Bool { abs(seen.count - put.count) <= 30 }

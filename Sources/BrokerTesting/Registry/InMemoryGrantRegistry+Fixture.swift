@@ -1,0 +1,78 @@
+public import NativeSSO
+import Synchronization
+
+extension InMemoryGrantRegistry: GrantRegistryFixture {
+    public var registry: any GrantRegistry { self }
+
+    public func put(client: ClientID, isEnabled: Bool) {
+        state.withLock { $0.clientIsEnabled[client] = isEnabled }
+    }
+
+    public func put(_ member: MemberRow) {
+        let key = RegistryState.Member(issuer: member.issuer, client: member.client)
+        state.withLock { $0.members[key] = member.membership }
+    }
+
+    public func removeMember(_ client: ClientID, at issuer: Issuer) {
+        state.withLock { $0.members[RegistryState.Member(issuer: issuer, client: client)] = nil }
+    }
+
+    public func put(_ session: SessionRow) {
+        let key = RegistryState.Login(issuer: session.issuer, sid: session.sid)
+        state.withLock { state in
+            state.sessions[key] = RegistryState.Session(
+                id: session.id, subject: session.subject, expiresAt: state.now.adding(session.expiresIn),
+                lastUsedAt: state.now.before(session.lastUsed), endedAt: session.isEnded ? state.now : nil)
+        }
+    }
+
+    public func put(_ device: DeviceRow) {
+        let key = RegistryState.Device(issuer: device.issuer, digest: device.digest)
+        state.withLock { $0.deviceIsBlocked[key] = device.isBlocked }
+    }
+
+    public func put(_ grant: GrantRow) throws {
+        try state.withLock { state in
+            guard let session = state.sessions.first(where: { $0.value.id == grant.session }) else {
+                throw PortError.broken("a grant needs its session")
+            }
+            state.chains[grant.id] = RegistryState.Chain(
+                session: session.key, client: grant.client, sourceClient: grant.sourceClient, device: grant.device,
+                generation: grant.generation, rotatedAt: state.now.before(grant.rotated),
+                revokedAt: grant.isRevoked ? state.now : nil, expiresAt: state.now.adding(grant.expiresIn),
+                scope: grant.scope, audiences: grant.audiences, login: grant.login)
+        }
+    }
+
+    public func endSession(_ id: UniqueID) {
+        state.withLock { state in
+            for (key, session) in state.sessions where session.id == id && session.endedAt == nil {
+                state.sessions[key]?.endedAt = state.now
+                state.auditRows += 1
+            }
+        }
+    }
+
+    public func counts() -> RegistryCounts {
+        state.withLock { state in
+            RegistryCounts(
+                sessions: state.sessions.count, grants: state.chains.count,
+                liveGrants: state.chains.values.count { $0.revokedAt == nil },
+                devices: state.deviceIsBlocked.count, auditRows: state.auditRows)
+        }
+    }
+
+    public func digestOfState() -> String {
+        state.withLock { state in
+            let rows =
+                state.clientIsEnabled.map { "client \($0)" } + state.members.map { "member \($0)" }
+                + state.deviceIsBlocked.map { "device \($0)" } + state.sessions.map { "session \($0)" }
+                + state.chains.map { "grant \($0)" }
+            return rows.sorted().joined(separator: "\n")
+        }
+    }
+}
+
+extension UnixTime {
+    func before(_ span: Seconds) -> UnixTime { UnixTime(seconds: seconds - span.count) }
+}

@@ -1,0 +1,110 @@
+public import NativeSSO
+import Synchronization
+
+/// `GrantRegistry` over dictionaries behind a lock. It follows the contract by itself, without a look at the rules of
+/// the core, so that a mistake there is not repeated here.
+public final class InMemoryGrantRegistry: GrantRegistry {
+    let state: Mutex<RegistryState>
+
+    public init(now: UnixTime = FixedClock().now) {
+        state = Mutex(RegistryState(now: now))
+    }
+
+    /// The database's clock. It stands still until it is set.
+    public var now: UnixTime {
+        get { state.withLock { $0.now } }
+        set { state.withLock { $0.now = newValue } }
+    }
+
+    /// What every further call throws; `nil`: they work again.
+    public func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
+
+    /// What every further `admit` answers, true or not; `nil`: what it saw.
+    public func falsify(_ facts: AdmissionFacts?) { state.withLock { $0.falseAdmission = facts } }
+
+    /// What every further `advance` answers, true or not; `nil`: what it saw.
+    public func falsify(_ facts: AdvanceFacts?) { state.withLock { $0.falseAdvance = facts } }
+
+    /// The requests that it was asked, refused ones too.
+    public var admissions: [Admission] { state.withLock { $0.admissions } }
+    public var advancements: [Advancement] { state.withLock { $0.advancements } }
+
+    public func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
+        try state.withLock { state throws(PortError) in
+            state.admissions.append(admission)
+            if let failure = state.failure { throw failure }
+            return state.falseAdmission ?? state.admit(admission)
+        }
+    }
+
+    public func advance(_ advancement: Advancement) async throws(PortError) -> AdvanceFacts {
+        try state.withLock { state throws(PortError) in
+            state.advancements.append(advancement)
+            if let failure = state.failure { throw failure }
+            return state.falseAdvance ?? state.advance(advancement)
+        }
+    }
+}
+
+/// The tables.
+struct RegistryState: Sendable {
+    struct Member: Hashable {
+        let issuer: Issuer
+        let client: ClientID
+    }
+
+    struct Login: Hashable {
+        let issuer: Issuer
+        let sid: SessionID
+    }
+
+    struct Device: Hashable {
+        let issuer: Issuer
+        let digest: DeviceDigest
+    }
+
+    struct Session {
+        let id: UniqueID
+        let subject: Subject?
+        let expiresAt: UnixTime
+        var lastUsedAt: UnixTime
+        var endedAt: UnixTime?
+    }
+
+    struct Chain {
+        let session: Login
+        let client: ClientID
+        var sourceClient: ClientID
+        var device: DeviceDigest
+        var generation: Int32
+        var rotatedAt: UnixTime
+        var revokedAt: UnixTime?
+        var expiresAt: UnixTime
+        var scope: Scope
+        var audiences: [String]
+        var login: NativeSSO.Login
+    }
+
+    var now: UnixTime
+    var clientIsEnabled: [ClientID: Bool] = [:]
+    var members: [Member: Membership] = [:]
+    var deviceIsBlocked: [Device: Bool] = [:]
+    var sessions: [Login: Session] = [:]
+    var chains: [UniqueID: Chain] = [:]
+    var auditRows = 0
+
+    var failure: PortError?
+    var falseAdmission: AdmissionFacts?
+    var falseAdvance: AdvanceFacts?
+    var admissions: [Admission] = []
+    var advancements: [Advancement] = []
+
+    init(now: UnixTime) { self.now = now }
+
+    /// Notes a use of the session, but not more often than every few minutes.
+    mutating func touch(_ login: Login, idleLimit: Seconds) {
+        let pause = Seconds(min(300, idleLimit.count / 4))
+        guard let session = sessions[login], now.since(session.lastUsedAt) > pause else { return }
+        sessions[login]?.lastUsedAt = now
+    }
+}

@@ -1,0 +1,70 @@
+public import NativeSSO
+
+extension ExchangeScenario {
+    /// The step of the contract that refuses: of two defects the one of the earlier step is the reason.
+    public static func step(of refusal: ExchangeRefusal) -> Int {
+        switch refusal {
+        case .subjectToken(let defect): defect == .deviceHash ? 2 : 1
+        case .mayActOther: 3
+        case .subjectTokenTooOld: 4
+        case .subjectTokenExpired: 5
+        case .deviceHashMismatch: 6
+        case .clientDisabled: 7
+        case .clientNotInGroup, .sourceNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
+            .selfExchange:
+            8
+        case .sessionUnknown, .subjectMismatch, .sessionEnded, .sessionExpired, .sessionIdle: 9
+        case .deviceBlocked: 10
+        case .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient: 11
+        case .scopeExceedsMember: 12
+        case .consentRequired: 13
+        case .assuranceInsufficient: 14
+        }
+    }
+
+    /// Changes the scenario so that it deserves `refusal`. Changes for two different steps do not get in each other's way.
+    ///
+    /// What the id_token verifier refuses is its own affair: told to ``StubIDTokenVerifier``.
+    public mutating func spoil(for refusal: ExchangeRefusal) {
+        switch refusal {
+        case .subjectToken(.deviceHash): deviceHash = nil
+        case .subjectToken: break
+        case .mayActOther: mayAct = ClientID(validated: "another-app")
+        case .subjectTokenTooOld: issuedAt = now.before(policy.maximumSubjectTokenAge).before(1)
+        case .subjectTokenExpired:
+            expiresAt = now
+            policy = IssuerPolicy(issuer: issuer, profiles: policy.profiles, requiresUnexpiredIDToken: true)
+        case .deviceHashMismatch: deviceHash = "AAAAAAAAAAAAAAAAAAAAAA"
+        case .clientDisabled: clientIsEnabled = false
+        case .clientNotInGroup: targetMember = nil
+        case .sourceNotInGroup: sourceMember = nil
+        case .otherGroup:
+            targetMember = Membership(
+                group: GroupID(validated: "other-\(group)"), role: .both, scopeCeiling: targetMember?.scopeCeiling)
+        case .directionForbidden: sourceMember = Membership(group: group, role: .target)
+        case .audienceOutsideGroup: otherAudience = [ClientID(validated: "stranger-\(group)")]
+        case .selfExchange: source = target
+        case .sessionUnknown: session = nil
+        case .subjectMismatch: session?.subject = Subject(validated: "somebody-else")
+        case .sessionEnded: session?.isEnded = true
+        case .sessionExpired: session?.expiresIn = 0
+        case .sessionIdle: session?.lastUsed = lifetimes.sessionIdle
+        case .deviceBlocked: deviceIsBlocked = true
+        case .scopeLacksOpenID: scope = Scope(["profile"])
+        case .scopeEmpty:
+            client = Client(
+                id: client.id, allowedScope: client.allowedScope, defaultScope: .empty, audiences: client.audiences,
+                acceptedContextClasses: client.acceptedContextClasses)
+        case .scopeExceedsClient: scope = Scope(["openid", "admin"])
+        case .scopeExceedsMember:
+            guard let member = targetMember else { return }
+            targetMember = Membership(
+                group: member.group, role: member.role, scopeCeiling: Scope(["openid", "profile"]))
+        case .consentRequired: scopesRequiringConsent = Scope(["orders.read"])
+        case .assuranceInsufficient:
+            client = Client(
+                id: client.id, allowedScope: client.allowedScope, defaultScope: client.defaultScope,
+                audiences: client.audiences, acceptedContextClasses: ["urn:example:loa3"])
+        }
+    }
+}

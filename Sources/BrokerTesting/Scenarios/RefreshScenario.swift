@@ -1,0 +1,102 @@
+public import NativeSSO
+import Testing
+
+/// App 2 comes back with a refresh token: all that a refresh depends on, at first such that the chain goes on.
+public struct RefreshScenario: Sendable {
+    /// The rows of clients, group, session and device.
+    public var exchange: ExchangeScenario
+    /// `nil`: the registry holds no such grant.
+    public var grant: GrantRow?
+
+    // What is presented, and by whom.
+    public let grantID: UniqueID
+    public var generation: Int32
+    public var scope: Scope?
+    public var client: Client
+
+    public init() throws {
+        exchange = try ExchangeScenario()
+        exchange.deviceIsBlocked = false
+        client = exchange.client
+        grantID = .random()
+        generation = 5
+        let session = try #require(exchange.session)
+        grant = GrantRow(
+            id: grantID, session: session.id, client: exchange.target, sourceClient: exchange.source,
+            device: session.device, expiresIn: .days(20), scope: ExchangeScenario.scope,
+            audiences: exchange.client.audiences)
+        grant?.generation = 5
+        grant?.rotated = .hours(1)
+        grant?.login = exchange.login
+    }
+
+    /// App 2 comes back with a token that an exchange gave it: the grant is there already.
+    public init(after exchange: ExchangeScenario, grantID: UniqueID, generation: Int32) {
+        self.exchange = exchange
+        self.grantID = grantID
+        self.generation = generation
+        client = exchange.client
+    }
+
+    /// By how long a lost answer may be asked for again.
+    public var grace: Seconds { exchange.lifetimes.unboundRefreshGrace }
+
+    /// Puts the rows there.
+    public func put(into fixture: any GrantRegistryFixture) async throws {
+        try await exchange.put(into: fixture)
+        try await fixture.put(client: client.id, isEnabled: exchange.clientIsEnabled)
+        if let grant { try await fixture.put(grant) }
+    }
+
+    public var advancement: Advancement {
+        Advancement(
+            requestID: .random(), grantID: grantID, generation: generation, client: client.id, scope: scope,
+            allowedScope: client.allowedScope, grace: grace, idleLimit: exchange.lifetimes.sessionIdle)
+    }
+
+    /// Changes the scenario so that it deserves `refusal`. A token that is not ours is the caller's affair.
+    public mutating func spoil(for refusal: RefreshRefusal) {
+        switch refusal {
+        case .tokenNotOurs: break
+        case .grantUnknown: grant = nil
+        case .grantRevoked: grant?.isRevoked = true
+        case .foreignClient:
+            client = Client(
+                id: ClientID(validated: "thief-\(exchange.group)"), allowedScope: client.allowedScope,
+                defaultScope: client.defaultScope, audiences: client.audiences)
+        case .stateRegressed: generation = 6
+        case .replayed: generation = 3
+        case .grantExpired: grant?.expiresIn = 0
+        case .clientDisabled: exchange.clientIsEnabled = false
+        case .sharingEnded: exchange.spoil(for: .otherGroup)
+        case .sessionEnded: exchange.spoil(for: .sessionEnded)
+        case .sessionExpired: exchange.spoil(for: .sessionExpired)
+        case .sessionIdle: exchange.spoil(for: .sessionIdle)
+        case .deviceBlocked: exchange.spoil(for: .deviceBlocked)
+        case .scopeExceedsGrant: scope = Scope(["openid", "admin"])
+        case .scopeEmpty:
+            client = Client(
+                id: client.id, allowedScope: Scope(["email"]), defaultScope: .empty, audiences: client.audiences)
+        }
+    }
+
+    /// The step of the contract that refuses: of two defects the one of the earlier step is the reason.
+    public static func step(of refusal: RefreshRefusal) -> Int {
+        switch refusal {
+        case .tokenNotOurs: 1
+        case .grantUnknown: 2
+        case .grantRevoked: 3
+        case .foreignClient: 4
+        case .stateRegressed, .replayed: 5
+        case .grantExpired: 6
+        case .clientDisabled: 7
+        case .sharingEnded: 8
+        case .sessionEnded: 9
+        case .sessionExpired: 10
+        case .sessionIdle: 11
+        case .deviceBlocked: 12
+        case .scopeExceedsGrant: 13
+        case .scopeEmpty: 14
+        }
+    }
+}

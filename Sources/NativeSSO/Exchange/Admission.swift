@@ -1,0 +1,87 @@
+/// What an exchange asks of the registry.
+public struct Admission: Sendable {
+    public let requestID: UniqueID
+    public let issuer: Issuer
+    public let sessionID: SessionID
+    public let subject: Subject
+    /// The app that logged in, and every other member of the id_token's `aud`.
+    public let sourceClient: ClientID
+    public let otherAudience: [ClientID]
+    /// The app that asks.
+    public let client: ClientID
+    public let allowsSelfExchange: Bool
+    public let device: DeviceDigest
+    public let profile: Profile
+    public let scope: Scope
+    public let audiences: [String]
+    public let login: Login
+    /// Longest time between two uses of the session.
+    public let idleLimit: Seconds
+    /// From now to the end of the grant; never beyond the session's.
+    public let grantLifetime: Seconds?
+    /// From now to the end of a session that this exchange may itself bring into the registry; `nil`: it may not.
+    public let firstSightLifetime: Seconds?
+    /// `false`: look, but write nothing, whatever the guards say. Used where the request is already refused for a reason
+    /// that only the broker sees, so that such a refusal costs the caller as much time as any other.
+    public let isPermitted: Bool
+    /// Names for rows that may have to be made.
+    public let proposedGrantID: UniqueID
+    public let proposedSessionRowID: UniqueID
+
+    public init(
+        requestID: UniqueID, issuer: Issuer, sessionID: SessionID, subject: Subject, sourceClient: ClientID,
+        otherAudience: [ClientID], client: ClientID, allowsSelfExchange: Bool, device: DeviceDigest,
+        profile: Profile, scope: Scope, audiences: [String], login: Login, idleLimit: Seconds,
+        grantLifetime: Seconds?, firstSightLifetime: Seconds?, isPermitted: Bool, proposedGrantID: UniqueID,
+        proposedSessionRowID: UniqueID
+    ) {
+        self.requestID = requestID
+        self.issuer = issuer
+        self.sessionID = sessionID
+        self.subject = subject
+        self.sourceClient = sourceClient
+        self.otherAudience = otherAudience
+        self.client = client
+        self.allowsSelfExchange = allowsSelfExchange
+        self.device = device
+        self.profile = profile
+        self.scope = scope
+        self.audiences = audiences
+        self.login = login
+        self.idleLimit = idleLimit
+        self.grantLifetime = grantLifetime
+        self.firstSightLifetime = firstSightLifetime
+        self.isPermitted = isPermitted
+        self.proposedGrantID = proposedGrantID
+        self.proposedSessionRowID = proposedSessionRowID
+    }
+}
+
+/// What the registry saw, and what it wrote.
+public struct AdmissionFacts: Sendable {
+    public let now: UnixTime
+    public let clientIsEnabled: Bool
+    public let source: Membership?
+    public let target: Membership?
+    /// Whether each of ``Admission/otherAudience`` is in the source's group.
+    public let otherAudienceInGroup: Bool
+    /// `nil`: there is no such session, and none was made.
+    public let session: SessionFacts?
+    public let deviceIsBlocked: Bool
+    /// The grant that was recorded; `nil`: none was.
+    public let grant: GrantFacts?
+
+    public init(
+        now: UnixTime, clientIsEnabled: Bool, source: Membership?, target: Membership?, otherAudienceInGroup: Bool,
+        session: SessionFacts?, deviceIsBlocked: Bool, grant: GrantFacts?
+    ) {
+        self.now = now
+        self.clientIsEnabled = clientIsEnabled
+        self.source = source
+        self.target = target
+        self.otherAudienceInGroup = otherAudienceInGroup
+        self.session = session
+        self.deviceIsBlocked = deviceIsBlocked
+        self.grant = grant
+    }
+}

@@ -1,0 +1,84 @@
+import StrictCoding
+
+/// What the broker can say of an exchange before the registry is asked: whatever depends on the token, the request and
+/// the client's registration alone.
+///
+/// A request that fails here still goes to the registry (which then writes nothing), so that a wrong device, an
+/// unknown session and a foreign group cost the caller the same time.
+package struct Appraisal: Sendable {
+    /// First reason against the subject token or its binding: steps before the sharing group.
+    let binding: ExchangeRefusal?
+    /// First reason against the scope: after the device, before the member's ceiling.
+    let scopeRefusal: ExchangeRefusal?
+    /// What the user would first have to do: last of all, so that nobody is sent through a login for a request that is
+    /// refused all the same.
+    let interaction: ExchangeRefusal?
+    /// What a grant would hold.
+    let scope: Scope
+    /// Whether a session unknown to the registry may begin with this exchange.
+    let allowsFirstSight: Bool
+    let client: ClientID
+    let sourceClient: ClientID
+    let subject: Subject
+    let allowsSelfExchange: Bool
+    let idleLimit: Seconds
+
+    var isPermitted: Bool { binding == nil && scopeRefusal == nil && interaction == nil }
+
+    package init(
+        of request: ExchangeRequest, _ idToken: IDTokenClaims, deviceHash: String, scopesRequiringConsent: Scope,
+        idleLimit: Seconds, at now: UnixTime
+    ) {
+        let issuer = request.issuer
+        let isExpired = idToken.expiresAt <= now
+        binding =
+            if now.since(idToken.issuedAt) > issuer.maximumSubjectTokenAge {
+                .subjectTokenTooOld
+            } else if issuer.requiresUnexpiredIDToken && isExpired {
+                .subjectTokenExpired
+            } else if !request.device.matches(
+                claim: deviceHash, function: idToken.hashFunction, mode: issuer.hashMode)
+            {
+                .deviceHashMismatch
+            } else {
+                nil
+            }
+
+        let demand = ScopeDemand(request)
+        scope = demand.scope
+        scopeRefusal = demand.refusal
+        interaction =
+            if !scope.isDisjoint(with: scopesRequiringConsent) {
+                .consentRequired
+            } else if !request.client.isSatisfied(by: idToken.login, at: now) {
+                .assuranceInsufficient
+            } else {
+                nil
+            }
+
+        // Only a token that is still good shows that the login is; an old one may name a session that ended long ago.
+        allowsFirstSight = issuer.admitsOnFirstSight && !isExpired
+        client = request.client.id
+        sourceClient = idToken.sourceClient
+        subject = idToken.subject
+        allowsSelfExchange = request.client.allowsSelfExchange
+        self.idleLimit = idleLimit
+    }
+}
+
+extension Client {
+    /// Whether a login is as strong and as recent as this client asks. An exchange never makes it stronger or newer.
+    func isSatisfied(by login: Login, at now: UnixTime) -> Bool {
+        if !acceptedContextClasses.isEmpty {
+            guard let contextClass = login.contextClass,
+                acceptedContextClasses.contains(where: contextClass.hasSameOctets)
+            else { return false }
+        }
+        if let maximumAuthenticationAge {
+            guard let authenticatedAt = login.authenticatedAt,
+                now.since(authenticatedAt) <= maximumAuthenticationAge
+            else { return false }
+        }
+        return true
+    }
+}

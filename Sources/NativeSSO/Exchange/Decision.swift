@@ -1,0 +1,60 @@
+/// Native SSO §4.3 from what the broker and the registry saw, in the order of the contract. Pure.
+///
+/// The registry's statement guards the write by the same rules; a property test holds the two equal, and where they
+/// disagree all the same the answer is an error of ours, never a token.
+package func decide(_ appraisal: Appraisal, _ facts: AdmissionFacts) throws(ExchangeError) -> Grant {
+    if let refusal = refusal(appraisal, facts) {
+        guard facts.grant == nil else {
+            throw .broken("a grant was recorded for a refused exchange: \(refusal.reason)")
+        }
+        throw .refused(refusal)
+    }
+    guard let grant = facts.grant else { throw .broken("no grant was recorded for an exchange that breaks no rule") }
+    return Grant(
+        id: grant.id, generation: grant.generation, scope: appraisal.scope, expiresAt: grant.expiresAt)
+}
+
+private func refusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+    appraisal.binding ?? groupRefusal(appraisal, facts) ?? sessionRefusal(appraisal, facts)
+        ?? (facts.deviceIsBlocked ? .deviceBlocked : nil)
+        ?? appraisal.scopeRefusal ?? ceilingRefusal(appraisal, facts) ?? appraisal.interaction
+}
+
+/// May these two clients share a login, in this direction? Asked before the session, so that an app outside the group
+/// learns nothing of it.
+private func groupRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+    guard facts.clientIsEnabled else { return .clientDisabled }
+    guard let target = facts.target else { return .clientNotInGroup }
+    guard let source = facts.source else { return .sourceNotInGroup }
+    guard source.group == target.group else { return .otherGroup }
+    guard source.isSource, target.isTarget else { return .directionForbidden }
+    guard facts.otherAudienceInGroup else { return .audienceOutsideGroup }
+    guard appraisal.client != appraisal.sourceClient || appraisal.allowsSelfExchange else { return .selfExchange }
+    return nil
+}
+
+private func sessionRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+    guard let session = facts.session else {
+        // The registry makes the session only together with the grant, so here it may still be missing for a request
+        // that is refused for a later reason.
+        return appraisal.allowsFirstSight ? nil : .sessionUnknown
+    }
+    guard let subject = session.subject else { return .sessionEnded }
+    if subject != appraisal.subject { return .subjectMismatch }
+    return session.refusal(idleLimit: appraisal.idleLimit, at: facts.now).map(ExchangeRefusal.init)
+}
+
+private func ceilingRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+    guard let ceiling = facts.target?.scopeCeiling else { return nil }
+    return appraisal.scope.isSubset(of: ceiling) ? nil : .scopeExceedsMember
+}
+
+extension ExchangeRefusal {
+    init(_ death: SessionDeath) {
+        switch death {
+        case .ended: self = .sessionEnded
+        case .expired: self = .sessionExpired
+        case .idle: self = .sessionIdle
+        }
+    }
+}

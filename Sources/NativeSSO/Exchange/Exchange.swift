@@ -1,0 +1,67 @@
+/// The token exchange of Native SSO: app 2 presents app 1's id_token and the device value, and gets tokens of its own.
+///
+/// One id_token serves many sibling apps, so nothing here remembers having seen it: what can be taken back is the
+/// session, and the grant that the exchange records.
+public struct Exchange: Sendable {
+    private let idTokens: any IDTokenVerifier
+    private let registry: any GrantRegistry
+    private let directory: any ClientDirectory
+    private let devices: any DeviceDigester
+    private let mint: TokenMint
+    private let lifetimes: Lifetimes
+    private let clock: any WallClock
+
+    public init(
+        idTokens: any IDTokenVerifier, registry: any GrantRegistry, directory: any ClientDirectory,
+        devices: any DeviceDigester, mint: TokenMint, lifetimes: Lifetimes, clock: any WallClock
+    ) {
+        self.idTokens = idTokens
+        self.registry = registry
+        self.directory = directory
+        self.devices = devices
+        self.mint = mint
+        self.lifetimes = lifetimes
+        self.clock = clock
+    }
+
+    public func run(_ request: ExchangeRequest) async throws(ExchangeError) -> TokenAnswer {
+        let now = clock.now
+        let idToken = try await verify(request, at: now)
+        let appraisal = try appraise(request, idToken, at: now)
+        let facts = try await ExchangeError.port { () async throws(PortError) in
+            let digest = try devices.digest(request.device, at: idToken.issuer)
+            return try await registry.admit(  // one statement, one commit; facts either way
+                Admission(request, idToken, appraisal, device: digest, milliseconds: clock.milliseconds))
+        }
+        let grant = try decide(appraisal, facts)  // pure; a property test holds it to the statement's guards
+        return try await ExchangeError.port { () async throws(PortError) in
+            try await mint.answer(  // after COMMIT: no row lock is held while a key module signs
+                grant, to: request.client, idToken: idToken, device: request.device, at: facts.now)
+        }
+    }
+
+    private func verify(_ request: ExchangeRequest, at now: UnixTime) async throws(ExchangeError) -> IDTokenClaims {
+        do throws(IDTokenVerificationError) {
+            return try await idTokens.verify(request.subjectToken, from: request.issuer.issuer, at: now)
+        } catch {
+            switch error {
+            case .refused(let defect): throw .refused(.subjectToken(defect))
+            case .outage(let outage): throw .outage(outage)
+            }
+        }
+    }
+
+    private func appraise(
+        _ request: ExchangeRequest, _ idToken: IDTokenClaims, at now: UnixTime
+    ) throws(ExchangeError) -> Appraisal {
+        // Claim shape, so it is judged before anything that depends on state: no grant could come of this token.
+        guard let deviceHash = idToken.deviceHash(for: request.profile) else {
+            throw .refused(.subjectToken(.deviceHash))
+        }
+        if let named = idToken.mayAct, named != request.client.id { throw .refused(.mayActOther) }
+        let consentScope = try ExchangeError.port { () throws(PortError) in try directory.scopesRequiringConsent }
+        return Appraisal(
+            of: request, idToken, deviceHash: deviceHash, scopesRequiringConsent: consentScope,
+            idleLimit: lifetimes.sessionIdle, at: now)
+    }
+}

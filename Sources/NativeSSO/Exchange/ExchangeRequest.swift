@@ -1,0 +1,26 @@
+/// An exchange whose form is sound and whose client is known.
+public struct ExchangeRequest: Sendable {
+    public let requestID: UniqueID
+    /// The app that asks, as authenticated.
+    public let client: Client
+    /// The issuer that `audience` named.
+    public let issuer: IssuerPolicy
+    public let subjectToken: SubjectToken
+    public let device: DeviceValue
+    /// `nil` where the request named no scope.
+    public let scope: Scope?
+
+    public init(
+        requestID: UniqueID, client: Client, issuer: IssuerPolicy, subjectToken: SubjectToken, device: DeviceValue,
+        scope: Scope?
+    ) {
+        self.requestID = requestID
+        self.client = client
+        self.issuer = issuer
+        self.subjectToken = subjectToken
+        self.device = device
+        self.scope = scope
+    }
+
+    public var profile: Profile { device.profile }
+}

@@ -1,0 +1,43 @@
+import StrictCoding
+
+/// What the operator configured for one identity provider, as far as an exchange needs it.
+public struct IssuerPolicy: Sendable, Hashable {
+    public let issuer: Issuer
+    /// Other values of `audience` that mean this issuer, such as `api://default`.
+    public let audienceAliases: [String]
+    public let profiles: Set<Profile>
+    /// How the issuer computes `ds_hash`.
+    public let hashMode: DeviceHashMode
+    /// Whether the 2018 profile may write `id-token` for `id_token` in `subject_token_type`, as the slides do.
+    public let acceptsHyphenatedIDTokenType: Bool
+    /// Whether the first exchange with an unexpired id_token brings its session into the registry.
+    public let admitsOnFirstSight: Bool
+    /// Whether an expired id_token is refused, which Native SSO §6.3 does not ask for.
+    public let requiresUnexpiredIDToken: Bool
+    /// Longest time since `iat`.
+    public let maximumSubjectTokenAge: Seconds
+    /// Life of a session that begins at first sight.
+    public let sessionLifetime: Seconds
+
+    public init(
+        issuer: Issuer, audienceAliases: [String] = [], profiles: Set<Profile>, hashMode: DeviceHashMode = .leftHalf,
+        acceptsHyphenatedIDTokenType: Bool = false, admitsOnFirstSight: Bool = false,
+        requiresUnexpiredIDToken: Bool = false, maximumSubjectTokenAge: Seconds = .days(90),
+        sessionLifetime: Seconds = .days(90)
+    ) {
+        self.issuer = issuer
+        self.audienceAliases = audienceAliases
+        self.profiles = profiles
+        self.hashMode = hashMode
+        self.acceptsHyphenatedIDTokenType = acceptsHyphenatedIDTokenType
+        self.admitsOnFirstSight = admitsOnFirstSight
+        self.requiresUnexpiredIDToken = requiresUnexpiredIDToken
+        self.maximumSubjectTokenAge = maximumSubjectTokenAge
+        self.sessionLifetime = sessionLifetime
+    }
+
+    /// Whether `audience` names this issuer: the issuer itself or an alias, octet by octet.
+    public func isNamed(by audience: String) -> Bool {
+        issuer.string.hasSameOctets(as: audience) || audienceAliases.contains { $0.hasSameOctets(as: audience) }
+    }
+}

@@ -1,0 +1,80 @@
+/// Makes the tokens of an answer from a grant that is already recorded and committed.
+///
+/// A signature that fails afterwards leaves a grant nobody holds: the caller gets a 503, and its retry is the same
+/// successor again (refresh) or the next generation (exchange).
+public struct TokenMint: Sendable {
+    private let issuer: Issuer
+    private let signer: any TokenSigner
+    private let refreshTokens: any RefreshTokenAuthenticator
+    private let lifetimes: Lifetimes
+
+    public init(
+        issuer: Issuer, signer: any TokenSigner, refreshTokens: any RefreshTokenAuthenticator, lifetimes: Lifetimes
+    ) {
+        self.issuer = issuer
+        self.signer = signer
+        self.refreshTokens = refreshTokens
+        self.lifetimes = lifetimes
+    }
+
+    /// The answer to an exchange. RFC 8693 §2.2.1.
+    func answer(
+        _ grant: Grant, to client: Client, idToken: IDTokenClaims, device: DeviceValue, at now: UnixTime
+    ) async throws(PortError) -> TokenAnswer {
+        let claims = AccessTokenClaims(
+            issuer: issuer, subject: idToken.subject, audiences: client.audiences, client: client.id,
+            issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
+            scope: grant.scope, login: idToken.login,
+            sessionID: client.includesSessionID ? idToken.sessionID : nil)
+        let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
+        return TokenAnswer(
+            accessToken: try await signer.sign(payload: claims.json, type: .accessToken),
+            expiresIn: claims.expiresAt.since(now),
+            scope: grant.scope,
+            refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
+            idToken: client.issuesIDToken ? try await self.idToken(claims, idToken, device) : nil)
+    }
+
+    /// The answer to a refresh: the successor of `generation`. RFC 6749 §6.
+    func answer(
+        _ chain: ChainFacts, grantID: UniqueID, successorOf generation: Int32, scope: Scope, to client: Client,
+        at now: UnixTime, isRedelivery: Bool
+    ) async throws(PortError) -> TokenAnswer {
+        let (successor, overflow) = generation.addingReportingOverflow(1)
+        guard !overflow else { throw .broken("generation overflow") }
+        guard let subject = chain.session.subject else { throw .broken("a chain in a session of nobody") }
+        // A session's life may have been cut short since the grant was made.
+        let end = min(chain.expiresAt, chain.session.expiresAt)
+        let claims = AccessTokenClaims(
+            issuer: issuer, subject: subject, audiences: chain.audiences, client: client.id,
+            issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
+            scope: scope, login: chain.login, sessionID: client.includesSessionID ? chain.sessionID : nil)
+        return TokenAnswer(
+            accessToken: try await signer.sign(payload: claims.json, type: .accessToken),
+            expiresIn: claims.expiresAt.since(now), scope: scope,
+            refreshToken: try refreshToken(grantID, successor), idToken: nil, isRedelivery: isRedelivery)
+    }
+
+    func read(_ refreshToken: String) throws(PortError) -> RefreshToken? {
+        try RefreshToken.decode(refreshToken, by: refreshTokens)
+    }
+
+    private func refreshToken(_ grantID: UniqueID, _ generation: Int32) throws(PortError) -> String {
+        try RefreshToken(grantID: grantID, generation: generation).encoded(by: refreshTokens)
+    }
+
+    /// Never beyond the end of the grant or of its session.
+    private func accessTokenExpiry(_ client: Client, notAfter end: UnixTime, at now: UnixTime) -> UnixTime {
+        min(now.adding(client.accessTokenLifetime ?? lifetimes.accessToken), end)
+    }
+
+    private func idToken(
+        _ access: AccessTokenClaims, _ source: IDTokenClaims, _ device: DeviceValue
+    ) async throws(PortError) -> String {
+        let claims = SiblingIDTokenClaims(
+            issuer: issuer, subject: source.subject, audience: access.client, issuedAt: access.issuedAt,
+            expiresAt: access.expiresAt, sessionID: source.sessionID, login: source.login, device: device,
+            hashFunction: try signer.hashFunction)
+        return try await signer.sign(payload: claims.json, type: .idToken)
+    }
+}

@@ -1,0 +1,31 @@
+/// Where refusals are recorded under their request id. What changes state is recorded by the statement that changes it.
+public protocol AuditTrail: Sendable {
+    /// Returns at once; the event is written in the background. If it cannot be, the loss is counted and logged.
+    func record(_ event: AuditEvent)
+}
+
+public struct AuditEvent: Sendable, Hashable {
+    public enum Kind: String, Sendable, CaseIterable {
+        case requestRefused = "request_refused"
+        case exchangeRefused = "exchange_refused"
+        case refreshRefused = "refresh_refused"
+    }
+
+    public let kind: Kind
+    public let requestID: UniqueID
+    public let occurredAtMilliseconds: Int64
+    /// A registered client, never what an unknown caller wrote.
+    public let client: ClientID?
+    /// The raw value of a closed enum.
+    public let reason: String
+
+    public init(
+        kind: Kind, requestID: UniqueID, occurredAtMilliseconds: Int64, client: ClientID?, reason: String
+    ) {
+        self.kind = kind
+        self.requestID = requestID
+        self.occurredAtMilliseconds = occurredAtMilliseconds
+        self.client = client
+        self.reason = reason
+    }
+}

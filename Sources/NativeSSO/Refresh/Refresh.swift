@@ -1,0 +1,54 @@
+/// A refresh request whose form is sound and whose client is known; it prints as `****`. RFC 6749 §6.
+public struct RefreshRequest: Sendable, CustomStringConvertible, CustomReflectable {
+    public let requestID: UniqueID
+    public let client: Client
+    /// As presented. A credential.
+    let refreshToken: String
+    /// `nil` where the request named no scope.
+    public let scope: Scope?
+
+    public init(requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?) {
+        self.requestID = requestID
+        self.client = client
+        self.refreshToken = refreshToken
+        self.scope = scope
+    }
+
+    public var description: String { "RefreshRequest(****)" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// The refresh of a grant: the chain goes on by one generation, or the lost answer is given once more.
+public struct Refresh: Sendable {
+    private let registry: any GrantRegistry
+    private let mint: TokenMint
+    private let lifetimes: Lifetimes
+
+    public init(registry: any GrantRegistry, mint: TokenMint, lifetimes: Lifetimes) {
+        self.registry = registry
+        self.mint = mint
+        self.lifetimes = lifetimes
+    }
+
+    public func run(_ request: RefreshRequest) async throws(RefreshError) -> TokenAnswer {
+        let asked = try advancement(request)
+        // One statement, one commit; facts either way.
+        let facts = try await RefreshError.port { () async throws(PortError) in try await registry.advance(asked) }
+        let (decision, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
+        // Both decisions lead to the same successor: that is what makes a retry harmless.
+        return try await RefreshError.port { () async throws(PortError) in
+            try await mint.answer(
+                chain, grantID: asked.grantID, successorOf: asked.generation, scope: asked.grantedScope(of: chain),
+                to: request.client, at: facts.now, isRedelivery: decision == .redelivered)
+        }
+    }
+
+    private func advancement(_ request: RefreshRequest) throws(RefreshError) -> Advancement {
+        let presented = try RefreshError.port { () throws(PortError) in try mint.read(request.refreshToken) }
+        guard let token = presented else { throw .refused(.tokenNotOurs) }
+        return Advancement(
+            requestID: request.requestID, grantID: token.grantID, generation: token.generation,
+            client: request.client.id, scope: request.scope, allowedScope: request.client.allowedScope,
+            grace: lifetimes.grace(for: request.client), idleLimit: lifetimes.sessionIdle)
+    }
+}

@@ -1,0 +1,66 @@
+/// What becomes of a presented refresh token.
+package enum RefreshDecision: Sendable, Equatable {
+    /// It was current: the chain went on.
+    case advanced
+    /// Its successor was made, and perhaps lost on the way: the same successor again.
+    case redelivered
+}
+
+/// Architecture, *Refresh tokens*, from what the registry saw. Pure; a property test holds it equal to the statement.
+package func decide(_ asked: Advancement, _ facts: AdvanceFacts) throws(RefreshError) -> (RefreshDecision, ChainFacts) {
+    guard let chain = facts.grant else { throw .refused(.grantUnknown) }
+    if let refusal = refusal(asked, chain, at: facts.now) {
+        guard facts.effect == (refusal.revokesChain ? .revoked : .none) else {
+            throw .broken("the registry \(facts.effect.rawValue) where the rules say \(refusal.rawValue)")
+        }
+        throw .refused(refusal)
+    }
+    let decision: RefreshDecision = asked.generation == chain.generation ? .advanced : .redelivered
+    guard facts.effect == (decision == .advanced ? .advanced : .none) else {
+        throw .broken("the registry \(facts.effect.rawValue) where the rules say \(decision)")
+    }
+    return (decision, chain)
+}
+
+private func refusal(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime) -> RefreshRefusal? {
+    if chain.revokedAt != nil { return .grantRevoked }
+    if chain.client != asked.client { return .foreignClient }
+    if asked.generation > chain.generation { return .stateRegressed }
+    if asked.generation < chain.generation, !isWithinGrace(asked, chain, at: now) { return .replayed }
+    if now >= chain.expiresAt { return .grantExpired }
+    if !chain.clientIsEnabled { return .clientDisabled }
+    if !chain.sharesLogin { return .sharingEnded }
+    if let death = chain.session.refusal(idleLimit: asked.idleLimit, at: now) { return RefreshRefusal(death) }
+    if chain.deviceIsBlocked { return .deviceBlocked }
+    if let scope = asked.scope, !scope.isSubset(of: chain.scope) || !scope.isSubset(of: asked.allowedScope(in: chain)) {
+        return .scopeExceedsGrant
+    }
+    if asked.grantedScope(of: chain).isEmpty { return .scopeEmpty }
+    return nil
+}
+
+/// Only the direct predecessor, whose successor nobody has used: had it been used, the chain would be further on.
+private func isWithinGrace(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime) -> Bool {
+    asked.generation == chain.generation - 1 && now.since(chain.rotatedAt) < asked.grace
+}
+
+extension Advancement {
+    /// What the new access token holds: what was asked for, without what the client or its membership has lost since.
+    func grantedScope(of chain: ChainFacts) -> Scope {
+        (scope ?? chain.scope).intersection(allowedScope(in: chain))
+    }
+
+    fileprivate func allowedScope(in chain: ChainFacts) -> Scope {
+        chain.scopeCeiling.map(allowedScope.intersection) ?? allowedScope
+    }
+}
+
+extension RefreshRefusal {
+    init(_ death: SessionDeath) {
+        switch death {
+        case .ended: self = .sessionEnded
+        case .expired: self = .sessionExpired
+        case .idle: self = .sessionIdle
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/// Why a refresh is refused. The raw value is what the audit shows.
+public enum RefreshRefusal: String, Error, Sendable, Hashable, CaseIterable {
+    /// Not a token of ours: wrong form, unknown key or wrong tag. No database was asked.
+    case tokenNotOurs = "refresh_token_not_ours"
+    case grantUnknown = "grant_unknown"
+    case grantRevoked = "grant_revoked"
+    case grantExpired = "grant_expired"
+    /// Issued to another client, which shows that it was copied: the chain is revoked.
+    case foreignClient = "refresh_token_foreign_client"
+    /// Spent, and its successor used or the grace over: the chain is revoked. RFC 9700 §4.14.2.
+    case replayed = "refresh_token_replayed"
+    /// We issued it, yet the database has not come that far: it lost writes. The chain is revoked.
+    case stateRegressed = "state_regressed"
+    case clientDisabled = "client_disabled"
+    case sharingEnded = "sharing_ended"
+    case sessionEnded = "session_ended"
+    case sessionExpired = "session_expired"
+    case sessionIdle = "session_idle"
+    case deviceBlocked = "device_blocked"
+    case scopeExceedsGrant = "scope_exceeds_grant"
+    case scopeEmpty = "scope_empty"
+
+    /// Whether the token shows that two parties hold the chain, so that it is revoked. RFC 9700 §4.14.2.
+    public var revokesChain: Bool {
+        switch self {
+        case .foreignClient, .replayed, .stateRegressed: true
+        case .tokenNotOurs, .grantUnknown, .grantRevoked, .grantExpired, .clientDisabled, .sharingEnded,
+            .sessionEnded, .sessionExpired, .sessionIdle, .deviceBlocked, .scopeExceedsGrant, .scopeEmpty:
+            false
+        }
+    }
+}

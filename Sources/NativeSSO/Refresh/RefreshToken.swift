@@ -1,0 +1,55 @@
+import StrictCoding
+
+/// A refresh token of this broker: a position in a grant's chain, authenticated by a MAC. It is stored nowhere.
+///
+///     nsr1.base64url( key id (1) ‖ grant id (16) ‖ generation (4, big-endian) ‖ tag (32) )
+///
+/// `tag` is HMAC-SHA-256 over everything that precedes it, prefix included, under the key that the key id names. The
+/// fixed prefix and length keep other credentials from being taken for one, and let a secret scanner find a leaked one.
+public struct RefreshToken: Hashable, Sendable {
+    public let grantID: UniqueID
+    /// 1 for the token that the first exchange gave, one more with each rotation.
+    public let generation: Int32
+
+    public init(grantID: UniqueID, generation: Int32) {
+        self.grantID = grantID
+        self.generation = generation
+    }
+
+    static let prefix = Array("nsr1.".utf8)
+    private static let bodyLength = 1 + 16 + 4
+    private static let tagLength = 32
+
+    /// Always this many characters.
+    public static let length = 76
+}
+
+extension RefreshToken {
+    /// The token as it travels.
+    func encoded(by keys: some RefreshTokenAuthenticator) throws(PortError) -> String {
+        let keyID = try keys.currentKeyID
+        let big = UInt32(bitPattern: generation)
+        let body =
+            [keyID] + grantID.octets + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: big >> $0) }
+        guard let tag = try keys.tag(Self.prefix + body, keyID: keyID) else {
+            throw .broken("the current refresh-token key is not in the key ring")
+        }
+        return String(decoding: Self.prefix, as: UTF8.self) + Base64URL.encode(body + tag)
+    }
+
+    /// Reads a presented token; the tag is checked here, before any database is asked.
+    /// - Returns: `nil` unless this broker made `text`, octet for octet.
+    static func decode(_ text: String, by keys: some RefreshTokenAuthenticator) throws(PortError) -> RefreshToken? {
+        let octets = Array(text.utf8)
+        guard octets.count == length, octets.starts(with: prefix),
+            let token = Base64URL.decode(octets.dropFirst(prefix.count)), token.count == bodyLength + tagLength
+        else { return nil }
+        let body = token[..<bodyLength]
+        guard let expected = try keys.tag(prefix + body, keyID: token[0]),
+            ConstantTime.equal(expected, token[bodyLength...]),
+            let grantID = UniqueID(octets: body[1..<17])
+        else { return nil }
+        let generation = body[17...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return RefreshToken(grantID: grantID, generation: Int32(bitPattern: generation))
+    }
+}

@@ -1,0 +1,40 @@
+/// How a grant fails: three kinds of failure that must never be mixed up.
+public enum GrantError<Refusal: Error>: Error, Sendable {
+    /// The caller's doing: becomes an OAuth error.
+    case refused(Refusal)
+    /// Becomes a 503 with `Retry-After`.
+    case outage(Outage)
+    /// Ours: `server_error`; the text goes to the log and to nobody else.
+    case broken(String)
+}
+
+public typealias ExchangeError = GrantError<ExchangeRefusal>
+public typealias RefreshError = GrantError<RefreshRefusal>
+
+extension GrantError {
+    /// Calls a port: what the port cannot do becomes the grant's own failure.
+    @inlinable package static func port<Value>(_ call: () throws(PortError) -> Value) throws(GrantError) -> Value {
+        do throws(PortError) {
+            return try call()
+        } catch {
+            throw GrantError(error)
+        }
+    }
+
+    @inlinable package static func port<Value: Sendable>(
+        _ call: () async throws(PortError) -> Value
+    ) async throws(GrantError) -> Value {
+        do throws(PortError) {
+            return try await call()
+        } catch {
+            throw GrantError(error)
+        }
+    }
+
+    @usableFromInline package init(_ error: PortError) {
+        switch error {
+        case .outage(let outage): self = .outage(outage)
+        case .broken(let what): self = .broken(what)
+        }
+    }
+}

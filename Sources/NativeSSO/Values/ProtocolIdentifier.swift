@@ -1,0 +1,67 @@
+/// A value of the protocol that names something: printable ASCII (%x20-7E), never empty, bounded.
+///
+/// The character set is checked once, here. After that `==` on the string is equality of octets (Swift compares
+/// strings by Unicode canonical equivalence, which for ASCII is the same thing), and a mix-up of two kinds of
+/// identifier does not compile.
+public protocol ProtocolIdentifier: Hashable, Sendable, CustomStringConvertible {
+    /// The longest value accepted, in octets.
+    static var maximumLength: Int { get }
+
+    var string: String { get }
+
+    init(validated string: String)
+}
+
+extension ProtocolIdentifier {
+    /// `nil` if `string` is empty, too long, or holds anything outside %x20-7E.
+    public init?(_ string: String) {
+        guard !string.isEmpty, string.utf8.count <= Self.maximumLength,
+            string.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else { return nil }
+        self.init(validated: string)
+    }
+
+    public var description: String { string }
+}
+
+/// `client_id` of an app. RFC 6749 App. A.1 (VSCHAR).
+public struct ClientID: ProtocolIdentifier {
+    public static let maximumLength = 255
+    public let string: String
+    public init(validated string: String) { self.string = string }
+}
+
+/// `iss` of an identity provider, or ours. Compared octet by octet, with no normalisation. OpenID Connect Core §2.
+public struct Issuer: ProtocolIdentifier {
+    public static let maximumLength = 512
+    public let string: String
+    public init(validated string: String) { self.string = string }
+}
+
+/// `sid`: a session at one issuer; unique only together with the issuer. OpenID Connect Back-Channel Logout §2.1.
+public struct SessionID: ProtocolIdentifier {
+    public static let maximumLength = 255
+    public let string: String
+    public init(validated string: String) { self.string = string }
+}
+
+/// `sub`: the user at one issuer, at most 255 ASCII characters. OpenID Connect Core §2.
+public struct Subject: ProtocolIdentifier {
+    public static let maximumLength = 255
+    public let string: String
+    public init(validated string: String) { self.string = string }
+}
+
+/// The name of a client-sharing group.
+public struct GroupID: ProtocolIdentifier {
+    public static let maximumLength = 255
+    public let string: String
+    public init(validated string: String) { self.string = string }
+}
+
+/// RFC 7638 SHA-256 thumbprint of a client's proof key (`cnf.jkt`, RFC 9449 §6.1), base64url.
+public struct KeyThumbprint: ProtocolIdentifier {
+    public static let maximumLength = 43
+    public let string: String
+    public init(validated string: String) { self.string = string }
+}

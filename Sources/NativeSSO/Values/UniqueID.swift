@@ -1,0 +1,67 @@
+/// 128 bits that name a request, a session row or a grant; written as RFC 9562 writes a UUID.
+public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
+    public let high: UInt64
+    public let low: UInt64
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// `nil` unless there are exactly 16 octets.
+    public init?(octets: some Collection<UInt8>) {
+        guard octets.count == 16 else { return nil }
+        self.init(
+            high: octets.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
+            low: octets.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    /// UUID version 7: milliseconds since 1970, then 74 random bits. Rows made one after another lie together in
+    /// their index. RFC 9562 §5.7.
+    public static func timeOrdered(
+        milliseconds: UInt64, using randomness: inout some RandomNumberGenerator
+    ) -> UniqueID {
+        UniqueID(
+            high: milliseconds << 16 | 0x7000 | UInt64.random(in: 0...0xFFF, using: &randomness),
+            low: 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF, using: &randomness))
+    }
+
+    public var octets: [UInt8] {
+        [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
+    }
+
+    /// 8-4-4-4-12 lower-case hexadecimal digits.
+    public var description: String {
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        for (index, octet) in octets.enumerated() {
+            if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
+            text.append(Self.digits[Int(octet >> 4)])
+            text.append(Self.digits[Int(octet & 0xF)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The 36 characters of ``description``; `nil` for anything else.
+    public init?(_ text: String) {
+        guard text.utf8.count == 36 else { return nil }
+        var octets: [UInt8] = []
+        var pending: UInt8?
+        for (index, character) in text.utf8.enumerated() {
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                guard character == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let digit = Self.digits.firstIndex(of: character) else { return nil }
+            if let high = pending {
+                octets.append(high << 4 | UInt8(digit))
+                pending = nil
+            } else {
+                pending = UInt8(digit)
+            }
+        }
+        self.init(octets: octets)
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
+}

@@ -1,0 +1,114 @@
+import BrokerTesting
+import Crypto
+import Foundation
+import JOSE
+import JWTKit
+import StrictCoding
+import Testing
+
+/// Tokens from and for implementations that share no code with this one: jwt-kit and the `openssl` command.
+@Suite struct IndependentImplementationTests {
+    private struct Claims: JWTPayload {
+        var sub: String
+        func verify(using algorithm: some JWTAlgorithm) throws {}
+    }
+
+    @Test(arguments: [SignatureAlgorithm.rs256, .rs384, .rs512, .es256, .es384, .es512, .edDSA, .ps256, .ps384, .ps512])
+    func jwtKitReadsWhatTestKeysSign(algorithm: SignatureAlgorithm) async throws {
+        let key = try TestKey.shared(algorithm)
+        let token = try key.sign(claims: try JSONObject(#"{"sub":"alice"}"#))
+        // jwt-kit reads no JWK of the PS family, so those keys go in by their numbers.
+        let collection = JWTKeyCollection()
+        if case .rsa(let modulus, let exponent) = key.publicKey.parameters {
+            let rsa = try Insecure.RSA.PublicKey(
+                modulus: Base64URL.encode(modulus), exponent: Base64URL.encode(exponent))
+            let kid = JWKIdentifier(string: key.keyID ?? "")
+            switch algorithm {
+            case .ps256: await collection.add(pss: rsa, digestAlgorithm: .sha256, kid: kid)
+            case .ps384: await collection.add(pss: rsa, digestAlgorithm: .sha384, kid: kid)
+            case .ps512: await collection.add(pss: rsa, digestAlgorithm: .sha512, kid: kid)
+            case .rs384: await collection.add(rsa: rsa, digestAlgorithm: .sha384, kid: kid)
+            case .rs512: await collection.add(rsa: rsa, digestAlgorithm: .sha512, kid: kid)
+            default: await collection.add(rsa: rsa, digestAlgorithm: .sha256, kid: kid)
+            }
+        } else {
+            try await collection.add(jwksJSON: String(decoding: try TestKey.document([key]), as: UTF8.self))
+        }
+        #expect(try await collection.verify(token, as: Claims.self).sub == "alice")
+        await #expect(throws: (any Error).self) {
+            try await collection.verify(token.dropLast(4) + "AAAA", as: Claims.self)
+        }
+    }
+
+    @Test func testKeysOfJWTKitAreReadHere() async throws {
+        let es256 = P256.Signing.PrivateKey()
+        let ed25519 = Curve25519.Signing.PrivateKey()
+        let collection = JWTKeyCollection()
+        await collection.add(ecdsa: try ES256PrivateKey(backing: es256), kid: "ec")
+        await collection.add(eddsa: EdDSA.PrivateKey(backing: ed25519), kid: "ed")
+        let point = es256.publicKey.x963Representation
+        let keys = try JSONWebKeySet([
+            try JSONWebKey(.ec(.p256, x: Array(point[1..<33]), y: Array(point[33...])), keyID: "ec", algorithm: .es256),
+            try JSONWebKey(.ed25519(Array(ed25519.publicKey.rawRepresentation)), keyID: "ed", algorithm: .edDSA),
+        ])
+        for kid in ["ec", "ed"] {
+            let token = try await collection.sign(Claims(sub: "bob"), kid: JWKIdentifier(string: kid))
+            let verified = try CompactJWS(token).verified(by: keys, allowing: [.es256, .edDSA])
+            #expect(verified.claims.string("sub") == "bob")
+            #expect(verified.header.keyID == kid)
+        }
+    }
+
+    private static let command: URL? = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/bin/openssl"]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }.map { URL(filePath: $0) }
+
+    private func openssl(_ arguments: String...) throws -> [UInt8] {
+        let process = Process()
+        let command: URL = try #require(Self.command)
+        process.executableURL = command
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let bytes = Array(output.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return bytes
+    }
+
+    @Test(.enabled(if: command != nil, "no openssl command"), arguments: [SignatureAlgorithm.rs256, .ps256, .edDSA])
+    func opensslSigns(algorithm: SignatureAlgorithm) throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let (keyFile, input) = (directory.appending(path: "key.pem").path, directory.appending(path: "input").path)
+
+        let header = Base64URL.encode(Array(#"{"alg":"\#(algorithm.rawValue)"}"#.utf8))
+        let signed = header + "." + Base64URL.encode(Array(#"{"sub":"carol"}"#.utf8))
+        try Data(signed.utf8).write(to: URL(filePath: input))
+        let parameters: JSONWebKey.Parameters
+        let signature: [UInt8]
+        if algorithm == .edDSA {
+            _ = try openssl("genpkey", "-algorithm", "ED25519", "-out", keyFile)
+            let key = try openssl("pkey", "-in", keyFile, "-pubout", "-outform", "DER")
+            parameters = .ed25519(Array(key.suffix(32)))
+            signature = try openssl("pkeyutl", "-sign", "-rawin", "-inkey", keyFile, "-in", input)
+        } else {
+            _ = try openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", keyFile)
+            let modulus = String(decoding: try openssl("rsa", "-in", keyFile, "-noout", "-modulus"), as: UTF8.self)
+            let digits = try #require(modulus.split(separator: "=").last?.filter { $0.isHexDigit })
+            parameters = .rsa(modulus: try #require(Hexadecimal.decode(digits)), exponent: [1, 0, 1])
+            let padding =
+                algorithm == .ps256 ? ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"] : []
+            signature =
+                padding.isEmpty
+                ? try openssl("dgst", "-sha256", "-sign", keyFile, input)
+                : try openssl(
+                    "dgst", "-sha256", padding[0], padding[1], padding[2], padding[3], "-sign", keyFile, input)
+        }
+        let key = try JSONWebKey(parameters, algorithm: algorithm)
+        let token = signed + "." + Base64URL.encode(signature)
+        #expect(try CompactJWS(token).verified(by: key).claims.string("sub") == "carol")
+    }
+}

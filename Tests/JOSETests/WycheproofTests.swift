@@ -1,0 +1,71 @@
+import JOSE
+import StrictCoding
+import Testing
+
+/// Project Wycheproof's vectors for JWS and JWK. Set `WYCHEPROOF_VECTORS` to the directory that holds the two files.
+@Suite(.enabled(if: VectorFile.wycheproofDirectory != nil, "WYCHEPROOF_VECTORS is not set"))
+struct WycheproofTests {
+    /// What those vectors call valid and we refuse, or could not use, with the reason.
+    private static let refusedThoughValid = [
+        259: "empty payload: an empty segment is not the form of a token with claims",
+        264: "empty payload", 268: "empty payload", 272: "empty payload", 320: "empty payload", 325: "empty payload",
+        346: "PS384 under a key for PS256", 350: "PS384 under a key for PS256",
+        347: "the key's alg is misspelt: ES521", 351: "the key's alg is misspelt: ES521",
+    ]
+
+    @Test(arguments: ["json_web_signature_test.json", "json_web_key_test.json"])
+    func everyVector(file: String) throws {
+        var (accepted, refused) = (0, 0)
+        for group in try #require(try VectorFile.wycheproof(file).array("testGroups")) {
+            let group = try #require(group.object)
+            let published = try #require(group.object("public") ?? group.object("private"))
+            let isSymmetric = Self.entries(published).allSatisfy { $0.string("kty") == "oct" }
+            for test in try #require(group.array("tests")) {
+                let test = try #require(test.object)
+                let id = Int(try #require(test.number("tcId")?.int64))
+                // JSON serialisations are objects in these files; a caller could only send us their text.
+                let token = try test.string("jws") ?? Self.text(of: try #require(test["jws"]))
+                let accepts = Self.accepts(token, under: published)
+                let isValid = test.string("result") == "valid" && !isSymmetric && Self.refusedThoughValid[id] == nil
+                #expect(accepts == isValid, "\(file) \(id): \(test.string("comment") ?? "")")
+                if accepts { accepted += 1 } else { refused += 1 }
+            }
+        }
+        print("\(file): \(accepted) accepted, \(refused) refused")
+        #expect(refused > 0)
+        #expect(accepted > 0)
+    }
+
+    /// The payloads are not JSON, so the signature is checked by itself.
+    private static func accepts(_ text: String, under published: JSONObject) -> Bool {
+        var writer = JSONWriter()
+        writer.object { json in
+            json.member(
+                "keys",
+                array: { json in
+                    for entry in entries(published) { json.value(.object(publicPart(of: entry))) }
+                })
+        }
+        guard let keys = try? JSONWebKeySet(document: writer.bytes), let token = try? CompactJWS(text),
+            let key = try? keys.key(for: token.header)
+        else { return false }
+        return key.verifies(token.signature, of: token.signingInput, algorithm: token.header.algorithm)
+    }
+
+    private static func entries(_ published: JSONObject) -> [JSONObject] {
+        published.array("keys")?.compactMap(\.object) ?? [published]
+    }
+
+    /// Some groups give private keys only; an asymmetric one without its secret is what would be published.
+    private static func publicPart(of key: JSONObject) -> JSONObject {
+        var key = key
+        for name in ["d", "p", "q", "dp", "dq", "qi"] { key[name] = nil }
+        return key
+    }
+
+    private static func text(of value: JSONValue) -> String {
+        var writer = JSONWriter()
+        writer.value(value)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

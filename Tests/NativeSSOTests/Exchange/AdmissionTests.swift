@@ -1,0 +1,61 @@
+import BrokerTesting
+import Testing
+
+@testable import NativeSSO
+
+/// What the registry is asked.
+@Suite struct AdmissionTests {
+    @Test func carriesTheLoginAndTheRequest() async throws {
+        var scenario = try ExchangeScenario()
+        scenario.otherAudience = [ClientID(validated: "app-three"), scenario.source]
+        scenario.scope = Scope(["openid", "device_sso"])
+        scenario.client = Client(
+            id: scenario.target, allowedScope: ExchangeScenario.scope, defaultScope: .empty,
+            audiences: ["https://api.example.com", "https://api2.example.com"], refreshTokenLifetime: .days(3),
+            allowsSelfExchange: true)
+        let broker = try await Broker(scenario)
+        let request = scenario.request
+        _ = try? await broker.exchange(request)
+        let asked = try #require(broker.registry.admissions.first)
+        #expect(asked.requestID == request.requestID)
+        #expect(asked.issuer == scenario.issuer)
+        #expect(asked.sessionID == scenario.sessionID)
+        #expect(asked.subject == scenario.subject)
+        #expect(asked.sourceClient == scenario.source)
+        #expect(asked.otherAudience.map(\.string) == ["app-three"])
+        #expect(asked.client == scenario.target)
+        #expect(asked.allowsSelfExchange)
+        #expect(asked.device == (try scenario.digest()))
+        #expect(asked.profile == .deviceID)
+        #expect(asked.scope == Scope(["openid"]))
+        #expect(asked.audiences == scenario.client.audiences)
+        #expect(asked.login == scenario.login)
+        #expect(asked.idleLimit == scenario.lifetimes.sessionIdle)
+        #expect(asked.grantLifetime == .days(3))
+        #expect(asked.firstSightLifetime == nil)
+        #expect(asked.isPermitted)
+        #expect(asked.proposedGrantID != asked.proposedSessionRowID)
+        let prefix = UInt64(broker.clock.milliseconds)
+        #expect(asked.proposedGrantID.high >> 16 == prefix)
+        #expect(asked.proposedSessionRowID.high >> 16 == prefix)
+    }
+
+    /// What only the broker sees is refused by the broker, and the registry writes nothing.
+    @Test func isNotPermittedWhereTheBrokerRefuses() async throws {
+        for refusal in ExchangeRefusal.allCases {
+            var scenario = try ExchangeScenario(profile: .deviceSecret)
+            scenario.spoil(for: refusal)
+            let broker = try await Broker(scenario)
+            _ = try? await broker.exchange(scenario.request)
+            let brokersOwn: [ExchangeRefusal] = [
+                .subjectTokenTooOld, .subjectTokenExpired, .deviceHashMismatch, .scopeLacksOpenID, .scopeEmpty,
+                .scopeExceedsClient, .consentRequired, .assuranceInsufficient,
+            ]
+            if let asked = broker.registry.admissions.first {
+                #expect(asked.isPermitted == !brokersOwn.contains(refusal), "\(refusal.reason)")
+            } else {
+                #expect(!brokersOwn.contains(refusal))
+            }
+        }
+    }
+}

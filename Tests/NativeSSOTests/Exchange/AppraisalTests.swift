@@ -1,0 +1,92 @@
+import BrokerTesting
+import Testing
+
+@testable import NativeSSO
+
+@Suite struct AppraisalTests {
+    @Test func ageIsCountedToTheSecond() throws {
+        for (beyond, expected) in [(0, nil), (1, ExchangeRefusal.subjectTokenTooOld)] as [(Int64, ExchangeRefusal?)] {
+            var scenario = try ExchangeScenario()
+            let age = Seconds(scenario.policy.maximumSubjectTokenAge.count + beyond)
+            scenario.issuedAt = scenario.now.adding(Seconds(-age.count))
+            #expect(try scenario.appraisal.binding == expected)
+        }
+    }
+
+    /// The verifier refuses an `iat` out of reach; here nothing traps on one.
+    @Test func extremeInstantsDoNotTrap() throws {
+        for seconds in [Int64.min, .max] {
+            var scenario = try ExchangeScenario()
+            scenario.issuedAt = UnixTime(seconds: seconds)
+            scenario.expiresAt = UnixTime(seconds: seconds)
+            scenario.login = Login(authenticatedAt: UnixTime(seconds: seconds))
+            #expect(try scenario.appraisal.binding == (seconds == .min ? .subjectTokenTooOld : nil))
+        }
+    }
+
+    @Test func expiryCountsOnlyWhereTheIssuerAsksForIt() throws {
+        for (isRequired, left, expected) in [
+            (false, 0, nil), (true, 0, ExchangeRefusal.subjectTokenExpired), (true, 1, nil),
+        ] as [(Bool, Int64, ExchangeRefusal?)] {
+            var scenario = try ExchangeScenario()
+            scenario.policy = IssuerPolicy(
+                issuer: scenario.issuer, profiles: [.deviceID], requiresUnexpiredIDToken: isRequired)
+            scenario.expiresAt = scenario.now.adding(Seconds(left))
+            #expect(try scenario.appraisal.binding == expected)
+        }
+    }
+
+    @Test func firstSightNeedsThePolicyAndAnUnexpiredToken() throws {
+        for (isAllowed, left, expected) in [(true, 1, true), (true, 0, false), (false, 1, false)]
+            as [(Bool, Int64, Bool)]
+        {
+            var scenario = try ExchangeScenario()
+            scenario.policy = IssuerPolicy(
+                issuer: scenario.issuer, profiles: [.deviceID], admitsOnFirstSight: isAllowed, sessionLifetime: 77)
+            scenario.expiresAt = scenario.now.adding(Seconds(left))
+            #expect(try scenario.appraisal.allowsFirstSight == expected)
+            #expect(try scenario.admission.firstSightLifetime == (expected ? 77 : nil))
+        }
+    }
+
+    @Test func anyAcceptedContextClassWillDo() throws {
+        for (contextClass, expected) in [
+            ("urn:example:loa2", nil), ("urn:example:loa3", nil), ("urn:example:loa1", .assuranceInsufficient),
+            ("URN:EXAMPLE:LOA3", .assuranceInsufficient), (nil, .assuranceInsufficient),
+        ] as [(String?, ExchangeRefusal?)] {
+            var scenario = try ExchangeScenario()
+            scenario.client = client(scenario, contextClasses: ["urn:example:loa2", "urn:example:loa3"])
+            scenario.login.contextClass = contextClass
+            #expect(try scenario.appraisal.interaction == expected)
+        }
+    }
+
+    /// Composed and decomposed are one text to Swift, and two to the protocol.
+    @Test func contextClassesAreComparedByOctet() throws {
+        var scenario = try ExchangeScenario()
+        scenario.client = client(scenario, contextClasses: ["caf\u{E9}"])
+        scenario.login.contextClass = "cafe\u{301}"
+        #expect(try scenario.appraisal.interaction == .assuranceInsufficient)
+        scenario.login.contextClass = "caf\u{E9}"
+        #expect(try scenario.appraisal.interaction == nil)
+    }
+
+    @Test func theLoginMayBeAsOldAsTheClientSays() throws {
+        for (age, expected) in [(600, nil), (601, .assuranceInsufficient), (nil, .assuranceInsufficient)]
+            as [(Int64?, ExchangeRefusal?)]
+        {
+            var scenario = try ExchangeScenario()
+            scenario.client = client(scenario, maximumAge: .minutes(10))
+            scenario.login.authenticatedAt = age.map { scenario.now.adding(Seconds(-$0)) }
+            #expect(try scenario.appraisal.interaction == expected)
+        }
+    }
+
+    private func client(
+        _ scenario: ExchangeScenario, contextClasses: [String] = [], maximumAge: Seconds? = nil
+    ) -> Client {
+        Client(
+            id: scenario.target, allowedScope: ExchangeScenario.scope, defaultScope: ExchangeScenario.scope,
+            audiences: [], acceptedContextClasses: contextClasses, maximumAuthenticationAge: maximumAge)
+    }
+}

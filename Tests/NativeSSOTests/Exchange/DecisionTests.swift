@@ -1,0 +1,54 @@
+import BrokerTesting
+import Testing
+
+@testable import NativeSSO
+
+/// Where rules and registry disagree, the answer is a defect of ours: never a token, and never a refusal.
+@Suite struct DecisionTests {
+    @Test func aGrantForARefusedExchange() async throws {
+        for refusal in ExchangeRefusal.allCases
+        where ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .subjectTokenTooOld) {
+            var scenario = try ExchangeScenario(profile: .deviceSecret)
+            scenario.spoil(for: refusal)
+            let broker = try await Broker(scenario)
+            let seen = try await scenario.attempt(on: broker.registry).facts
+            let recorded = GrantFacts(id: .random(), generation: 1, expiresAt: seen.now.adding(60))
+            broker.registry.falsify(seen.with(grant: recorded))
+            #expect(await broker.failure(of: scenario.request) == .broken)
+            #expect(broker.signer.count == 0)
+        }
+    }
+
+    @Test func noGrantForAnExchangeThatBreaksNoRule() async throws {
+        let scenario = try ExchangeScenario()
+        let broker = try await Broker(scenario)
+        broker.registry.falsify(try await scenario.attempt(on: broker.registry).facts.with(grant: nil))
+        #expect(await broker.failure(of: scenario.request) == .broken)
+        #expect(broker.signer.count == 0)
+    }
+
+    /// A session without a subject is one that ended before it was seen: nobody's login is no login.
+    @Test func aGrantInASessionOfNobody() async throws {
+        let scenario = try ExchangeScenario()
+        let broker = try await Broker(scenario)
+        let seen = try await scenario.attempt(on: broker.registry).facts
+        let session = try #require(seen.session)
+        let nobodys = SessionFacts(
+            id: session.id, subject: nil, endedAt: nil, expiresAt: session.expiresAt, lastUsedAt: session.lastUsedAt)
+        broker.registry.falsify(seen.with(session: nobodys, grant: seen.grant))
+        #expect(await broker.failure(of: scenario.request) == .broken)
+        broker.registry.falsify(seen.with(session: nobodys, grant: nil))
+        #expect(await broker.failure(of: scenario.request) == .refused(.sessionEnded))
+    }
+}
+
+extension AdmissionFacts {
+    fileprivate func with(grant: GrantFacts?) -> AdmissionFacts { with(session: session, grant: grant) }
+
+    fileprivate func with(session: SessionFacts?, grant: GrantFacts?) -> AdmissionFacts {
+        AdmissionFacts(
+            now: now, clientIsEnabled: clientIsEnabled, source: source, target: target,
+            otherAudienceInGroup: otherAudienceInGroup, session: session, deviceIsBlocked: deviceIsBlocked,
+            grant: grant)
+    }
+}

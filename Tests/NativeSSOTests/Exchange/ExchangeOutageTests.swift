@@ -1,0 +1,81 @@
+import BrokerTesting
+import NativeSSO
+import Testing
+
+/// What the broker needs is not there: never a refusal, and nothing issued.
+@Suite struct ExchangeOutageTests {
+    private static let database = PortError.outage(Outage(.database, "away"))
+    private static let keyModule = PortError.outage(Outage(.keyModule, "away"))
+    private static let defect = PortError.broken("a defect")
+
+    @Test func theIdentityProvider() async throws {
+        let (scenario, broker) = try await granted()
+        broker.idTokens.answer(.outage)
+        await expect(.outage(.identityProvider), of: scenario, at: broker)
+        #expect(broker.registry.admissions.isEmpty)
+    }
+
+    @Test func theDirectory() async throws {
+        let (scenario, broker) = try await granted()
+        broker.directory.fail(with: Self.database)
+        await expect(.outage(.database), of: scenario, at: broker)
+        broker.directory.fail(with: Self.defect)
+        await expect(.broken, of: scenario, at: broker)
+        #expect(broker.registry.admissions.isEmpty)
+    }
+
+    @Test func theDeviceKey() async throws {
+        let (scenario, broker) = try await granted()
+        broker.keys.fail(with: Self.keyModule)
+        await expect(.outage(.keyModule), of: scenario, at: broker)
+        broker.keys.fail(with: Self.defect)
+        await expect(.broken, of: scenario, at: broker)
+        #expect(broker.registry.admissions.isEmpty)
+    }
+
+    @Test func theDatabase() async throws {
+        let (scenario, broker) = try await granted()
+        broker.registry.fail(with: Self.database)
+        await expect(.outage(.database), of: scenario, at: broker)
+        broker.registry.fail(with: Self.defect)
+        await expect(.broken, of: scenario, at: broker)
+        #expect(broker.signer.count == 0)
+    }
+
+    /// The grant is recorded then; the retry takes the same one up again.
+    @Test func theSigner() async throws {
+        let (scenario, broker) = try await granted()
+        broker.signer.fail(with: Self.keyModule)
+        await expect(.outage(.keyModule), of: scenario, at: broker)
+        broker.signer.fail(with: Self.defect)
+        await expect(.broken, of: scenario, at: broker)
+        broker.signer.fail(with: nil)
+        #expect(try await broker.exchange(scenario.request).expiresIn == 300)
+        #expect(broker.registry.counts().grants == 1)
+    }
+
+    /// A request that would be refused is an outage while the registry cannot say so: no app may lose its login.
+    @Test func anOutageIsNeverARefusal() async throws {
+        for refusal in ExchangeRefusal.allCases
+        where ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .subjectTokenTooOld) {
+            var scenario = try ExchangeScenario(profile: .deviceSecret)
+            scenario.spoil(for: refusal)
+            let broker = try await Broker(scenario)
+            broker.registry.fail(with: Self.database)
+            await expect(.outage(.database), of: scenario, at: broker)
+        }
+    }
+
+    private func granted() async throws -> (ExchangeScenario, Broker) {
+        let scenario = try ExchangeScenario()
+        return (scenario, try await Broker(scenario))
+    }
+
+    private func expect(
+        _ expected: Failure<ExchangeRefusal>, of scenario: ExchangeScenario, at broker: Broker,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let seen = await broker.failure(of: scenario.request)
+        #expect(seen == expected, sourceLocation: sourceLocation)
+    }
+}

@@ -1,0 +1,60 @@
+import BrokerTesting
+import Testing
+
+@testable import NativeSSO
+
+@Suite struct ScopeDemandTests {
+    @Test(
+        arguments: [
+            (["openid"], ["openid"], nil),
+            (nil, ["openid", "profile", "orders.read"], nil),
+            ([], ["openid", "profile", "orders.read"], .scopeLacksOpenID),
+            (["openid", "device_sso"], ["openid"], nil),
+            (["openid", "device_sso", "profile"], ["openid", "profile"], nil),
+            (["device_sso"], ["openid", "profile", "orders.read"], .scopeLacksOpenID),
+            (["openid", "admin"], ["openid", "admin"], .scopeExceedsClient),
+            (["OpenID"], ["OpenID"], .scopeLacksOpenID),
+        ] as [([String]?, [String], ExchangeRefusal?)])
+    func ofDraft07(named: [String]?, wanted: [String], refusal: ExchangeRefusal?) throws {
+        let demand = try demand(named, .deviceSecret)
+        #expect(demand.scope.tokens == wanted)
+        #expect(demand.refusal == refusal)
+    }
+
+    @Test(arguments: [Profile.deviceID, .deviceSecretTransitional])
+    func ofOlderTexts(profile: Profile) throws {
+        #expect(try demand(["profile"], profile).refusal == nil)
+        #expect(try demand(["device_sso"], profile).scope == ExchangeScenario.scope)
+        #expect(try demand(["device_sso"], profile).refusal == nil)
+        #expect(try demand(["admin"], profile).refusal == .scopeExceedsClient)
+    }
+
+    /// An operator who copies the scope of app 1's login gives `device_sso` to nobody.
+    @Test func deviceSSOIsNeverGranted() throws {
+        var scenario = try ExchangeScenario()
+        let allowed = Scope(["openid", "device_sso"])
+        scenario.client = Client(id: scenario.target, allowedScope: allowed, defaultScope: allowed, audiences: [])
+        for scope in [nil, allowed, Scope(["device_sso"])] {
+            scenario.scope = scope
+            #expect(ScopeDemand(scenario.request).scope == Scope(["openid"]))
+        }
+        scenario.client = Client(
+            id: scenario.target, allowedScope: allowed, defaultScope: Scope(["device_sso"]), audiences: [])
+        scenario.scope = nil
+        #expect(ScopeDemand(scenario.request).refusal == .scopeEmpty)
+    }
+
+    @Test func aDefaultBeyondTheClientIsRefused() throws {
+        var scenario = try ExchangeScenario()
+        scenario.client = Client(
+            id: scenario.target, allowedScope: Scope(["openid"]), defaultScope: Scope(["openid", "admin"]),
+            audiences: [])
+        #expect(ScopeDemand(scenario.request).refusal == .scopeExceedsClient)
+    }
+
+    private func demand(_ named: [String]?, _ profile: Profile) throws -> ScopeDemand {
+        var scenario = try ExchangeScenario(profile: profile)
+        scenario.scope = named.map { Scope($0) }
+        return ScopeDemand(scenario.request)
+    }
+}

@@ -1,0 +1,84 @@
+import BrokerTesting
+import StrictCoding
+import Testing
+
+@testable import NativeSSO
+
+/// The payloads of our tokens, octet for octet; only `jti` differs from token to token.
+@Suite struct TokenClaimsTests {
+    @Test func accessTokenOfRFC9068() throws {
+        try expect(
+            access().json,
+            #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"https://api.example.com","#
+                + #""client_id":"app-two","iat":1795000000,"exp":1795000300,"jti":"*","scope":"profile orders.read","#
+                + #""auth_time":1794990000,"acr":"urn:example:loa2","amr":["pwd","otp"]}"#)
+    }
+
+    @Test func accessTokenOfALoginThatSaysNothing() throws {
+        try expect(
+            access(login: Login(), sessionID: SessionID(validated: "08a5019c")).json,
+            #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"https://api.example.com","#
+                + #""client_id":"app-two","iat":1795000000,"exp":1795000300,"jti":"*","scope":"profile orders.read","#
+                + #""sid":"08a5019c"}"#)
+    }
+
+    @Test func severalAudiencesAreAnArray() throws {
+        let json = access(audiences: ["https://a.example", "https://b.example"]).json
+        let claims = try #require(try JSONReader.parse(json).object)
+        #expect(claims.strings("aud") == ["https://a.example", "https://b.example"])
+        #expect(!claims.contains("act") && !claims.contains("nonce"))
+    }
+
+    @Test(arguments: [
+        (Profile.deviceID, "di_hash"), (.deviceSecret, "ds_hash"), (.deviceSecretTransitional, "ds_hash"),
+    ])
+    func siblingIDToken(profile: Profile, claim: String) throws {
+        let device = try #require(DeviceValue("95twdf3w4y6wvftw35634t", profile: profile))
+        let claims = SiblingIDTokenClaims(
+            issuer: Broker.issuer, subject: Subject(validated: "248289761001"),
+            audience: ClientID(validated: "app-two"), issuedAt: UnixTime(seconds: 1_795_000_000),
+            expiresAt: UnixTime(seconds: 1_795_000_300), sessionID: SessionID(validated: "08a5019c"), login: login,
+            device: device, hashFunction: .sha384)
+        try expect(
+            claims.json,
+            #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"app-two","iat":1795000000,"#
+                + #""exp":1795000300,"jti":"*","sid":"08a5019c","\#(claim)":"OMTSlEe8Pp8Iyg-zeRe48x2aYZYlNsg7","#
+                + #""auth_time":1794990000,"acr":"urn:example:loa2","amr":["pwd","otp"]}"#)
+    }
+
+    /// What a login says is quoted, whatever it says.
+    @Test func hostileTextStaysText() throws {
+        let hostile = "\",\"admin\":true,\"x\":\"\\\u{0}\n\u{2028}é"
+        let json = access(login: Login(contextClass: hostile, methods: [hostile])).json
+        let claims = try #require(try JSONReader.parse(json).object)
+        #expect(claims.string("acr").map { Array($0.utf8) } == Array(hostile.utf8))
+        #expect(!claims.contains("admin"))
+    }
+
+    @Test func everyTokenHasAnIDOfItsOwn() throws {
+        let ids = try (0..<1000).map { _ in try #require(try JSONReader.parse(access().json).object?.string("jti")) }
+        #expect(Set(ids).count == 1000)
+        #expect(ids.allSatisfy { Base64URL.decode($0)?.count == 16 })
+    }
+
+    private let login = Login(
+        authenticatedAt: UnixTime(seconds: 1_794_990_000), contextClass: "urn:example:loa2", methods: ["pwd", "otp"])
+
+    private func access(
+        audiences: [String] = ["https://api.example.com"], login: Login? = nil, sessionID: SessionID? = nil
+    ) -> AccessTokenClaims {
+        AccessTokenClaims(
+            issuer: Broker.issuer, subject: Subject(validated: "248289761001"), audiences: audiences,
+            client: ClientID(validated: "app-two"), issuedAt: UnixTime(seconds: 1_795_000_000),
+            expiresAt: UnixTime(seconds: 1_795_000_300), scope: Scope(["profile", "orders.read"]),
+            login: login ?? self.login, sessionID: sessionID)
+    }
+
+    private func expect(
+        _ json: [UInt8], _ golden: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let jti = try #require(try JSONReader.parse(json).object?.string("jti"))
+        let text = String(decoding: json, as: UTF8.self).replacing(jti, with: "*")
+        #expect(text == golden, sourceLocation: sourceLocation)
+    }
+}

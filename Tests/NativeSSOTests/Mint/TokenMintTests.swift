@@ -1,0 +1,69 @@
+import BrokerTesting
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite struct TokenMintTests {
+    /// An id_token of ours, where the client is registered to get one: made for this app, bound to the same session and
+    /// device, under the hash function of the key that signs it.
+    @Test(arguments: [Profile.deviceID, .deviceSecret])
+    func aSiblingIDToken(profile: Profile) async throws {
+        var scenario = try ExchangeScenario(profile: profile)
+        scenario.client = Client(
+            id: scenario.target, allowedScope: ExchangeScenario.scope, defaultScope: ExchangeScenario.scope,
+            audiences: ["https://api.example.com"], issuesIDToken: true)
+        let broker = try await Broker(scenario, hashFunction: .sha512)
+        let answer = try await broker.exchange(scenario.request)
+        let idToken = try #require(answer.idToken)
+        let token = try #require(UnverifiedJWS(idToken))
+        #expect(token.type == "JWT")
+        #expect(token.claims.string("iss") == Broker.issuer.string)
+        #expect(token.claims.string("sub") == scenario.subject.string)
+        #expect(token.claims.string("aud") == scenario.target.string)
+        #expect(token.claims.string("sid") == scenario.sessionID.string)
+        #expect(token.claims.number("iat")?.int64 == scenario.now.seconds)
+        #expect(token.claims.number("exp")?.int64 == scenario.now.adding(300).seconds)
+        let hash = token.claims.string(profile == .deviceID ? "di_hash" : "ds_hash")
+        #expect(hash == scenario.device.hash(function: .sha512))
+        #expect(token.claims.number("auth_time")?.int64 == scenario.login.authenticatedAt?.seconds)
+        #expect(!token.claims.contains("nonce") && !token.claims.contains("scope"))
+        #expect(token.claims.string("jti") != UnverifiedJWS(answer.accessToken)?.claims.string("jti"))
+    }
+
+    @Test func theSessionIDShowsWhereTheClientIsRegisteredForIt() async throws {
+        for isShown in [false, true] {
+            var scenario = try RefreshScenario()
+            let client = Client(
+                id: scenario.client.id, allowedScope: ExchangeScenario.scope, defaultScope: ExchangeScenario.scope,
+                audiences: ["https://api.example.com"], includesSessionID: isShown)
+            scenario.client = client
+            scenario.exchange.client = client
+            let broker = try await Broker(scenario)
+            let expected = isShown ? scenario.exchange.sessionID.string : nil
+            let refreshed = try await broker.refresh(scenario.request(keys: broker.keys))
+            #expect(try #require(UnverifiedJWS(refreshed.accessToken)).claims.string("sid") == expected)
+            let exchanged = try await broker.exchange(scenario.exchange.request)
+            #expect(try #require(UnverifiedJWS(exchanged.accessToken)).claims.string("sid") == expected)
+        }
+    }
+
+    /// All that a resource server reads in a token of an exchange, it reads in that of a refresh.
+    @Test func aRefreshChangesNothingButTime() async throws {
+        let scenario = try ExchangeScenario()
+        let broker = try await Broker(scenario)
+        let first = try await broker.exchange(scenario.request)
+        broker.pass(.hours(1))
+        let second = try await broker.refresh(
+            RefreshRequest(
+                requestID: .random(), client: scenario.client, refreshToken: try #require(first.refreshToken),
+                scope: nil))
+        let before = try #require(UnverifiedJWS(first.accessToken)).claims
+        let after = try #require(UnverifiedJWS(second.accessToken)).claims
+        #expect(before.names == after.names)
+        for name in before.names where !["iat", "exp", "jti"].contains(name) {
+            #expect(before[name] == after[name], "\(name)")
+        }
+        #expect(after.number("iat")?.int64 == scenario.now.adding(.hours(1)).seconds)
+        #expect(before.string("jti") != after.string("jti"))
+    }
+}

@@ -1,0 +1,48 @@
+import BrokerTesting
+import Testing
+
+@testable import NativeSSO
+
+/// Where rules and registry disagree, the answer is a defect of ours: never a token, and never a refusal.
+@Suite struct RefreshDecisionTests {
+    @Test(arguments: RefreshRefusal.allCases.filter { ![.tokenNotOurs, .grantUnknown].contains($0) })
+    func anotherEffectThanTheRefusals(_ refusal: RefreshRefusal) async throws {
+        var scenario = try RefreshScenario()
+        scenario.spoil(for: refusal)
+        try await expectDefect(scenario, except: refusal.revokesChain ? .revoked : .none)
+    }
+
+    @Test func anotherEffectThanToAdvance() async throws {
+        try await expectDefect(try RefreshScenario(), except: .advanced)
+    }
+
+    @Test func anotherEffectThanToRedeliver() async throws {
+        var scenario = try RefreshScenario()
+        scenario.grant?.rotated = 0
+        scenario.generation = 4
+        try await expectDefect(scenario, except: .none)
+    }
+
+    /// The last generation there can be has no successor.
+    @Test func generationsDoNotOverflow() async throws {
+        var scenario = try RefreshScenario()
+        scenario.grant?.generation = .max - 1
+        scenario.generation = .max - 1
+        let broker = try await Broker(scenario)
+        #expect(try await broker.refresh(scenario.request(keys: broker.keys)).isRedelivery == false)
+        let seen = try await scenario.attempt(on: broker.registry).facts
+        broker.registry.falsify(AdvanceFacts(now: seen.now, effect: .advanced, grant: seen.grant))
+        scenario.generation = .max
+        #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .broken)
+    }
+
+    private func expectDefect(_ scenario: RefreshScenario, except right: AdvanceFacts.Effect) async throws {
+        for effect in AdvanceFacts.Effect.allCases where effect != right {
+            let broker = try await Broker(scenario)
+            let seen = try await scenario.attempt(on: broker.registry).facts
+            broker.registry.falsify(AdvanceFacts(now: seen.now, effect: effect, grant: seen.grant))
+            #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .broken)
+            #expect(broker.signer.count == 0)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import BrokerTesting
+import NativeSSO
+import Testing
+
+/// What the broker needs is not there: never a refusal, nothing issued, and the retry finds its successor.
+@Suite struct RefreshOutageTests {
+    private static let database = PortError.outage(Outage(.database, "away"))
+    private static let keyModule = PortError.outage(Outage(.keyModule, "away"))
+    private static let defect = PortError.broken("a defect")
+
+    @Test func theMACKeys() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        let request = try scenario.request(keys: broker.keys)
+        broker.keys.fail(with: Self.keyModule)
+        #expect(await broker.failure(of: request) == .outage(.keyModule))
+        broker.keys.fail(with: Self.defect)
+        #expect(await broker.failure(of: request) == .broken)
+        #expect(broker.registry.advancements.isEmpty)
+    }
+
+    @Test func theDatabase() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        let request = try scenario.request(keys: broker.keys)
+        broker.registry.fail(with: Self.database)
+        #expect(await broker.failure(of: request) == .outage(.database))
+        broker.registry.fail(with: Self.defect)
+        #expect(await broker.failure(of: request) == .broken)
+        #expect(broker.signer.count == 0)
+    }
+
+    @Test func theSigner() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        let request = try scenario.request(keys: broker.keys)
+        broker.signer.fail(with: Self.keyModule)
+        #expect(await broker.failure(of: request) == .outage(.keyModule))
+        broker.signer.fail(with: nil)
+        // The chain went on at the first try, the answer was lost.
+        let answer = try await broker.refresh(request)
+        #expect(answer.isRedelivery)
+        var next = scenario
+        next.generation = 6
+        #expect(try await broker.refresh(next.request(keys: broker.keys)).isRedelivery == false)
+    }
+}

@@ -1,0 +1,58 @@
+import BrokerTesting
+import NativeSSO
+import Testing
+
+@Suite struct RefreshRefusalTests {
+    /// Every refusal is earned by some request. What shows misuse revokes the chain; nothing else writes anything.
+    @Test(arguments: RefreshRefusal.allCases)
+    func isEarned(_ refusal: RefreshRefusal) async throws {
+        var scenario = try RefreshScenario()
+        scenario.spoil(for: refusal)
+        let broker = try await Broker(scenario)
+        let request = try request(scenario, for: [refusal], at: broker)
+        let before = broker.registry.digestOfState()
+        #expect(await broker.failure(of: request) == .refused(refusal))
+        #expect((broker.registry.digestOfState() != before) == refusal.revokesChain)
+        #expect(broker.registry.counts().auditRows == (refusal.revokesChain ? 1 : 0))
+        #expect(broker.signer.count == 0)
+    }
+
+    /// Of two defects the one that the contract looks at first is the reason.
+    @Test(arguments: RefreshRefusal.allCases)
+    func comesBeforeEveryLaterOne(_ earlier: RefreshRefusal) async throws {
+        for later in RefreshRefusal.allCases where RefreshScenario.step(of: later) > RefreshScenario.step(of: earlier) {
+            // Another client has no token of a chain that it could call its own.
+            if later == .foreignClient && earlier == .grantUnknown { continue }
+            var scenario = try RefreshScenario()
+            scenario.spoil(for: later)
+            scenario.spoil(for: earlier)
+            let broker = try await Broker(scenario)
+            let request = try request(scenario, for: [earlier, later], at: broker)
+            #expect(await broker.failure(of: request) == .refused(earlier), "\(later)")
+        }
+    }
+
+    @Test func aStrangersTokenCostsNoDatabase() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        for text in ["", "nsr1.", "an IdP's refresh token", String(repeating: "A", count: RefreshToken.length)] {
+            let request = RefreshRequest(
+                requestID: .random(), client: scenario.client, refreshToken: text, scope: nil)
+            #expect(await broker.failure(of: request) == .refused(.tokenNotOurs))
+        }
+        #expect(broker.registry.advancements.isEmpty)
+    }
+
+    @Test func whatShowsTwoHoldersRevokes() {
+        #expect(RefreshRefusal.allCases.filter(\.revokesChain) == [.foreignClient, .replayed, .stateRegressed])
+        #expect(Set(RefreshRefusal.allCases.map(\.rawValue)).count == RefreshRefusal.allCases.count)
+    }
+
+    private func request(
+        _ scenario: RefreshScenario, for refusals: [RefreshRefusal], at broker: Broker
+    ) throws -> RefreshRequest {
+        guard refusals.contains(.tokenNotOurs) else { return try scenario.request(keys: broker.keys) }
+        return RefreshRequest(
+            requestID: .random(), client: scenario.client, refreshToken: "not ours", scope: scenario.scope)
+    }
+}

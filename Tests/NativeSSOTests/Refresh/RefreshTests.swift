@@ -1,0 +1,103 @@
+import BrokerTesting
+import StrictCoding
+import Testing
+
+@testable import NativeSSO
+
+@Suite struct RefreshTests {
+    @Test func theChainGoesOnByOne() async throws {
+        var scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        for generation in 5...20 as ClosedRange<Int32> {
+            scenario.generation = generation
+            let answer = try await broker.refresh(scenario.request(keys: broker.keys))
+            let next = RefreshToken(grantID: scenario.grantID, generation: generation + 1)
+            #expect(try answer.refreshToken == next.encoded(by: broker.keys))
+            #expect(answer.idToken == nil)
+            #expect(answer.expiresIn == 300)
+            #expect(!answer.isRedelivery)
+            broker.pass(.minutes(5))
+        }
+    }
+
+    /// A lost answer: the same refresh token again, and an access token of its own.
+    @Test func aRetryGetsTheSameSuccessor() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        let first = try await broker.refresh(scenario.request(keys: broker.keys))
+        broker.pass(9)
+        let second = try await broker.refresh(scenario.request(keys: broker.keys))
+        #expect(second.isRedelivery)
+        #expect(second.refreshToken == first.refreshToken)
+        #expect(second.accessToken != first.accessToken)
+        broker.pass(1)
+        #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .refused(.replayed))
+    }
+
+    /// A client that authenticates may take a minute for it.
+    @Test func theGraceIsLongerWhereTheClientAuthenticates() async throws {
+        var scenario = try RefreshScenario()
+        scenario.client = Client(
+            id: scenario.client.id, authentication: .privateKeyJWT, allowedScope: ExchangeScenario.scope,
+            defaultScope: ExchangeScenario.scope, audiences: ["https://api.example.com"])
+        let broker = try await Broker(scenario)
+        let first = try await broker.refresh(scenario.request(keys: broker.keys))
+        broker.pass(59)
+        #expect(try await broker.refresh(scenario.request(keys: broker.keys)).refreshToken == first.refreshToken)
+        broker.pass(1)
+        #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .refused(.replayed))
+    }
+
+    @Test func aNarrowerScopeNarrowsTheAccessToken() async throws {
+        var scenario = try RefreshScenario()
+        scenario.scope = Scope(["profile"])
+        let broker = try await Broker(scenario)
+        let answer = try await broker.refresh(scenario.request(keys: broker.keys))
+        #expect(answer.scope == Scope(["profile"]))
+        #expect(UnverifiedJWS(answer.accessToken)?.claims.string("scope") == "profile")
+        scenario.generation = 6
+        scenario.scope = nil
+        #expect(try await broker.refresh(scenario.request(keys: broker.keys)).scope == ExchangeScenario.scope)
+    }
+
+    @Test func whatTheClientHasLostIsLeftOut() async throws {
+        var scenario = try RefreshScenario()
+        scenario.client = Client(
+            id: scenario.client.id, allowedScope: Scope(["email", "openid"]), defaultScope: .empty,
+            audiences: ["https://api.example.com"])
+        let broker = try await Broker(scenario)
+        #expect(try await broker.refresh(scenario.request(keys: broker.keys)).scope == Scope(["openid"]))
+    }
+
+    @Test func theAudiencesAreThoseOfTheGrant() async throws {
+        var scenario = try RefreshScenario()
+        scenario.grant?.audiences = ["https://a.example", "https://b.example"]
+        let broker = try await Broker(scenario)
+        let answer = try await broker.refresh(scenario.request(keys: broker.keys))
+        #expect(
+            UnverifiedJWS(answer.accessToken)?.claims.strings("aud") == ["https://a.example", "https://b.example"])
+    }
+
+    /// Neither the grant's end nor the session's, whichever comes first.
+    @Test func anAccessTokenOutlivesNothing() async throws {
+        for (grantEnd, sessionEnd) in [(42, 5000), (5000, 42), (42, 42)] as [(Int64, Int64)] {
+            var scenario = try RefreshScenario()
+            scenario.grant?.expiresIn = Seconds(grantEnd)
+            scenario.exchange.session?.expiresIn = Seconds(sessionEnd)
+            let broker = try await Broker(scenario)
+            let answer = try await broker.refresh(scenario.request(keys: broker.keys))
+            #expect(answer.expiresIn == 42)
+            let claims = try #require(UnverifiedJWS(answer.accessToken)).claims
+            #expect(claims.number("exp")?.int64 == broker.registry.now.adding(42).seconds)
+        }
+    }
+}
+
+extension RefreshScenario {
+    /// The request as the app sends it.
+    func request(keys: SoftwareMACKeys) throws -> RefreshRequest {
+        let token = RefreshToken(grantID: grantID, generation: generation)
+        return RefreshRequest(
+            requestID: .random(), client: client, refreshToken: try token.encoded(by: keys), scope: scope)
+    }
+}

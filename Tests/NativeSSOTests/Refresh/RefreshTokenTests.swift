@@ -1,0 +1,120 @@
+import BrokerTesting
+import StrictCoding
+import Testing
+
+@testable import NativeSSO
+
+@Suite struct RefreshTokenTests {
+    private let keys = SoftwareMACKeys()
+    private let token = RefreshToken(
+        grantID: UniqueID(high: 0x0198_C0FF_EE00_7000, low: 0x8000_0000_0000_0001), generation: 258)
+    /// Made by another implementation of HMAC: `nsr1.` and base64url of 01, the grant id, 00000102 and the tag under 32
+    /// octets 01.
+    private let golden = "nsr1.AQGYwP_uAHAAgAAAAAAAAAEAAAECcJxUe-Gv3_Blq52Slsmb9p8d3eaHRk3uOx_pmN0fx2s"
+    private let goldenOfKey2 = "nsr1.AgGYwP_uAHAAgAAAAAAAAAEAAAECuAcHQKIzrSyK4UqzN5aC00GBO7nRTEYw6zI20470eSM"
+    private let lastOfAll = "nsr1.AQGYwP_uAHAAgAAAAAAAAAF_____skikuGXoQXqfv1i53czeeQitTkPXq6MvN2k8UHDoU00"
+
+    @Test func everyOctetIsFixed() throws {
+        #expect(try token.encoded(by: keys) == golden)
+        #expect(try RefreshToken.decode(golden, by: keys) == token)
+        #expect(golden.utf8.count == RefreshToken.length)
+        let last = RefreshToken(grantID: token.grantID, generation: .max)
+        #expect(try last.encoded(by: keys) == lastOfAll)
+        #expect(try RefreshToken.decode(lastOfAll, by: keys) == last)
+    }
+
+    @Test func anOlderKeyStillReads() throws {
+        keys.use(keyID: 2)
+        #expect(try token.encoded(by: keys) == goldenOfKey2)
+        #expect(try RefreshToken.decode(golden, by: keys) == token)
+        #expect(try RefreshToken.decode(goldenOfKey2, by: keys) == token)
+        keys.remove(keyID: 1)
+        #expect(try RefreshToken.decode(golden, by: keys) == nil)
+    }
+
+    /// Every bit of the token that a stranger could change, in the text and in the octets under it.
+    @Test func everyFlippedBitIsRefused() throws {
+        let text = Array(golden.utf8)
+        for index in text.indices {
+            for bit in 0..<8 {
+                var changed = text
+                changed[index] ^= 1 << UInt8(bit)
+                #expect(try RefreshToken.decode(String(decoding: changed, as: UTF8.self), by: keys) == nil)
+            }
+        }
+        let octets = try #require(Base64URL.decode(text.dropFirst(5)))
+        for index in octets.indices {
+            for bit in 0..<8 {
+                var changed = octets
+                changed[index] ^= 1 << UInt8(bit)
+                #expect(try RefreshToken.decode("nsr1." + Base64URL.encode(changed), by: keys) == nil)
+            }
+        }
+    }
+
+    @Test func everyTruncationAndExtensionIsRefused() throws {
+        for length in 0..<golden.count {
+            #expect(try RefreshToken.decode(String(golden.prefix(length)), by: keys) == nil)
+            #expect(try RefreshToken.decode(String(golden.suffix(length)), by: keys) == nil)
+        }
+        for more in ["A", "=", "==", "\n", "\r\n", " ", "\u{0}", "\u{301}"] {
+            #expect(try RefreshToken.decode(golden + more, by: keys) == nil)
+            #expect(try RefreshToken.decode(more + golden, by: keys) == nil)
+        }
+    }
+
+    @Test func otherFormsOfTheSameTokenAreRefused() throws {
+        let body = String(golden.dropFirst(5))
+        let start = String(golden.dropLast())
+        let others: [String] = [
+            // Another prefix of the same length, with and without what it authenticates.
+            "nsr2." + body, "NSR1." + body, "nsr1_" + body, "....." + body,
+            // The standard alphabet.
+            golden.replacing("_", with: "/").replacing("-", with: "+"),
+            // The last character carries two bits that no octet needs.
+            start + "t", start + "u", start + "v",
+            // As long as it should be, but not in octets, or only in octets.
+            start + "é", start.dropLast() + "é",
+        ]
+        for other in others where !other.utf8.elementsEqual(golden.utf8) {
+            #expect(try RefreshToken.decode(other, by: keys) == nil)
+        }
+        #expect(others.count == 10)
+    }
+
+    /// A tag that is right for another key id, or for the body without the prefix, is wrong here.
+    @Test func theTagCoversPrefixAndKeyID() throws {
+        let octets = try #require(Base64URL.decode(golden.utf8.dropFirst(5)))
+        let body = Array(octets[..<21])
+        let withoutPrefix = try #require(try keys.tag(body, keyID: 1))
+        #expect(try RefreshToken.decode("nsr1." + Base64URL.encode(body + withoutPrefix), by: keys) == nil)
+        let underKey2 = try #require(try keys.tag(Array("nsr1.".utf8) + body, keyID: 2))
+        #expect(try RefreshToken.decode("nsr1." + Base64URL.encode(body + underKey2), by: keys) == nil)
+    }
+
+    @Test func unknownKeysAreRefused() throws {
+        let octets = try #require(Base64URL.decode(golden.utf8.dropFirst(5)))
+        for keyID in [0, 3, 255] as [UInt8] {
+            #expect(try RefreshToken.decode("nsr1." + Base64URL.encode([keyID] + octets.dropFirst()), by: keys) == nil)
+        }
+    }
+
+    @Test func aMissingCurrentKeyIsADefect() {
+        keys.use(keyID: 9)
+        #expect {
+            try token.encoded(by: keys)
+        } throws: { error in
+            if case PortError.broken = error { true } else { false }
+        }
+    }
+
+    @Test func keysThatAreAwayAreAnOutage() {
+        keys.fail(with: .outage(Outage(.keyModule, "away")))
+        #expect(throws: PortError.self) { try token.encoded(by: keys) }
+        #expect {
+            try RefreshToken.decode(golden, by: keys)
+        } throws: { error in
+            if case PortError.outage = error { true } else { false }
+        }
+    }
+}

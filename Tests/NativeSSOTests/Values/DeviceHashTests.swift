@@ -1,0 +1,116 @@
+import NativeSSO
+import StrictCoding
+import Testing
+
+/// Native SSO §1.8's rule against the vectors of `hash-vectors.json`.
+@Suite struct DeviceHashTests {
+    private static let functions: [(name: String, function: TokenHashFunction)] = [
+        ("sha256", .sha256), ("sha384", .sha384), ("sha512", .sha512),
+    ]
+    private static let file = VectorFile("hash-vectors")
+
+    @Test func leftHalfUnderEveryFunction() throws {
+        var count = 0
+        for vector in try Self.file.objects("vectors") {
+            let device = try device(vector, .deviceSecret)
+            for (name, function) in Self.functions {
+                let expected = try #require(vector.object("hash")?.object(name)?.string("left_half_b64url"))
+                #expect(device.hash(function: function) == expected)
+                #expect(device.matches(claim: expected, function: function, mode: .leftHalf))
+                count += 1
+            }
+        }
+        #expect(count == 30)
+    }
+
+    @Test func vendorModes() throws {
+        let modes: [(DeviceHashMode, String)] = [
+            (.leftHalf, "left_half_sha256_b64url"), (.fullSHA256, "full_sha256_b64url"),
+            (.fullSHA256Hex, "full_sha256_hex"), (.fullSHA512Hex, "full_sha512_hex"),
+        ]
+        for vector in try Self.file.objects("vectors") {
+            let device = try device(vector, .deviceSecretTransitional)
+            for (mode, name) in modes {
+                let claim = try #require(vector.object("vendor_variants")?.string(name))
+                #expect(device.matches(claim: claim, function: .sha256, mode: mode))
+                for (other, _) in modes where other != mode {
+                    #expect(!device.matches(claim: claim, function: .sha256, mode: other))
+                }
+            }
+        }
+    }
+
+    /// Only Apereo CAS writes hexadecimal in either case.
+    @Test func caseCountsExceptInOneMode() throws {
+        let device = try #require(DeviceValue("casdfgarfgasdfg", profile: .deviceSecret))
+        for mode in DeviceHashMode.allCases {
+            let claim = device.hash(function: .sha256, mode: mode)
+            #expect(device.matches(claim: claim, function: .sha256, mode: mode))
+            #expect(
+                device.matches(claim: claim.uppercased(), function: .sha256, mode: mode) == (mode == .fullSHA512Hex))
+        }
+    }
+
+    /// A `di_hash` is the left half whatever the issuer does with `ds_hash`.
+    @Test func theModeIsForDeviceSecretsOnly() throws {
+        let device = try #require(DeviceValue("95twdf3w4y6wvftw35634t", profile: .deviceID))
+        for mode in DeviceHashMode.allCases {
+            #expect(device.matches(claim: "b2011aotZ8lT3eslukasAg", function: .sha256, mode: mode))
+        }
+    }
+
+    @Test func whatMustNotMatch() throws {
+        let negative = try #require(try Self.file.root.object("negative"))
+        let value = try #require(negative.string("for"))
+        let device = try #require(DeviceValue(value, profile: .deviceID))
+        let correct = try #require(negative.string("correct"))
+        #expect(device.matches(claim: correct, function: .sha256, mode: .leftHalf))
+        let wrong = try #require(negative.object("must_not_match")).members
+        #expect(wrong.count == 11)
+        for member in wrong {
+            let claim = try #require(member.value.string)
+            #expect(!device.matches(claim: claim, function: .sha256, mode: .leftHalf), "\(member.name)")
+        }
+    }
+
+    @Test func theStandardAlphabetDoesNotMatch() throws {
+        let vector = try #require(try Self.file.root.object("negative")?.object("standard_alphabet"))
+        let value = try #require(vector.string("for"))
+        let device = try #require(DeviceValue(value, profile: .deviceID))
+        let correct = try #require(vector.string("correct"))
+        let wrong = try #require(vector.string("must_not_match"))
+        #expect(device.matches(claim: correct, function: .sha256, mode: .leftHalf))
+        #expect(!device.matches(claim: wrong, function: .sha256, mode: .leftHalf))
+    }
+
+    @Test func aHashUnderAnotherFunctionDoesNotMatch() throws {
+        for vector in try Self.file.objects("vectors") {
+            let device = try device(vector, .deviceSecret)
+            for (_, function) in Self.functions {
+                let claim = device.hash(function: function)
+                for (_, other) in Self.functions where other != function {
+                    #expect(!device.matches(claim: claim, function: other, mode: .leftHalf))
+                }
+            }
+        }
+    }
+
+    /// A look-alike of another script folds to the right letters in no mode.
+    @Test func aClaimOutsideASCIIDoesNotMatch() throws {
+        let device = try #require(DeviceValue("95twdf3w4y6wvftw35634t", profile: .deviceSecret))
+        for mode in DeviceHashMode.allCases {
+            let claim = device.hash(function: .sha256, mode: mode)
+            for foreign in [
+                claim + "\u{301}", "\u{FEFF}" + claim, claim.replacing("a", with: "\u{FF41}"), claim + "\n",
+            ]
+            where foreign != claim {
+                #expect(!device.matches(claim: foreign, function: .sha256, mode: mode))
+            }
+        }
+    }
+
+    private func device(_ vector: JSONObject, _ profile: Profile) throws -> DeviceValue {
+        let value = try #require(vector.string("value"))
+        return try #require(DeviceValue(value, profile: profile))
+    }
+}

@@ -1,0 +1,55 @@
+import BrokerTesting
+import NativeSSO
+import Testing
+
+/// A secret shows in no log line: not by interpolation, not by reflection, not inside another value.
+@Suite struct SecretTests {
+    private let secret = "correct-horse-battery-staple"
+
+    @Test func aDeviceValueDoesNotShow() throws {
+        for profile in Profile.allCases {
+            expectHidden(try #require(DeviceValue(secret, profile: profile)))
+        }
+    }
+
+    @Test func aSubjectTokenDoesNotShow() {
+        let token = SubjectToken(secret)
+        #expect(token.octets == Array(secret.utf8))
+        expectHidden(token)
+    }
+
+    @Test func tokensOfAnAnswerDoNotShow() {
+        expectHidden(
+            TokenAnswer(
+                accessToken: secret, expiresIn: 300, scope: Scope(["openid"]), refreshToken: secret, idToken: secret))
+    }
+
+    @Test func aRefreshRequestDoesNotShowItsToken() throws {
+        let client = try ExchangeScenario().client
+        expectHidden(RefreshRequest(requestID: .random(), client: client, refreshToken: secret, scope: nil))
+    }
+
+    @Test func anExchangeRequestDoesNotShowWhatItCarries() throws {
+        let scenario = try ExchangeScenario()
+        let device = try #require(DeviceValue(secret, profile: .deviceID))
+        expectHidden(
+            ExchangeRequest(
+                requestID: .random(), client: scenario.client, issuer: scenario.policy,
+                subjectToken: SubjectToken(secret), device: device, scope: nil))
+    }
+
+    private func expectHidden(_ value: some Sendable, sourceLocation: SourceLocation = #_sourceLocation) {
+        var dumped = ""
+        dump(value, to: &dumped)
+        dump([value], to: &dumped)
+        dump(["in a dictionary": Optional(value)], to: &dumped)
+        let printed = "\(value) \(String(describing: value)) \(String(reflecting: value)) \([value])"
+        for text in [dumped, printed] {
+            #expect(!text.contains(secret), sourceLocation: sourceLocation)
+            // Its octets, on one line or one under the other.
+            #expect(!text.contains("99, 111, 114"), sourceLocation: sourceLocation)
+            #expect(!text.contains("- 111\n"), sourceLocation: sourceLocation)
+            #expect(text.contains("****"), sourceLocation: sourceLocation)
+        }
+    }
+}
