@@ -9,6 +9,9 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+// The targets that talk to C: every unsafe use is marked in the source.
+let strictWithC: [SwiftSetting] = strict + [.strictMemorySafety()]
+
 extension Target.Dependency {
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
     static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
@@ -29,15 +32,24 @@ let package = Package(
         .target(name: "NativeSSO", dependencies: ["StrictCoding", .crypto], swiftSettings: strict),
         .target(name: "OAuthWire", dependencies: ["StrictCoding"], swiftSettings: strict),
         .target(name: "JOSE", dependencies: ["StrictCoding", .crypto, .cryptoExtras], swiftSettings: strict),
+        .target(
+            name: "KeyModule", dependencies: ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL"],
+            swiftSettings: strictWithC),
 
         // Development only: never linked by the broker.
         .target(
             name: "BrokerTesting", dependencies: ["NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras],
             swiftSettings: strict),
 
+        // C libraries, each imported by one target.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+
         .testTarget(name: "StrictCodingTests", dependencies: ["StrictCoding"], swiftSettings: strict),
         .testTarget(
             name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], swiftSettings: strict),
+        .testTarget(
+            name: "KeyModuleTests", dependencies: ["KeyModule", "NativeSSO", "JOSE", "StrictCoding", .crypto, .jwtKit],
+            swiftSettings: strict),
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "StrictCoding", "BrokerTesting", .jwtKit],
             resources: [.copy("Vectors")], swiftSettings: strict),

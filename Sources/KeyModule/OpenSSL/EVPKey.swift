@@ -1,0 +1,68 @@
+import COpenSSL
+
+/// Owns one `EVP_PKEY` with its private part.
+///
+/// Sendable: the key is not changed after `init`, and OpenSSL allows concurrent use of a key that nobody changes
+/// (what it computes on demand inside, it guards with locks and atomic counts of its own).
+@safe final class EVPKey: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// Takes ownership.
+    init(owning pointer: OpaquePointer) {
+        unsafe self.pointer = pointer
+    }
+
+    deinit {
+        unsafe EVP_PKEY_free(pointer)
+    }
+
+    /// - Parameter modulusBits: Of an RSA key.
+    static func generate(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> EVPKey {
+        SecureHeap.prepare()
+        let key: OpaquePointer?
+        switch algorithm {
+        case .es256: unsafe key = copenssl_generate_p256()
+        case .rs256: unsafe key = copenssl_generate_rsa(UInt32(clamping: modulusBits))
+        case .hs256: throw .algorithmDoesNotFit(algorithm, .accessToken)
+        }
+        guard let key = unsafe key else { throw .openSSL("key generation") }
+        return unsafe EVPKey(owning: key)
+    }
+
+    func isA(_ type: String) -> Bool { unsafe EVP_PKEY_is_a(pointer, type) == 1 }
+
+    var bits: Int { Int(unsafe EVP_PKEY_get_bits(pointer)) }
+
+    /// OpenSSL's name of the curve; nil for a key that has none.
+    var curve: String? {
+        var name = [CChar](repeating: 0, count: 64)
+        var count = 0
+        guard unsafe EVP_PKEY_get_group_name(pointer, &name, name.count, &count) == 1 else { return nil }
+        return String(decoding: name.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Whether private and public part belong together and are what the algorithm asks for (primes, a point on the
+    /// curve).
+    var isConsistent: Bool {
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        let isConsistent = unsafe EVP_PKEY_check(context) == 1
+        if !isConsistent { ERR_clear_error() }
+        return isConsistent
+    }
+
+    /// A public number of the key, big-endian; padded to `width` where one is given.
+    func number(_ name: String, width: Int? = nil) throws(KeyError) -> [UInt8] {
+        var number: OpaquePointer?
+        guard unsafe EVP_PKEY_get_bn_param(pointer, name, &number) == 1, let number = unsafe number else {
+            throw .openSSL("EVP_PKEY_get_bn_param")
+        }
+        defer { unsafe BN_free(number) }
+        let count = width ?? (Int(unsafe BN_num_bits(number)) + 7) / 8
+        var octets = [UInt8](repeating: 0, count: count)
+        guard unsafe BN_bn2binpad(number, &octets, Int32(clamping: count)) >= 0 else {
+            throw .openSSL("BN_bn2binpad")
+        }
+        return octets
+    }
+}

@@ -1,0 +1,60 @@
+import JOSE
+import StrictCoding
+
+/// Collects the parts of a ``KeySet``.
+struct KeyLoading {
+    private let provider: any KeyProvider
+    private var published: [JSONWebKey] = []
+    var signer: TokenSigning?
+    var refreshTokenKeys: [UInt8: MACKey?] = [:]
+    var refreshTokenKeyID: UInt8?
+    var lacksRefreshTokenKeys = false
+    var deviceKey: MACKey?
+    var activeKIDs: Set<String> = []
+    var problems: [KeySet.Problem] = []
+
+    init(_ provider: any KeyProvider) {
+        self.provider = provider
+    }
+
+    mutating func load(_ record: KeyRecord) {
+        do throws(KeyError) {
+            switch record.use {
+            case .accessToken: try loadSigningKey(record)
+            case .refreshToken: try loadRefreshTokenKey(record)
+            case .device: if record.state == .active { deviceKey = try provider.macKey(record) }
+            }
+            if record.state == .active { activeKIDs.insert(record.kid) }
+        } catch {
+            problems.append(
+                KeySet.Problem(
+                    kid: record.kid, use: record.use, state: record.state, explanation: error.description))
+        }
+    }
+
+    private mutating func loadSigningKey(_ record: KeyRecord) throws(KeyError) {
+        // Retired keys, too, are published from their private part: what the database says of a public key is not taken
+        // on trust, or write access to it would be enough to have a stranger's key published.
+        let key = try provider.signingKey(record)
+        published.append(key.publicKey)
+        if record.state == .active { signer = TokenSigning(key, kid: record.kid) }
+    }
+
+    private mutating func loadRefreshTokenKey(_ record: KeyRecord) throws(KeyError) {
+        guard case .refreshToken(let id)? = KeyReference(record.reference, use: .refreshToken) else {
+            lacksRefreshTokenKeys = true
+            throw .badReference(record.reference)
+        }
+        refreshTokenKeys[id] = .some(nil)
+        refreshTokenKeys[id] = try provider.macKey(record)
+        if record.state == .active { refreshTokenKeyID = id }
+    }
+
+    var jwks: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("keys", array: { json in for key in published { json.value(.object(key.json)) } })
+        }
+        return json.bytes
+    }
+}

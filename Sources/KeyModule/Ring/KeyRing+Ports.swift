@@ -1,0 +1,89 @@
+public import NativeSSO
+
+extension KeyRing: TokenSigner {
+    public func sign(payload: [UInt8], type: JWTType) async throws(PortError) -> String {
+        let signer = try signer
+        do throws(KeyError) {
+            return try await signer.sign(payload, type: type)
+        } catch {
+            throw PortError(error)
+        }
+    }
+
+    public var hashFunction: TokenHashFunction {
+        get throws(PortError) { try signer.hashFunction }
+    }
+
+    private var signer: TokenSigning {
+        get throws(PortError) {
+            guard let signer = try loaded().signer else { throw .noActiveKey(for: .accessToken) }
+            return signer
+        }
+    }
+}
+
+extension KeyRing: RefreshTokenAuthenticator {
+    public var currentKeyID: UInt8 {
+        get throws(PortError) {
+            guard let id = try loaded().refreshTokenKeyID else { throw .noActiveKey(for: .refreshToken) }
+            return id
+        }
+    }
+
+    public func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]? {
+        // Unknown or removed: no token under this id is good. Known but not loaded: we cannot tell.
+        let keys = try loaded()
+        guard let known = keys.refreshTokenKeys[keyID] else {
+            guard !keys.lacksRefreshTokenKeys else {
+                throw .outage(Outage(.keyModule, "a refresh-token key is of a kind that this version does not know"))
+            }
+            return nil
+        }
+        guard let key = known else {
+            throw .outage(Outage(.keyModule, "the refresh-token key \(keyID) could not be loaded"))
+        }
+        return try .hmac(message, under: key)
+    }
+}
+
+extension KeyRing: DeviceDigester {
+    public func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest {
+        guard let key = try loaded().deviceKey else { throw .noActiveKey(for: .device) }
+        guard let digest = DeviceDigest(octets: try .hmac(Self.message(device, issuer), under: key)) else {
+            throw .broken("a device digest has not 32 octets")
+        }
+        return digest
+    }
+
+    /// label ‖ length of the issuer (2, big-endian) ‖ issuer ‖ device value: no two pairs give the same octets.
+    private static func message(_ device: DeviceValue, _ issuer: Issuer) -> [UInt8] {
+        let issuer = Array(issuer.string.utf8)  // at most Issuer.maximumLength, 512
+        let count = UInt16(clamping: issuer.count)
+        return Array("native-sso device\0".utf8) + [UInt8(count >> 8), UInt8(truncatingIfNeeded: count)] + issuer
+            + device.octets
+    }
+}
+
+extension KeyRing: RecordAuthenticator {
+    public func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8] {
+        guard let key = try loaded().deviceKey else { throw .noActiveKey(for: .device) }
+        // The device key is the one that is never replaced. Its other messages begin with other labels.
+        var message = Array("native-sso record\0\(kind.rawValue)\0".utf8)
+        for field in fields {
+            guard let count = UInt32(exactly: field.count) else { throw .broken("a field of a record is too long") }
+            for shift in [24, 16, 8, 0] { message.append(UInt8(truncatingIfNeeded: count >> UInt32(shift))) }
+            message += field
+        }
+        return try .hmac(message, under: key)
+    }
+}
+
+extension [UInt8] {
+    fileprivate static func hmac(_ message: [UInt8], under key: MACKey) throws(PortError) -> [UInt8] {
+        do throws(KeyError) {
+            return try key.tag(message)
+        } catch {
+            throw PortError(error)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import KeyModule
+import Testing
+
+@Suite("The file provider keeps what every provider promises")
+struct FileKeyProviderTests {
+    private let directory: TemporaryDirectory
+    private let provider: FileKeyProvider
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        provider = FileKeyProvider(directory: directory.path)
+    }
+
+    @Test(arguments: [KeyAlgorithm.es256, .rs256])
+    func `signs what its public key verifies`(algorithm: KeyAlgorithm) async throws {
+        try await KeyProviderConformance.signsWhatItsPublicKeyVerifies(provider, algorithm)
+    }
+
+    @Test func `ECDSA signatures have a fixed length`() async throws {
+        try await KeyProviderConformance.ecdsaSignaturesHaveFixedLength(provider)
+    }
+
+    @Test(arguments: [KeyAlgorithm.es256, .rs256])
+    func `names keys by their thumbprint`(algorithm: KeyAlgorithm) throws {
+        try KeyProviderConformance.namesKeysByThumbprint(provider, algorithm)
+    }
+
+    @Test func `finds a key again`() throws {
+        try KeyProviderConformance.findsAKeyAgain { FileKeyProvider(directory: directory.path) }
+    }
+
+    @Test func `refuses another key than the one meant`() throws {
+        try KeyProviderConformance.refusesAnotherKeyThanTheOneMeant(provider)
+    }
+
+    @Test func `never overwrites a key`() throws {
+        try KeyProviderConformance.neverOverwritesAKey(provider)
+    }
+
+    @Test func `destroys for good`() throws {
+        try KeyProviderConformance.destroysForGood(provider)
+    }
+
+    @Test(arguments: [KeyAlgorithm.es256, .rs256])
+    func `signs concurrently`(algorithm: KeyAlgorithm) async throws {
+        try await KeyProviderConformance.signsConcurrently(provider, algorithm)
+    }
+}

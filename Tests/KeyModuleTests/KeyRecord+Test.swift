@@ -1,0 +1,32 @@
+import KeyModule
+import NativeSSO
+
+extension KeyRecord {
+    static func of(
+        _ key: GeneratedKey, _ use: KeyUse, _ state: KeyState = .active, publishedAt: UnixTime? = nil,
+        activatedAt: UnixTime? = nil, retiredAt: UnixTime? = nil
+    ) -> KeyRecord {
+        KeyRecord(
+            kid: key.kid, use: use, algorithm: key.algorithm, reference: key.reference, publicJWK: key.publicJWK,
+            state: state, createdAt: UnixTime(seconds: 1_700_000_000), publishedAt: publishedAt,
+            activatedAt: activatedAt, retiredAt: retiredAt)
+    }
+
+    /// The same record with another `kid` or reference.
+    func changed(kid: String? = nil, algorithm: KeyAlgorithm? = nil, reference: String? = nil) -> KeyRecord {
+        KeyRecord(
+            kid: kid ?? self.kid, use: use, algorithm: algorithm ?? self.algorithm,
+            reference: reference ?? self.reference, publicJWK: publicJWK, state: state, createdAt: createdAt)
+    }
+}
+
+extension KeyProvider {
+    /// An active key for each use.
+    func completeSet(_ algorithm: KeyAlgorithm = .es256) throws -> [KeyRecord] {
+        [
+            .of(try generateSigningKey(algorithm, modulusBits: 2048), .accessToken),
+            .of(try generateRefreshTokenKey(id: 1), .refreshToken),
+            .of(try generateDeviceKey(), .device),
+        ]
+    }
+}

@@ -1,0 +1,250 @@
+import Crypto
+import Foundation
+import JOSE
+import KeyModule
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite("The key ring behind the ports")
+struct KeyRingTests {
+    private let directory: TemporaryDirectory
+    private let provider: FileKeyProvider
+    private let ring = KeyRing()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        provider = FileKeyProvider(directory: directory.path)
+    }
+
+    private func device() throws -> DeviceValue {
+        try #require(DeviceValue("0123456789abcdefghijkl", profile: .deviceID))
+    }
+
+    private func issuer(_ string: String = "https://idp.example.com") throws -> Issuer {
+        try #require(Issuer(string))
+    }
+
+    /// Runs `call` and expects an outage of the key module.
+    private func expectOutage<Value>(
+        _ call: () async throws(PortError) -> Value, sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        do throws(PortError) {
+            _ = try await call()
+            Issue.record("no outage", sourceLocation: sourceLocation)
+        } catch {
+            guard case .outage(let outage) = error, outage.component == .keyModule else {
+                Issue.record("\(error)", sourceLocation: sourceLocation)
+                return
+            }
+        }
+    }
+
+    private func expectOutageOfEverything() async throws {
+        let (device, issuer) = (try device(), try issuer())
+        await expectOutage { () async throws(PortError) in try await ring.sign(payload: [], type: .accessToken) }
+        await expectOutage { () throws(PortError) in try ring.hashFunction }
+        await expectOutage { () throws(PortError) in try ring.currentKeyID }
+        await expectOutage { () throws(PortError) in try ring.digest(device, at: issuer) }
+        await expectOutage { () throws(PortError) in try ring.tag(.providerKey, []) }
+    }
+
+    // MARK: Outages
+
+    @Test func `an empty ring is an outage for every port`() async throws {
+        try await expectOutageOfEverything()
+        await expectOutage { () throws(PortError) in try ring.tag([], keyID: 1) }
+    }
+
+    @Test func `keys that are only published make nothing`() async throws {
+        let records = [
+            KeyRecord.of(try provider.generateSigningKey(.es256, modulusBits: 0), .accessToken, .published),
+            .of(try provider.generateRefreshTokenKey(id: 1), .refreshToken, .published),
+            .of(try provider.generateDeviceKey(), .device, .published),
+        ]
+        let set = KeySet(records, from: provider)
+        #expect(set.missing == KeyUse.allCases)
+        #expect(set.problems.isEmpty)
+        #expect(ring.adopt(set))
+        try await expectOutageOfEverything()
+        #expect(try ring.tag([1], keyID: 1) != nil)  // but what a faster broker made with it is known
+    }
+
+    @Test func `files that are gone are an outage, each explained`() async throws {
+        let records = try provider.completeSet()
+        for name in try directory.names { try FileManager.default.removeItem(atPath: directory.file(name)) }
+        let set = KeySet(records, from: provider)
+        #expect(set.missing == KeyUse.allCases)
+        #expect(set.problems.map(\.use) == KeyUse.allCases)
+        for problem in set.problems { #expect(problem.explanation.contains("does not exist: copy it from the broker")) }
+        #expect(ring.adopt(set))
+        try await expectOutageOfEverything()
+        // The token may well be ours; whether it is cannot be told without the key.
+        await expectOutage { () throws(PortError) in try ring.tag([], keyID: 1) }
+    }
+
+    // MARK: MACs
+
+    @Test func `a record's tag is its own: other fields, another boundary, another device key give another`() throws {
+        #expect(ring.adopt(KeySet(try provider.completeSet(), from: provider)))
+        let fields: [[UInt8]] = [[1, 2], [3]]
+        let tag = try ring.tag(.providerKey, fields)
+        #expect(tag.count == 32)
+        #expect(try ring.tag(.providerKey, fields) == tag)
+        for other: [[UInt8]] in [[], [[1, 2, 3]], [[1], [2, 3]], [[1, 2], [3], []], [[3], [1, 2]]] {
+            #expect(try ring.tag(.providerKey, other) != tag)
+        }
+        let key = SymmetricKey(data: try directory.read("device.key"))
+        let message = Array("native-sso record\0provider key\0".utf8) + [0, 0, 0, 2, 1, 2, 0, 0, 0, 1, 3]
+        #expect(tag == Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
+    }
+
+    @Test func `a tag is HMAC-SHA-256 under the key of that id`() throws {
+        #expect(ring.adopt(KeySet(try provider.completeSet(), from: provider)))
+        #expect(try ring.currentKeyID == 1)
+        let key = SymmetricKey(data: try directory.read("refresh-token-1.key"))
+        for message in [[], Array("nsr1.".utf8), [UInt8](repeating: 0xA5, count: 1000)] {
+            #expect(
+                try ring.tag(message, keyID: 1)
+                    == Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
+        }
+        #expect(try ring.tag([], keyID: 0) == nil)
+        #expect(try ring.tag([], keyID: 2) == nil)
+    }
+
+    @Test func `tags under a retired key are known, under a removed one not`() throws {
+        let (old, new) = (try provider.generateRefreshTokenKey(id: 1), try provider.generateRefreshTokenKey(id: 2))
+        #expect(
+            ring.adopt(
+                KeySet([.of(old, .refreshToken, .retired), .of(new, .refreshToken)], from: provider)))
+        #expect(try ring.currentKeyID == 2)
+        #expect(try ring.tag([], keyID: 1) != nil)
+        #expect(
+            ring.adopt(
+                KeySet([.of(old, .refreshToken, .removed), .of(new, .refreshToken)], from: provider)))
+        #expect(try ring.tag([], keyID: 1) == nil)
+    }
+
+    @Test func `beside a key that cannot even be named, an unknown id is an outage`() async throws {
+        let records = try provider.completeSet()
+        let known = try #require(records.first { $0.use == .refreshToken })
+        let sets = [
+            KeySet(records + [known.changed(kid: "x", reference: "hsm:2")], from: provider),
+            KeySet(records, isComplete: false, from: provider),
+        ]
+        for set in sets {
+            #expect(ring.adopt(set))
+            #expect(try ring.tag([], keyID: 1) != nil)
+            await expectOutage { () throws(PortError) in try ring.tag([], keyID: 2) }
+        }
+        #expect(ring.adopt(KeySet(records, from: provider)))
+        #expect(try ring.tag([], keyID: 2) == nil)
+    }
+
+    @Test func `a device digest is bound to its issuer`() throws {
+        #expect(ring.adopt(KeySet(try provider.completeSet(), from: provider)))
+        let here = try ring.digest(try device(), at: try issuer())
+        #expect(try ring.digest(try device(), at: try issuer()) == here)
+        #expect(try ring.digest(try device(), at: try issuer("https://idp.example.co")) != here)
+
+        let key = SymmetricKey(data: try directory.read("device.key"))
+        let message =
+            Array("native-sso device\0".utf8) + [0, 23] + Array("https://idp.example.com0123456789abcdefghijkl".utf8)
+        #expect(here.octets == Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
+    }
+
+    @Test func `no octet moves between issuer and device value`() throws {
+        #expect(ring.adopt(KeySet(try provider.completeSet(), from: provider)))
+        let long = try #require(DeviceValue("m0123456789abcdefghijkl", profile: .deviceID))
+        let short = try #require(DeviceValue("0123456789abcdefghijkl", profile: .deviceID))
+        #expect(
+            try ring.digest(long, at: try issuer("https://idp.example.co"))
+                != ring.digest(short, at: try issuer("https://idp.example.com")))
+    }
+
+    // MARK: JWKS
+
+    @Test func `the key set shows keys that sign, will sign or have signed`() throws {
+        let keys = try (0..<5).map { _ in try provider.generateSigningKey(.es256, modulusBits: 0) }
+        let states: [KeyState] = [.pending, .published, .active, .retired, .removed]
+        let set = KeySet(zip(keys, states).map { .of($0, .accessToken, $1) }, from: provider)
+        let published = try JSONWebKeySet(document: set.jwks).keys.compactMap(\.keyID)
+        #expect(Set(published) == Set(keys[1...3].map(\.kid)))
+        #expect(set.signingKID == keys[2].kid)
+    }
+
+    @Test func `a stranger's key in the database is not published`() throws {
+        let mine = try provider.generateSigningKey(.es256, modulusBits: 0)
+        let stranger = KeyRecord(
+            kid: String(repeating: "A", count: 43), use: .accessToken, algorithm: .es256,
+            reference: String(repeating: "A", count: 43) + ".pem", publicJWK: mine.publicJWK, state: .retired,
+            createdAt: UnixTime(seconds: 0))
+        let set = KeySet([.of(mine, .accessToken), stranger], from: provider)
+        #expect(try JSONWebKeySet(document: set.jwks).keys.compactMap(\.keyID) == [mine.kid])
+        #expect(set.problems.map(\.kid) == [stranger.kid])
+    }
+
+    // MARK: Replacement
+
+    @Test func `a reload that meets a damaged file changes nothing`() async throws {
+        let records = try provider.completeSet()
+        #expect(ring.adopt(KeySet(records, from: provider)))
+        try directory.write([], to: records[0].reference)
+        #expect(!ring.adopt(KeySet(records, from: provider)))
+        _ = try await ring.sign(payload: [], type: .accessToken)
+    }
+
+    @Test func `a key that was removed stops signing even if its successor is damaged`() async throws {
+        let records = try provider.completeSet()
+        #expect(ring.adopt(KeySet(records, from: provider)))
+        let successor = try provider.generateSigningKey(.es256, modulusBits: 0)
+        try directory.write([], to: successor.reference)
+        #expect(ring.adopt(KeySet([.of(successor, .accessToken)] + records[1...], from: provider)))
+        await expectOutage { () async throws(PortError) in try await ring.sign(payload: [], type: .accessToken) }
+    }
+
+    @Test func `keys are replaced while tasks sign`() async throws {
+        let records = try provider.completeSet()
+        let successor = try provider.generateSigningKey(.es256, modulusBits: 0)
+        let first = KeySet(records, from: provider)
+        let rest = Array(records[1...])
+        let second = KeySet(
+            [.of(successor, .accessToken), records[0].retired] + rest, from: provider)
+        #expect(ring.adopt(first))
+        let keys = try JSONWebKeySet(document: second.jwks)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        let token = try await ring.sign(payload: Array("{}".utf8), type: .accessToken)
+                        _ = try CompactJWS(token).verified(by: keys, allowing: [.es256])
+                    }
+                }
+            }
+            group.addTask {
+                for turn in 0..<500 { #expect(ring.adopt(turn.isMultiple(of: 2) ? second : first)) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    // MARK: Secrets
+
+    @Test func `a key prints as asterisks`() throws {
+        let records = try provider.completeSet()
+        let (signing, mac) = (try provider.signingKey(records[0]), try provider.macKey(records[1]))
+        for text in ["\(signing)", "\(mac)", String(reflecting: mac)] { #expect(text == "****") }
+        var dumped = ""
+        dump(signing, to: &dumped)
+        dump(mac, to: &dumped)
+        #expect(!dumped.contains("signer") && !dumped.contains("secret"))
+    }
+}
+
+extension KeyRecord {
+    fileprivate var retired: KeyRecord {
+        KeyRecord(
+            kid: kid, use: use, algorithm: algorithm, reference: reference, publicJWK: publicJWK, state: .retired,
+            createdAt: createdAt)
+    }
+}

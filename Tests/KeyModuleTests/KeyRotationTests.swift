@@ -1,0 +1,77 @@
+import KeyModule
+import NativeSSO
+import Testing
+
+@Suite("The steps of a key's life")
+struct KeyRotationTests {
+    private let rotation = KeyRotation(publication: .hours(1), signatureLife: .minutes(5), refreshTokenLife: .days(90))
+    private let now = UnixTime(seconds: 1_800_000_000)
+
+    private func key(
+        _ state: KeyState, _ use: KeyUse = .accessToken, published: Int64? = nil, retired: Int64? = nil
+    ) -> KeyRecord {
+        .of(
+            GeneratedKey(kid: state.rawValue, reference: "r", algorithm: .es256, publicJWK: nil), use, state,
+            publishedAt: published.map { UnixTime(seconds: now.seconds - $0) },
+            activatedAt: retired.map { UnixTime(seconds: now.seconds - $0 - 1) },
+            retiredAt: retired.map { UnixTime(seconds: now.seconds - $0) })
+    }
+
+    private func result(
+        _ step: KeyRotation.Step, _ record: KeyRecord, among others: [KeyRecord] = [], isForced: Bool = false
+    ) -> Result<[KeyState], KeyRotation.Refusal> {
+        do throws(KeyRotation.Refusal) {
+            return .success(
+                try rotation.records(
+                    after: step, of: record, among: others + [record], at: now, isForced: isForced
+                ).map(\.state))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func until(_ seconds: Int64) -> UnixTime { UnixTime(seconds: now.seconds + seconds) }
+
+    @Test func `a key signs when it was published long enough, at the second`() {
+        #expect(
+            result(.activate, key(.published, published: 3599)) == .failure(.publishedTooShortly(until: until(1))))
+        #expect(result(.activate, key(.published, published: 3600)) == .success([.active]))
+        #expect(result(.activate, key(.published, published: 0), isForced: true) == .success([.active]))
+    }
+
+    @Test func `activation retires the predecessor of the same use`() {
+        let others = [key(.active), key(.active, .refreshToken), key(.retired)]
+        #expect(result(.activate, key(.published, published: 9999), among: others) == .success([.retired, .active]))
+    }
+
+    @Test func `a key is removed when nothing it made is in use, at the second`() {
+        #expect(result(.remove, key(.retired, retired: 299)) == .failure(.stillInUse(until: until(1))))
+        #expect(result(.remove, key(.retired, retired: 300)) == .success([.removed]))
+        #expect(result(.remove, key(.retired, retired: 0), isForced: true) == .success([.removed]))
+        #expect(
+            result(.remove, key(.retired, .refreshToken, retired: 300))
+                == .failure(.stillInUse(until: until(90 * 86_400 - 300))))
+        #expect(result(.remove, key(.published)) == .success([.removed]))  // it made nothing
+    }
+
+    @Test func `the active key is retired by force only, the device key never`() {
+        #expect(result(.retire, key(.active)) == .failure(.onlyActiveKey(.accessToken)))
+        #expect(result(.retire, key(.active), isForced: true) == .success([.retired]))
+        #expect(result(.retire, key(.active, .device), isForced: true) == .failure(.deviceKey))
+        #expect(result(.remove, key(.retired, .device), isForced: true) == .failure(.deviceKey))
+    }
+
+    /// From which states a step leads on, whatever the times.
+    static let allowed: [KeyRotation.Step: Set<KeyState>] = [
+        .publish: [.pending], .activate: [.published], .retire: [.published, .active],
+        .remove: [.pending, .published, .retired],
+    ]
+
+    @Test(arguments: KeyRotation.Step.allCases, KeyState.allCases)
+    func `force does not change the order of the states`(step: KeyRotation.Step, state: KeyState) {
+        let isAllowed = Self.allowed[step]?.contains(state) == true
+        let result = result(step, key(state), isForced: true)
+        #expect(result == .failure(.wrongState(state, step)) || isAllowed)
+        if isAllowed { #expect((try? result.get())?.last.map { $0 > state } == true) }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import JOSE
+import JWTKit
+import KeyModule
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite("Signed tokens, as others read them")
+struct TokenSigningTests {
+    private let directory: TemporaryDirectory
+    private let provider: FileKeyProvider
+    private static let payload = Array(#"{"iss":"https://sso.example.com","sub":"ü","exp":4000000000}"#.utf8)
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        provider = FileKeyProvider(directory: directory.path)
+    }
+
+    private func ring(_ algorithm: KeyAlgorithm) throws -> (ring: KeyRing, kid: String) {
+        let ring = KeyRing()
+        let set = KeySet(try provider.completeSet(algorithm), from: provider)
+        #expect(ring.adopt(set))
+        return (ring, try #require(set.signingKID))
+    }
+
+    @Test(arguments: [KeyAlgorithm.es256, .rs256], [JWTType.accessToken, .idToken])
+    func `JOSE verifies them by the published key set`(algorithm: KeyAlgorithm, type: JWTType) async throws {
+        let (ring, kid) = try ring(algorithm)
+        let token = try await ring.sign(payload: Self.payload, type: type)
+        let keys = try JSONWebKeySet(document: try #require(ring.current).jwks)
+        let name = try #require(SignatureAlgorithm(name: algorithm.rawValue))
+        let verified = try CompactJWS(token).verified(by: keys, allowing: [name])
+        #expect(verified.claims.string("sub") == "ü")
+
+        let segment = try #require(token.split(separator: ".").first)
+        let header = try #require(Base64URL.decode(segment.utf8))
+        #expect(
+            String(decoding: header, as: UTF8.self)
+                == #"{"alg":"\#(algorithm.rawValue)","typ":"\#(type.rawValue)","kid":"\#(kid)"}"#)
+    }
+
+    private struct Claims: JWTPayload {
+        let iss: String
+        let sub: String
+        let exp: ExpirationClaim
+
+        func verify(using algorithm: some JWTAlgorithm) async throws { try exp.verifyNotExpired() }
+    }
+
+    @Test(arguments: [KeyAlgorithm.es256, .rs256])
+    func `JWTKit verifies them by the published key set`(algorithm: KeyAlgorithm) async throws {
+        let (ring, _) = try ring(algorithm)
+        let token = try await ring.sign(payload: Self.payload, type: .accessToken)
+        let document = String(decoding: try #require(ring.current).jwks, as: UTF8.self)
+        let keys = try await JWTKeyCollection().add(
+            jwks: try JSONDecoder().decode(JWKS.self, from: Data(document.utf8)))
+        let claims = try await keys.verify(token, as: Claims.self)
+        #expect(claims.sub == "ü")
+    }
+
+    @Test(arguments: [KeyAlgorithm.es256, .rs256])
+    func `the openssl program verifies them by the public part of the file`(algorithm: KeyAlgorithm) async throws {
+        let (ring, kid) = try ring(algorithm)
+        let token = try await ring.sign(payload: Self.payload, type: .accessToken)
+        let parts = token.split(separator: ".")
+        try #require(parts.count == 3)
+        let signature = try #require(Base64URL.decode(parts[2].utf8))
+        try directory.write("\(parts[0]).\(parts[1])".utf8, to: "message")
+        try directory.write(algorithm == .es256 ? Self.der(signature) : signature, to: "signature")
+        try OpenSSLCommand.run(
+            ["pkey", "-in", directory.file("\(kid).pem"), "-pubout", "-out", directory.file("public")])
+        let arguments = [
+            "dgst", "-sha256", "-verify", directory.file("public"), "-signature", directory.file("signature"),
+        ]
+        #expect(
+            String(decoding: try OpenSSLCommand.run(arguments + [directory.file("message")]), as: UTF8.self)
+                == "Verified OK\n")
+        #expect(throws: OpenSSLCommand.Failure.self) {
+            try OpenSSLCommand.run(arguments + [directory.file("public")])
+        }
+    }
+
+    /// ECDSA-Sig-Value, RFC 3279 §2.2.3, from r ‖ s.
+    private static func der(_ signature: [UInt8]) -> [UInt8] {
+        let integers = [signature.prefix(32), signature.suffix(32)].map { number in
+            let trimmed = Array(number.drop { $0 == 0 })
+            let positive = (trimmed.first ?? 0) >= 0x80 || trimmed.isEmpty ? [0] + trimmed : trimmed
+            return [0x02, UInt8(positive.count)] + positive
+        }
+        return [0x30, UInt8(integers.joined().count)] + integers.joined()
+    }
+
+    @Test func `hashes inside an id_token follow the algorithm`() throws {
+        for algorithm in [KeyAlgorithm.es256, .rs256] {
+            guard case .sha256 = try ring(algorithm).ring.hashFunction else {
+                Issue.record("\(algorithm)")
+                continue
+            }
+            for name in try directory.names { try FileManager.default.removeItem(atPath: directory.file(name)) }
+        }
+    }
+}
