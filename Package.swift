@@ -37,6 +37,7 @@ let package = Package(
             swiftSettings: strictWithC),
 
         // Development only: never linked by the broker.
+        .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
         .target(
             name: "BrokerTesting", dependencies: ["NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras],
             swiftSettings: strict),
@@ -44,6 +45,7 @@ let package = Package(
         // C libraries, each imported by one target.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
+        .testTarget(name: "PrivateClusterTests", dependencies: ["PrivateCluster"], swiftSettings: strict),
         .testTarget(name: "StrictCodingTests", dependencies: ["StrictCoding"], swiftSettings: strict),
         .testTarget(
             name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], swiftSettings: strict),

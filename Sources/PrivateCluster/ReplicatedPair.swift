@@ -1,0 +1,58 @@
+/// A primary and its synchronous standby, each a server of its own, which change places at every failover.
+///
+/// What the primary has acknowledged is never lost with it.
+public actor ReplicatedPair {
+    /// The two servers, in an order that stays.
+    public nonisolated let servers: [PrivateCluster]
+    /// Takes the writes; between ``killPrimary()`` and ``promoteStandby()`` it is dead.
+    public private(set) var primary: PrivateCluster
+    public private(set) var standby: PrivateCluster
+
+    private init(_ primary: PrivateCluster, _ standby: PrivateCluster) {
+        servers = [primary, standby]
+        self.primary = primary
+        self.standby = standby
+    }
+
+    /// Starts both; commits wait for the standby.
+    public static func start(options: ClusterOptions = .testing) async throws -> ReplicatedPair {
+        var options = options
+        let own = ["wal_retrieve_retry_interval": "200ms", "max_slot_wal_keep_size": "1GB"]
+        options.settings.merge(own) { chosen, _ in chosen }
+        let primary = try await PrivateCluster.start(options: options)
+        do {
+            let standby = try await primary.startStandby()
+            try await primary.requireConfirmation(by: standby)
+            return ReplicatedPair(primary, standby)
+        } catch {
+            try? await primary.stop()
+            throw error
+        }
+    }
+
+    /// Kills every process of the primary (SIGKILL). Nothing takes writes until the standby is promoted.
+    public func killPrimary() async throws { try await primary.kill9() }
+
+    /// Makes the standby the primary; commits wait for nobody until ``rejoin()``. Returns when it takes writes.
+    public func promoteStandby() async throws {
+        try await standby.promote()
+        (primary, standby) = (standby, primary)
+    }
+
+    /// Makes the server that was the primary a standby, from a fresh copy: what it had and the new primary lacks was
+    /// never acknowledged. Returns when commits wait for it.
+    public func rejoin() async throws {
+        try await standby.follow(primary)
+        try await primary.requireConfirmation(by: standby)
+    }
+
+    public func stop() async throws {
+        for server in servers { try await server.stop() }
+    }
+
+    /// Where a program connects that wants whichever of the two takes writes; without the password.
+    public nonisolated func connectionURI(database: String, user: String = PrivateCluster.superuser) -> String {
+        let hosts = servers.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
+        return "postgresql://\(user)@\(hosts)/\(database)?target_session_attrs=read-write"
+    }
+}

@@ -1,0 +1,19 @@
+extension PrivateCluster {
+    /// One cluster for all tests of a process: started on first use, deleted when the process ends, however it ends.
+    ///
+    /// Tests that stop, kill or freeze a server start one of their own.
+    public static var shared: PrivateCluster {
+        get async throws { try await SharedCluster.instance.cluster() }
+    }
+}
+
+private actor SharedCluster {
+    static let instance = SharedCluster()
+    private var starting: Task<PrivateCluster, any Error>?
+
+    func cluster() async throws -> PrivateCluster {
+        let task = starting ?? Task { try await PrivateCluster.start(options: .testing) }
+        starting = task
+        return try await task.value
+    }
+}
