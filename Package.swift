@@ -35,6 +35,7 @@ let package = Package(
         .target(
             name: "KeyModule", dependencies: ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL"],
             swiftSettings: strictWithC),
+        .target(name: "PostgresClient", dependencies: ["CLibPQ"], swiftSettings: strictWithC),
 
         // Development only: never linked by the broker.
         .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
@@ -43,9 +44,12 @@ let package = Package(
             swiftSettings: strict),
 
         // C libraries, each imported by one target.
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
         .testTarget(name: "PrivateClusterTests", dependencies: ["PrivateCluster"], swiftSettings: strict),
+        .testTarget(
+            name: "PostgresClientTests", dependencies: ["PostgresClient", "PrivateCluster"], swiftSettings: strict),
         .testTarget(name: "StrictCodingTests", dependencies: ["StrictCoding"], swiftSettings: strict),
         .testTarget(
             name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], swiftSettings: strict),

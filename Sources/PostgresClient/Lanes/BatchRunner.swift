@@ -1,0 +1,135 @@
+import Synchronization
+
+/// Runs batches over one connection and answers every call in them.
+struct BatchRunner {
+    let core: LaneCore
+    let connection: Connection
+
+    func run(_ calls: [LaneCall]) {
+        var batch = prepare(live(calls))
+        guard !batch.isEmpty else { return }
+        batch.sort { $0.row < $1.row }
+        switch attempt(batch) {
+        case .committed(let answers): answer(batch, answers)
+        case .lost(let error): fail(batch, error)
+        case .rolledBack(let culprit, let error): recover(batch, culprit, error)
+        }
+    }
+
+    // MARK: Before
+
+    /// Those that nobody waits for any longer are not sent.
+    private func live(_ calls: [LaneCall]) -> [LaneCall] {
+        let now = MonotonicTime.now
+        guard calls.contains(where: { $0.expires <= now }) else { return calls }
+        core.shed(calls.filter { $0.expires <= now })
+        return calls.filter { $0.expires > now }
+    }
+
+    /// Prepares what this session has not seen yet, apart from the batch: a statement that the server does not take fails
+    /// its own calls and no others. Those that can be sent.
+    private func prepare(_ calls: [LaneCall]) -> [LaneCall] {
+        var refused: [Statement: PostgresError] = [:]
+        var last: Statement?
+        for call in calls where call.statement != last && refused[call.statement] == nil {
+            last = call.statement
+            do throws(PostgresError) {
+                try connection.prepare(call.statement, deadline: call.deadline)
+            } catch {
+                refused[call.statement] = error
+            }
+        }
+        guard connection.isUsable else {
+            core.putBack(calls)
+            return []
+        }
+        guard !refused.isEmpty else { return calls }
+        for call in calls { if let error = refused[call.statement] { call.fail(error) } }
+        return calls.filter { refused[$0.statement] == nil }
+    }
+
+    // MARK: One transaction
+
+    private func attempt(_ batch: [LaneCall]) -> BatchOutcome {
+        core.counters.batches.wrappingAdd(1, ordering: .relaxed)
+        core.counters.calls.wrappingAdd(batch.count, ordering: .relaxed)
+        let outcome = batch.count == 1 ? attempt(batch[0]) : connection.execute(batch)
+        if case .rolledBack = outcome { core.counters.failedBatches.wrappingAdd(1, ordering: .relaxed) }
+        return outcome
+    }
+
+    private func attempt(_ call: LaneCall) -> BatchOutcome {
+        do throws(PostgresError) {
+            return .committed([try connection.execute(call.statement, call.parameters, deadline: call.deadline)])
+        } catch {
+            if case .server = error { return .rolledBack(culprit: 0, error) }
+            return .lost(error)
+        }
+    }
+
+    // MARK: After a rollback
+
+    /// All of it was undone, so all of it may run again. Whoever made it fail does so last and alone, so that no other
+    /// call shares its fault.
+    private func recover(_ batch: [LaneCall], _ culprit: Int?, _ error: PostgresError) {
+        guard connection.isUsable else { return fail(batch, error) }
+        if connection.hasVoidPlans { return renewPlans(batch) }
+        guard batch.count > 1 else { return settle(batch[0], error) }
+        core.counters.repeatedCalls.wrappingAdd(batch.count, ordering: .relaxed)
+        guard let culprit else { return batch.forEach(runAlone) }
+        var others = batch
+        let suspect = others.remove(at: culprit)
+        switch attempt(others) {
+        case .committed(let answers): answer(others, answers)
+        case .lost(let error): fail(others, error)
+        case .rolledBack: others.forEach(runAlone)
+        }
+        if error.mayPass { core.runAside(suspect) } else { runAlone(suspect) }
+    }
+
+    /// The schema has changed since the statements were prepared. That is nobody's fault.
+    private func renewPlans(_ batch: [LaneCall]) {
+        do throws(PostgresError) {
+            try connection.forgetStatements(deadline: .after(.milliseconds(500)))
+        } catch {
+            connection.retire()
+        }
+        let batch = prepare(batch)
+        guard !batch.isEmpty else { return }
+        switch attempt(batch) {
+        case .committed(let answers): answer(batch, answers)
+        case .lost(let error): fail(batch, error)
+        case .rolledBack: batch.forEach(runAlone)
+        }
+    }
+
+    private func runAlone(_ call: LaneCall) {
+        switch attempt(call) {
+        case .committed(let answers): answer([call], answers)
+        case .lost(let error): call.fail(error)
+        case .rolledBack(_, let error): settle(call, error)
+        }
+    }
+
+    /// A call that failed with no other to blame. What may pass is waited for aside: the lane goes on.
+    private func settle(_ call: LaneCall, _ error: PostgresError) {
+        if error.mayPass { core.runAside(call) } else { call.fail(error) }
+    }
+
+    // MARK: Answers
+
+    private func answer(_ batch: [LaneCall], _ answers: [[Row]]) {
+        for (call, rows) in zip(batch, answers) { call.answer(.success(rows)) }
+    }
+
+    private func fail(_ calls: [LaneCall], _ error: PostgresError) {
+        for call in calls { call.fail(error) }
+    }
+}
+
+extension PostgresError {
+    /// The same call may yet succeed: somebody else was in its way.
+    fileprivate var mayPass: Bool {
+        if case .server(let state, _, _) = self { state.isRetryable || state.isLockTimeout } else { false }
+    }
+}

@@ -1,0 +1,98 @@
+/// Calls in the order in which they came.
+struct CallQueue: Sendable {
+    /// From `head` on; `nil` before.
+    private var slots: [LaneCall?] = []
+    private var head = 0
+
+    var count: Int { slots.count - head }
+
+    mutating func append(_ call: LaneCall) { slots.append(call) }
+
+    /// Back to where it was taken from.
+    mutating func prepend(_ call: LaneCall) {
+        if head > 0 {
+            head -= 1
+            slots[head] = call
+        } else {
+            slots.insert(call, at: 0)
+        }
+    }
+
+    mutating func popFirst() -> LaneCall? {
+        guard head < slots.count else { return nil }
+        let call = slots[head]
+        slots[head] = nil
+        head += 1
+        if head == slots.count {
+            slots.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head >= 1024, head * 2 >= slots.count {
+            slots.removeFirst(head)
+            head = 0
+        }
+        return call
+    }
+
+    mutating func removeAll(where isRemoved: (LaneCall) -> Bool) -> [LaneCall] {
+        var removed: [LaneCall] = []
+        guard slots[head...].contains(where: { $0.map(isRemoved) == true }) else { return removed }
+        var kept: [LaneCall?] = []
+        for case let call? in slots[head...] {
+            if isRemoved(call) { removed.append(call) } else { kept.append(call) }
+        }
+        (slots, head) = (kept, 0)
+        return removed
+    }
+}
+
+/// What waits for a lane: a queue for each statement, from which a batch takes in turn, so that a flood of one statement
+/// delays no other.
+struct CallQueues: Sendable {
+    private var queues: [(statement: Statement, calls: CallQueue)] = []
+    /// Whose turn it is first.
+    private var turn = 0
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    /// False if the queue of its statement is full.
+    mutating func append(_ call: LaneCall, limit: Int) -> Bool {
+        let index = index(of: call.statement)
+        guard queues[index].calls.count < limit else { return false }
+        queues[index].calls.append(call)
+        count += 1
+        return true
+    }
+
+    /// Back to where they were taken from, in their order.
+    mutating func putBack(_ calls: [LaneCall]) {
+        for call in calls.reversed() { queues[index(of: call.statement)].calls.prepend(call) }
+        count += calls.count
+    }
+
+    /// Moves that many to `batch`, or all there are.
+    mutating func take(_ limit: Int, into batch: inout [LaneCall]) {
+        let end = batch.count + min(limit, count)
+        count -= end - batch.count
+        while batch.count < end {
+            for offset in queues.indices where batch.count < end {
+                guard let call = queues[(turn + offset) % queues.count].calls.popFirst() else { continue }
+                batch.append(call)
+            }
+        }
+        turn = queues.isEmpty ? 0 : (turn + 1) % queues.count
+    }
+
+    mutating func removeAll(where isRemoved: (LaneCall) -> Bool) -> [LaneCall] {
+        var removed: [LaneCall] = []
+        for index in queues.indices { removed += queues[index].calls.removeAll(where: isRemoved) }
+        count -= removed.count
+        return removed
+    }
+
+    private mutating func index(of statement: Statement) -> Int {
+        if let index = queues.firstIndex(where: { $0.statement == statement }) { return index }
+        queues.append((statement, CallQueue()))
+        return queues.count - 1
+    }
+}

@@ -1,0 +1,15 @@
+/// How calls are gathered into batches. Times of calls are those of ``PostgresConfiguration``.
+public struct LaneConfiguration: Sendable {
+    /// Connections, each on a thread of its own. While one waits for its commit the other fills; a third gains nothing.
+    public var lanes = 2
+    /// Calls in one transaction, at most.
+    public var maxBatch = 128
+    /// Calls of one statement that may wait. Each statement has its own share, so that a flood of one leaves room for the
+    /// others.
+    public var queueLimit = 2048
+    /// The server's `lock_timeout` for a batch. Short, as one locked row holds up everybody in it: whoever meets the lock
+    /// is then run again aside, with the `lockTimeout` of ``PostgresConfiguration``.
+    public var batchLockTimeout: Duration = .milliseconds(100)
+
+    public init() {}
+}

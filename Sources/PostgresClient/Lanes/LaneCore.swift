@@ -1,0 +1,206 @@
+import Synchronization
+
+/// The queue of the lanes and the threads that serve it. Outlives the lanes until the last thread has ended.
+final class LaneCore: Sendable {
+    let configuration: PostgresConfiguration
+    let lanes: LaneConfiguration
+    let search: ServerSearch
+    /// One connection for calls that have to wait for a lock, or to be tried again and again.
+    let aside: PoolCore
+    let counters = LaneCounters()
+    private let monitor = Monitor(LaneState(), conditions: 2)
+    /// The groups of threads that wait on the monitor: lanes for calls, and the watch for calls that expire.
+    private static let work = 0, watch = 1
+    /// Calls that expire are noticed this soon.
+    private let tick: Duration
+
+    private struct LaneState: Sendable {
+        var queues = CallQueues()
+        /// Lanes that wait for a call.
+        var idle = 0
+        /// Threads that have not ended.
+        var threads = 0
+        var isClosed = false
+        /// The watch looks at the queue now and then; and something was queued since it looked.
+        var isWatched = false, hasNews = false
+        var shedTotal = 0
+        /// Callers of `shutdown`.
+        var farewells: [CheckedContinuation<Void, Never>] = []
+    }
+
+    init(
+        _ configuration: PostgresConfiguration, _ lanes: LaneConfiguration, history: DatabaseHistory,
+        onEvent: @escaping @Sendable (ConnectionEvent) -> Void
+    ) {
+        self.configuration = configuration
+        self.lanes = lanes
+        var sessions = configuration
+        sessions.lockTimeout = min(lanes.batchLockTimeout, configuration.lockTimeout)
+        search = ServerSearch(sessions, history: history, onEvent: onEvent)
+        var single = configuration
+        single.poolSize = 1
+        single.callsPerConnection = 64
+        aside = PoolCore(single, history: history, onEvent: onEvent)
+        tick = max(.milliseconds(5), min(.milliseconds(50), configuration.queueWait / 8))
+    }
+
+    func start() {
+        for _ in 0..<max(lanes.lanes, 1) {
+            monitor.withLock { $0.threads += 1 }
+            if !OwnThread.start({ [self] in Lane(core: self).run() }) { laneEnded() }
+        }
+        _ = OwnThread.start { [self] in watch() }
+        aside.start()
+    }
+
+    var statistics: LaneStatistics {
+        let connections = search.statistics, shedAside = aside.statistics.shedTotal
+        return monitor.withLock { state in
+            LaneStatistics(
+                connections: connections, idleLanes: state.idle, queueDepth: state.queues.count,
+                shedTotal: state.shedTotal + shedAside, batchesTotal: counters.batches.load(ordering: .relaxed),
+                callsTotal: counters.calls.load(ordering: .relaxed),
+                failedBatchesTotal: counters.failedBatches.load(ordering: .relaxed),
+                repeatedCallsTotal: counters.repeatedCalls.load(ordering: .relaxed),
+                callsAsideTotal: counters.callsAside.load(ordering: .relaxed))
+        }
+    }
+
+    // MARK: Calls
+
+    func submit(_ call: LaneCall) {
+        let outcome = monitor.withLock { state -> (refusal: PostgresError.Reason?, wakesLane: Bool, wakesWatch: Bool) in
+            if state.isClosed || state.threads == 0 { return (.shuttingDown, false, false) }
+            guard state.queues.append(call, limit: lanes.queueLimit) else {
+                state.shedTotal += 1
+                return (.queueFull, false, false)
+            }
+            defer { (state.isWatched, state.hasNews) = (true, true) }
+            return (nil, state.idle > 0, !state.isWatched)
+        }
+        if let refusal = outcome.refusal { return call.fail(.unavailable(refusal)) }
+        if outcome.wakesLane { monitor.signal(Self.work) }
+        if outcome.wakesWatch { monitor.signal(Self.watch) }
+    }
+
+    /// Takes a call out of the queue, if it is still there. What is in flight runs to its end.
+    func withdraw(_ call: LaneCall) {
+        let withdrawn = monitor.withLock { state in state.queues.removeAll { $0 === call } }
+        for call in withdrawn { call.fail(.unavailable(.cancelledWhileQueued)) }
+    }
+
+    /// They were not sent, so another connection may have them.
+    func putBack(_ calls: [LaneCall]) {
+        monitor.withLock { state in
+            state.queues.putBack(calls)
+            (state.isWatched, state.hasNews) = (true, true)
+        }
+        monitor.signal(Self.work)
+        // The watch may sleep, since it saw an empty queue; and perhaps no lane gets a connection before these expire.
+        monitor.signal(Self.watch)
+    }
+
+    /// Runs a call by itself, with the patience that a call has which holds up nobody.
+    func runAside(_ call: LaneCall) {
+        counters.callsAside.wrappingAdd(1, ordering: .relaxed)
+        aside.submit(
+            Job(
+                id: 0, expires: min(call.deadline, .after(configuration.queueWait)),
+                run: { connection in
+                    do throws(PostgresError) {
+                        call.answer(
+                            .success(
+                                try connection.executeRetrying(
+                                    call.statement, call.parameters, deadline: call.deadline)))
+                    } catch {
+                        call.fail(error)
+                    }
+                },
+                fail: { call.fail($0) }))
+    }
+
+    enum Next {
+        case batch
+        /// None for a while.
+        case nothing
+        /// And no call is left.
+        case closed
+    }
+
+    /// Waits for calls and moves them to `batch`, which must be empty.
+    func next(_ batch: inout [LaneCall], until look: MonotonicTime) -> Next {
+        var isCounted = false
+        return monitor.wait(on: Self.work) { state -> Monitor<LaneState>.Attempt<Next> in
+            if state.queues.isEmpty && !state.isClosed && !look.hasPassed {
+                if !isCounted { state.idle += 1 }
+                isCounted = true
+                return .wait(until: look)
+            }
+            if isCounted { state.idle -= 1 }
+            state.queues.take(max(lanes.maxBatch, 1), into: &batch)
+            if !batch.isEmpty { return .done(.batch) }
+            return .done(state.isClosed ? .closed : .nothing)
+        }
+    }
+
+    // MARK: Threads
+
+    func close() {
+        search.close()
+        monitor.withLock { $0.isClosed = true }
+        monitor.broadcast(Self.work)
+        monitor.broadcast(Self.watch)
+    }
+
+    func whenEnded(_ continuation: CheckedContinuation<Void, Never>) {
+        let hasEnded = monitor.withLock { state in
+            if state.threads > 0 { state.farewells.append(continuation) }
+            return state.threads == 0
+        }
+        if hasEnded { continuation.resume() }
+    }
+
+    /// The last thread to end answers whoever still waits.
+    func laneEnded() {
+        let (abandoned, farewells) = monitor.withLock { state in
+            state.threads -= 1
+            guard state.threads == 0 else { return ([LaneCall](), [CheckedContinuation<Void, Never>]()) }
+            defer { state.farewells = [] }
+            return (state.queues.removeAll { _ in true }, state.farewells)
+        }
+        for call in abandoned { call.fail(.unavailable(.shuttingDown)) }
+        for farewell in farewells { farewell.resume() }
+        monitor.broadcast(Self.watch)
+    }
+
+    /// Answers the calls that waited too long, since every lane may be busy or without a server. Sleeps while nothing
+    /// comes, so that a call need not wake it each time.
+    private func watch() {
+        while true {
+            let expired = monitor.wait(on: Self.watch) { state -> Monitor<LaneState>.Attempt<[LaneCall]?> in
+                if state.isClosed && state.threads == 0 { return .done(nil) }
+                let now = MonotonicTime.now
+                let expired = state.queues.removeAll { $0.expires <= now }
+                guard expired.isEmpty else { return .done(expired) }
+                state.isWatched = state.hasNews || !state.queues.isEmpty
+                state.hasNews = false
+                return .wait(until: state.isWatched ? now.advanced(by: tick) : nil)
+            }
+            guard let expired else { return }
+            shed(expired)
+        }
+    }
+
+    /// Answers calls that waited too long.
+    func shed(_ calls: [LaneCall]) {
+        monitor.withLock { $0.shedTotal += calls.count }
+        let reason = search.reasonForWaiting
+        for call in calls { call.fail(.unavailable(reason)) }
+    }
+}
+
+/// Counted by the lanes, once for each batch.
+struct LaneCounters: ~Copyable, Sendable {
+    let batches = Atomic<Int>(0), calls = Atomic<Int>(0)
+    let failedBatches = Atomic<Int>(0), repeatedCalls = Atomic<Int>(0), callsAside = Atomic<Int>(0)
+}

@@ -1,0 +1,99 @@
+import CLibPQ
+import Glibc
+
+/// Establishes sessions, host by host, each within its own time.
+struct Connector: Sendable {
+    let configuration: PostgresConfiguration
+    let addresses: [ServerAddress]
+
+    init(_ configuration: PostgresConfiguration) {
+        self.configuration = configuration
+        addresses = ServerAddress.all(in: configuration.parameters)
+    }
+
+    /// One attempt at one server. Blocks for `connectTimeout` at most, and for the resolver where the host is a name.
+    func connect(to address: ServerAddress) throws(ConnectFailure) -> Connection {
+        let deadline = MonotonicTime.after(configuration.connectTimeout)
+        let notices = NoticeLog()
+        guard let raw = unsafe start(address) else { throw ConnectFailure(address, .connectFailed, nil) }
+        unsafe PQsetNoticeReceiver(raw, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
+        unsafe PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)  // brings the SQLSTATE into the text of a refusal
+        var step = PGRES_POLLING_WRITING
+        while unsafe PQstatus(raw) != CONNECTION_BAD, step == PGRES_POLLING_WRITING || step == PGRES_POLLING_READING {
+            var watched = pollfd(
+                fd: unsafe PQsocket(raw), events: Int16(step == PGRES_POLLING_WRITING ? POLLOUT : POLLIN), revents: 0)
+            let ready = unsafe poll(&watched, 1, deadline.millisecondsLeft)
+            if ready < 0 && errno == EINTR { continue }
+            guard ready > 0 else {
+                unsafe PQfinish(raw)
+                throw ConnectFailure(address, ready == 0 ? .deadlineExceeded : .connectFailed, nil)
+            }
+            step = unsafe PQconnectPoll(raw)
+        }
+        guard step == PGRES_POLLING_OK else {
+            let failure = unsafe ConnectFailure(
+                address, .connectFailed, Self.state(in: String(cString: PQerrorMessage(raw))))
+            unsafe PQfinish(raw)
+            throw failure
+        }
+        let connection = unsafe Connection(established: raw, notices: notices)
+        if configuration.requiresWritable,
+            connection.reported("in_hot_standby") == "on"
+                || connection.reported("default_transaction_read_only") == "on"
+        {
+            throw ConnectFailure(address, .notWritable, nil)
+        }
+        return connection
+    }
+
+    private func start(_ address: ServerAddress) -> OpaquePointer? {
+        var parameters = configuration.parameters
+        for replaced in ["host", "hostaddr", "port", "target_session_attrs", "connect_timeout"] {
+            parameters[replaced] = nil
+        }
+        parameters["host"] = address.host
+        parameters["hostaddr"] = address.numericAddress
+        parameters["port"] = address.port
+        parameters["application_name"] = configuration.applicationName
+        parameters["client_encoding"] = "UTF8"
+        parameters["options"] = [parameters["options"], sessionSettings].compactMap(\.self).joined(separator: " ")
+        if parameters["gssencmode"] == nil { parameters["gssencmode"] = "disable" }
+        let keywords = CStrings(parameters.map(\.key) + (configuration.password == nil ? [] : ["password"]))
+        let values = CStrings(parameters.map(\.value) + (configuration.password.map { [$0.secret] } ?? []))
+        return unsafe keywords.withPointers { keywords in
+            unsafe values.withPointers { unsafe PQconnectStartParams(keywords, $0, 0) }
+        }
+    }
+
+    /// Set in the startup packet, so that no statement runs without them.
+    private var sessionSettings: String {
+        [
+            "client_min_messages=warning", "default_transaction_isolation=read\\ committed",
+            "lock_timeout=\(configuration.lockTimeout.wholeMilliseconds)",
+            "statement_timeout=\(configuration.statementTimeout.wholeMilliseconds)",
+            "idle_in_transaction_session_timeout=\(configuration.idleInTransactionTimeout.wholeMilliseconds)",
+        ].map { "-c \($0)" }.joined(separator: " ")
+    }
+
+    /// `FATAL:  53300: sorry, …` → 53300. libpq has no other place for it before a session exists.
+    static func state(in message: String) -> SQLState? {
+        message.split(separator: ":").lazy.map { $0.filter { $0 != " " } }.first { part in
+            part.utf8.count == 5 && part.utf8.contains { (0x30...0x39).contains($0) }
+                && part.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) }
+        }.map { SQLState($0) }
+    }
+}
+
+/// Why one server could not be used.
+struct ConnectFailure: Error {
+    let address: ServerAddress
+    let reason: PostgresError.Reason
+    /// What the server answered, if it answered.
+    let state: SQLState?
+
+    init(_ address: ServerAddress, _ reason: PostgresError.Reason, _ state: SQLState?) {
+        self.address = address
+        self.reason = reason
+        self.state = state
+    }
+}

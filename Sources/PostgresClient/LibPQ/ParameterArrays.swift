@@ -1,0 +1,45 @@
+import CLibPQ
+
+/// The arrays in which libpq takes the parameters of a call. Kept by a connection from call to call, as libpq copies what
+/// it needs.
+@safe final class ParameterArrays {
+    private var values: UnsafeMutableBufferPointer<UnsafePointer<CChar>?> = .allocate(capacity: 0)
+    private var lengths: UnsafeMutableBufferPointer<Int32> = .allocate(capacity: 0)
+    private var formats: UnsafeMutableBufferPointer<Int32> = .allocate(capacity: 0)
+
+    deinit { release() }
+
+    /// Sends the parameters to a prepared statement; what libpq answers.
+    func send(_ parameters: EncodedParameters, to statement: String, on connection: OpaquePointer) -> Int32 {
+        let count = parameters.lengths.count
+        if unsafe values.count < count { grow(to: count) }
+        return unsafe parameters.octets.withUnsafeBytes { octets in
+            var position = 1
+            for (index, length) in parameters.lengths.enumerated() {
+                unsafe lengths[index] = max(length, 0)
+                unsafe values[index] =
+                    length < 0 ? nil : octets.baseAddress?.advanced(by: position).assumingMemoryBound(to: CChar.self)
+                position += Int(max(length, 0))
+            }
+            return unsafe PQsendQueryPrepared(
+                connection, statement, Int32(clamping: count), values.baseAddress, lengths.baseAddress,
+                formats.baseAddress, 1)
+        }
+    }
+
+    private func grow(to count: Int) {
+        release()
+        unsafe values = .allocate(capacity: count)
+        unsafe lengths = .allocate(capacity: count)
+        unsafe formats = .allocate(capacity: count)
+        unsafe values.initialize(repeating: nil)
+        unsafe lengths.initialize(repeating: 0)
+        unsafe formats.initialize(repeating: 1)  // binary
+    }
+
+    private func release() {
+        unsafe values.deallocate()
+        unsafe lengths.deallocate()
+        unsafe formats.deallocate()
+    }
+}

@@ -1,0 +1,110 @@
+/// Finds the server that takes writes, for threads that each want a connection, for as long as they want one.
+final class ServerSearch: Sendable {
+    let configuration: PostgresConfiguration
+    let connector: Connector
+    private let history: DatabaseHistory
+    private let onEvent: @Sendable (ConnectionEvent) -> Void
+    private let monitor = Monitor(State(), conditions: 1)
+
+    struct State: Sendable {
+        var isClosed = false
+        /// The server that was last usable; where the next connection is tried first.
+        var preferredAddress = 0
+        /// Why the last attempt failed, until one succeeds.
+        var failure: PostgresError.Reason?
+        var statistics = ConnectionStatistics()
+    }
+
+    init(
+        _ configuration: PostgresConfiguration, history: DatabaseHistory,
+        onEvent: @escaping @Sendable (ConnectionEvent) -> Void
+    ) {
+        self.configuration = configuration
+        self.history = history
+        self.onEvent = onEvent
+        connector = Connector(configuration)
+    }
+
+    var statistics: ConnectionStatistics { monitor.withLock { $0.statistics } }
+
+    /// Why a call that waited in vain did so: there is no server for it, or too much to do.
+    var reasonForWaiting: PostgresError.Reason {
+        monitor.withLock { state in
+            state.statistics.connections == 0 ? state.failure ?? .queueWaitExceeded : .queueWaitExceeded
+        }
+    }
+
+    /// No further connection is made; those there are stay with their threads.
+    func close() {
+        monitor.withLock { $0.isClosed = true }
+        monitor.broadcast(0)
+    }
+
+    /// Lends one connection after the other to `serve`, which returns when one is of no more use or wanted no longer.
+    /// Returns when closed. Blocks the thread.
+    func withConnections(_ serve: (Connection) -> Void) {
+        while let (connection, address) = establish() {
+            onEvent(.connected(server: address.description))
+            serve(connection)
+            let isClosed = monitor.withLock { state in
+                state.statistics.connections -= 1
+                return state.isClosed
+            }
+            if isClosed { return }
+            onEvent(.disconnected(server: address.description))
+        }
+    }
+
+    /// Tries the servers in turn, then pauses, until one will do. `nil` when closed.
+    private func establish() -> (Connection, ServerAddress)? {
+        var pause = Duration.milliseconds(20)
+        while true {
+            let (first, isClosed) = monitor.withLock { ($0.preferredAddress, $0.isClosed) }
+            guard !isClosed else { return nil }
+            for offset in connector.addresses.indices {
+                let index = (first + offset) % connector.addresses.count
+                let address = connector.addresses[index]
+                do throws(ConnectFailure) {
+                    let connection = try connect(to: address)
+                    monitor.withLock { state in
+                        state.preferredAddress = index
+                        state.failure = nil
+                        state.statistics.connections += 1
+                        state.statistics.connectsTotal += 1
+                    }
+                    return (connection, address)
+                } catch {
+                    monitor.withLock { state in
+                        state.failure = error.reason == .deadlineExceeded ? .connectFailed : error.reason
+                        state.statistics.connectFailuresTotal += 1
+                    }
+                    onEvent(.connectFailed(server: address.description, reason: error.reason, state: error.state))
+                }
+            }
+            sleep(pause * Double.random(in: 0.5...1))
+            pause = min(pause * 2, .seconds(1))
+        }
+    }
+
+    private func connect(to address: ServerAddress) throws(ConnectFailure) -> Connection {
+        let connection = try connector.connect(to: address)
+        guard configuration.refusesOlderState else { return connection }
+        do throws(PostgresError) {
+            if try history.accepts(connection, deadline: .after(configuration.connectTimeout)) { return connection }
+        } catch {
+            throw ConnectFailure(address, .connectionLost, nil)
+        }
+        throw ConnectFailure(address, .databaseWentBackwards, nil)
+    }
+
+    /// Ends early when closed.
+    private func sleep(_ duration: Duration) {
+        let until = MonotonicTime.after(duration)
+        monitor.wait(on: 0) { state in state.isClosed || until.hasPassed ? .done(()) : .wait(until: until) }
+    }
+
+    /// For whoever makes connections of another kind to the same servers.
+    func report(_ failure: ConnectFailure) {
+        onEvent(.connectFailed(server: failure.address.description, reason: failure.reason, state: failure.state))
+    }
+}

@@ -1,0 +1,114 @@
+/// An instant in microseconds, the resolution of `timestamptz`.
+public struct PostgresTimestamp: Sendable, Hashable, Comparable {
+    /// Since 1970-01-01T00:00:00Z.
+    public let microseconds: Int64
+    /// 2000-01-01T00:00:00Z, from where PostgreSQL counts, in microseconds since 1970.
+    static let serverEpoch: Int64 = 946_684_800_000_000
+
+    public init(microseconds: Int64) { self.microseconds = microseconds }
+
+    /// Whole seconds since 1970, rounded towards the past.
+    public var flooredSeconds: Int64 {
+        let (quotient, remainder) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    public static func < (a: PostgresTimestamp, b: PostgresTimestamp) -> Bool { a.microseconds < b.microseconds }
+}
+
+/// One row of an answer. Columns are read by position; a type or a NULL that does not fit throws `unexpectedResult`.
+public struct Row: Sendable {
+    let answer: Answer
+    let index: Int
+
+    /// The number of columns.
+    public var count: Int { answer.columns }
+
+    public func isNull(_ column: Int) throws(PostgresError) -> Bool { try answer.isNull(row: index, column: column) }
+
+    public func bool(_ column: Int) throws(PostgresError) -> Bool {
+        try read(column) { octets, type in type == .bool && octets.count == 1 ? octets[0] != 0 : nil }
+    }
+
+    /// From `integer` or `smallint`.
+    public func int32(_ column: Int) throws(PostgresError) -> Int32 {
+        try read(column) { octets, type in
+            type == .int4 && octets.count == 4 || type == .int2 && octets.count == 2
+                ? Int32(truncatingIfNeeded: octets.signedInteger) : nil
+        }
+    }
+
+    /// From `bigint`, `integer` or `smallint`.
+    public func int64(_ column: Int) throws(PostgresError) -> Int64 {
+        try read(column) { octets, type in
+            type == .int8 && octets.count == 8 || type == .int4 && octets.count == 4
+                || type == .int2 && octets.count == 2 ? octets.signedInteger : nil
+        }
+    }
+
+    /// From any type whose binary form is its text: `text`, `varchar`, `name`, `json`, an enum, a domain over these.
+    public func text(_ column: Int) throws(PostgresError) -> String {
+        try read(column) { octets, type in type.isTextual ? String(octets: octets) : nil }
+    }
+
+    public func bytes(_ column: Int) throws(PostgresError) -> [UInt8] {
+        try read(column) { octets, type in type == .bytea ? octets.array : nil }
+    }
+
+    /// 16 octets.
+    public func uuid(_ column: Int) throws(PostgresError) -> [UInt8] {
+        try read(column) { octets, type in type == .uuid && octets.count == 16 ? octets.array : nil }
+    }
+
+    /// Infinity is not an instant and throws.
+    public func timestamp(_ column: Int) throws(PostgresError) -> PostgresTimestamp {
+        try read(column) { octets, type in
+            guard type == .timestamptz, octets.count == 8 else { return nil }
+            let sinceServerEpoch = octets.signedInteger
+            let (microseconds, overflow) = sinceServerEpoch.addingReportingOverflow(PostgresTimestamp.serverEpoch)
+            return overflow || sinceServerEpoch == .min ? nil : PostgresTimestamp(microseconds: microseconds)
+        }
+    }
+
+    /// A one-dimensional array without NULLs.
+    public func textArray(_ column: Int) throws(PostgresError) -> [String] {
+        try read(column) { octets, type in type.isTextualArray ? ArrayReader.texts(in: octets) : nil }
+    }
+
+    /// What `interpret` makes of the octets of one value; its `nil` is an answer that does not fit.
+    private func read<Value>(
+        _ column: Int, _ interpret: (Span<UInt8>, ColumnType) -> Value?
+    ) throws(PostgresError) -> Value {
+        try answer.withValue(row: index, column: column) { octets, type throws(PostgresError) in
+            guard let value = interpret(octets, type) else { throw .unexpectedResult(column: column) }
+            return value
+        }
+    }
+}
+
+extension Row {
+    public func optionalBool(_ column: Int) throws(PostgresError) -> Bool? {
+        try isNull(column) ? nil : try bool(column)
+    }
+    public func optionalInt32(_ column: Int) throws(PostgresError) -> Int32? {
+        try isNull(column) ? nil : try int32(column)
+    }
+    public func optionalInt64(_ column: Int) throws(PostgresError) -> Int64? {
+        try isNull(column) ? nil : try int64(column)
+    }
+    public func optionalText(_ column: Int) throws(PostgresError) -> String? {
+        try isNull(column) ? nil : try text(column)
+    }
+    public func optionalBytes(_ column: Int) throws(PostgresError) -> [UInt8]? {
+        try isNull(column) ? nil : try bytes(column)
+    }
+    public func optionalUUID(_ column: Int) throws(PostgresError) -> [UInt8]? {
+        try isNull(column) ? nil : try uuid(column)
+    }
+    public func optionalTimestamp(_ column: Int) throws(PostgresError) -> PostgresTimestamp? {
+        try isNull(column) ? nil : try timestamp(column)
+    }
+    public func optionalTextArray(_ column: Int) throws(PostgresError) -> [String]? {
+        try isNull(column) ? nil : try textArray(column)
+    }
+}

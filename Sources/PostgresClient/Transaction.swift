@@ -1,0 +1,82 @@
+/// A transaction, lent to a closure that does not suspend: no one slips in, and nothing can keep it.
+public struct Transaction: ~Copyable {
+    private let connection: Connection
+    private let deadline: MonotonicTime
+
+    init(connection: Connection, deadline: MonotonicTime) {
+        self.connection = connection
+        self.deadline = deadline
+    }
+
+    /// Runs one statement. After an error the transaction takes no more of them, and is rolled back.
+    public borrowing func query(
+        _ statement: Statement, _ parameters: [PostgresValue] = []
+    ) throws(PostgresError) -> [Row] {
+        do throws(PostgresError) {
+            return try connection.execute(statement, parameters, deadline: deadline)
+        } catch .outcomeUnknown(let reason) where reason != .committedLocallyOnly {
+            throw .unavailable(reason)  // COMMIT was not sent: whatever it did is undone
+        }
+    }
+
+    /// Runs a script of many commands that is part of this program, such as a migration. Never text from elsewhere:
+    /// nothing in it is a parameter. It must not end the transaction.
+    public borrowing func executeScript(_ octets: [UInt8]) throws(PostgresError) {
+        guard !octets.contains(0), let script = String(validating: octets, as: UTF8.self) else {
+            throw .server(SQLState("22021"), message: "the script is not UTF-8 text", constraint: nil)
+        }
+        do throws(PostgresError) {
+            try connection.run(script, deadline: deadline)
+        } catch .outcomeUnknown(let reason) where reason != .committedLocallyOnly {
+            throw .unavailable(reason)
+        }
+        guard connection.isInHealthyTransaction else {
+            connection.retire()
+            throw .server(SQLState("2D000"), message: "the script ended the transaction", constraint: nil)
+        }
+    }
+}
+
+extension Connection {
+    /// Runs `body` between BEGIN and COMMIT.
+    func transaction<Value>(
+        deadline: MonotonicTime, timeout: Duration, _ body: (borrowing Transaction) throws(PostgresError) -> Value
+    ) throws(PostgresError) -> Value {
+        do throws(PostgresError) {
+            try run("BEGIN; SET LOCAL statement_timeout = \(timeout.wholeMilliseconds)", deadline: deadline)
+        } catch .outcomeUnknown(let reason) {
+            throw .unavailable(reason)
+        }
+        let value: Value
+        do throws(PostgresError) {
+            value = try body(Transaction(connection: self, deadline: deadline))
+            guard isInHealthyTransaction else {
+                throw .server(SQLState("25P02"), message: "a statement of the transaction failed", constraint: nil)
+            }
+        } catch {
+            rollBack()
+            throw error
+        }
+        try commit(deadline)
+        return value
+    }
+
+    private func commit(_ deadline: MonotonicTime) throws(PostgresError) {
+        let tag: String
+        do throws(PostgresError) {
+            tag = try run("COMMIT", deadline: deadline)
+        } catch .outcomeUnknown(let reason) where reason != .committedLocallyOnly {
+            throw .outcomeUnknown(.commitFailed)
+        }
+        guard tag == "COMMIT" else {
+            throw .server(SQLState("40000"), message: "the server rolled the transaction back", constraint: nil)
+        }
+    }
+
+    /// What cannot be rolled back is closed, which has the same effect.
+    private func rollBack() {
+        if hasVoidPlans { retire() }
+        guard isUsable, isInTransaction else { return }
+        do throws(PostgresError) { try run("ROLLBACK", deadline: .after(.milliseconds(500))) } catch { retire() }
+    }
+}

@@ -1,0 +1,69 @@
+import PostgresClient
+import PrivateCluster
+import Testing
+
+/// The ways to the database. What holds for a call holds on each of them.
+enum Engine: String, CaseIterable, CustomTestStringConvertible {
+    case pool, lanes
+
+    var testDescription: String { rawValue }
+
+    func start(
+        _ configuration: PostgresConfiguration, connections: Int = 1,
+        onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
+    ) -> any TestedExecutor {
+        switch self {
+        case .pool:
+            var configuration = configuration
+            configuration.poolSize = connections
+            return ConnectionPool(configuration, onEvent: onEvent)
+        case .lanes:
+            var lanes = LaneConfiguration()
+            lanes.lanes = connections
+            return BatchingLanes(configuration, lanes, onEvent: onEvent)
+        }
+    }
+
+    /// Lends one on a database of its own in the shared cluster, with limits that no test reaches unless it sets them.
+    func withExecutor(
+        connections: Int = 1, _ configure: (inout PostgresConfiguration) -> Void = { _ in },
+        _ body: (_ executor: any TestedExecutor, _ database: String) async throws -> Void
+    ) async throws {
+        let cluster = try await PrivateCluster.shared
+        try await cluster.withDatabase { database in
+            var configuration = try cluster.configuration(database: database)
+            patient(&configuration)
+            configure(&configuration)
+            let executor = start(configuration, connections: connections)
+            do {
+                try await executor.waitUntilConnected(within: .seconds(20))
+                try await body(executor, database)
+                await executor.shutdown()
+            } catch {
+                await executor.shutdown()
+                throw error
+            }
+        }
+    }
+}
+
+protocol TestedExecutor: StatementExecutor {
+    var connectsTotal: Int { get }
+    func waitUntilConnected(within limit: Duration) async throws(PostgresError)
+    func shutdown() async
+}
+
+extension ConnectionPool: TestedExecutor {
+    var connectsTotal: Int { statistics.connectsTotal }
+}
+
+extension BatchingLanes: TestedExecutor {
+    var connectsTotal: Int { statistics.connections.connectsTotal }
+}
+
+extension PostgresError {
+    /// What the server refused with, if it was the server.
+    var state: SQLState? {
+        if case .server(let state, _, _) = self { state } else { nil }
+    }
+}

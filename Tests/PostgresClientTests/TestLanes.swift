@@ -1,0 +1,100 @@
+import PostgresClient
+import PrivateCluster
+
+/// Lends lanes on a database of its own in the shared cluster. One lane, and limits that no test reaches, unless told
+/// otherwise.
+func withLanes<Value>(
+    _ count: Int = 1, _ configure: (inout PostgresConfiguration, inout LaneConfiguration) -> Void = { _, _ in },
+    _ body: (_ lanes: BatchingLanes, _ database: String) async throws -> Value
+) async throws -> Value {
+    let cluster = try await PrivateCluster.shared
+    return try await cluster.withDatabase { database in
+        let lanes = try await cluster.lanes(database: database, count, configure)
+        do {
+            let value = try await body(lanes, database)
+            await lanes.shutdown()
+            return value
+        } catch {
+            await lanes.shutdown()
+            throw error
+        }
+    }
+}
+
+extension PrivateCluster {
+    /// Lanes that are connected.
+    nonisolated func lanes(
+        database: String = superuser, _ count: Int = 1,
+        _ configure: (inout PostgresConfiguration, inout LaneConfiguration) -> Void = { _, _ in }
+    ) async throws -> BatchingLanes {
+        var configuration = try configuration(database: database)
+        patient(&configuration)
+        var gathering = LaneConfiguration()
+        gathering.lanes = count
+        gathering.batchLockTimeout = .seconds(20)
+        configure(&configuration, &gathering)
+        let lanes = BatchingLanes(configuration, gathering)
+        try await lanes.waitUntilConnected(within: .seconds(10))
+        return lanes
+    }
+}
+
+/// A call of a test, on its way.
+typealias PendingCall = Task<Result<[Row], PostgresError>, Never>
+
+extension BatchingLanes {
+    /// Makes a call, and returns when it is in the queue; for when no lane takes it from there.
+    func queue(
+        _ statement: Statement, _ parameters: [PostgresValue] = [], locking row: RowKey = .none
+    ) async -> PendingCall {
+        let depth = statistics.queueDepth
+        let call = start(statement, parameters, locking: row)
+        while statistics.queueDepth == depth { await Task.yield() }
+        return call
+    }
+
+    /// Makes a call.
+    func start(
+        _ statement: Statement, _ parameters: [PostgresValue] = [], locking row: RowKey = .none
+    ) -> PendingCall {
+        Task {
+            do throws(PostgresError) {
+                return .success(try await query(statement, parameters, locking: row))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// Runs `gather` while the only lane stands before a gate, so that all it queues goes as one batch.
+    ///
+    /// - Parameter others: How many sessions stand before a gate already.
+    func inOneBatch(
+        _ database: String, behind others: Int64 = 0, cluster: PrivateCluster? = nil,
+        _ gather: () async -> [PendingCall]
+    ) async throws -> [PendingCall] {
+        try await withGate(database, cluster: cluster) { gate in
+            let blocked = start(Gate.passPatiently)
+            try await gate.untilBlocked(others + 1)
+            let calls = await gather()
+            try await gate.open()
+            _ = try await blocked.value.get()
+            return calls
+        }
+    }
+
+    /// The same; the answers.
+    func asOneBatch(_ database: String, _ gather: () async -> [PendingCall]) async throws -> [Result<
+        [Row], PostgresError
+    >] {
+        var answers: [Result<[Row], PostgresError>] = []
+        for call in try await inOneBatch(database, gather) { answers.append(await call.value) }
+        return answers
+    }
+}
+
+extension Result where Failure == PostgresError {
+    var error: PostgresError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

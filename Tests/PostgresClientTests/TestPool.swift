@@ -1,0 +1,57 @@
+import PostgresClient
+import PrivateCluster
+
+/// Lends a pool on a database of its own in the shared cluster.
+func withPool<Value>(
+    size: Int = 4, _ configure: (inout PostgresConfiguration) -> Void = { _ in },
+    _ body: (_ pool: ConnectionPool, _ database: String) async throws -> Value
+) async throws -> Value {
+    let cluster = try await PrivateCluster.shared
+    return try await cluster.withDatabase { database in
+        let pool = try await cluster.pool(database: database, size: size, configure)
+        do {
+            let value = try await body(pool, database)
+            await pool.shutdown()
+            return value
+        } catch {
+            await pool.shutdown()
+            throw error
+        }
+    }
+}
+
+extension PrivateCluster {
+    nonisolated func configuration(
+        database: String = superuser, user: String = superuser
+    ) throws -> PostgresConfiguration {
+        var configuration = try PostgresConfiguration(
+            uri: connectionURI(database: database, user: user), password: PostgresPassword(password))
+        // A loaded machine is not what these tests are about; those that are about time set their own.
+        configuration.connectTimeout = .seconds(20)
+        configuration.queueWait = .seconds(10)
+        configuration.callDeadline = .seconds(20)
+        return configuration
+    }
+
+    /// A pool that is connected.
+    nonisolated func pool(
+        database: String = superuser, size: Int = 4, _ configure: (inout PostgresConfiguration) -> Void = { _ in }
+    ) async throws -> ConnectionPool {
+        var configuration = try configuration(database: database)
+        configuration.poolSize = size
+        configure(&configuration)
+        let pool = ConnectionPool(configuration)
+        try await pool.waitUntilConnected(within: .seconds(10))
+        return pool
+    }
+}
+
+/// The error of a call, where it must throw.
+func failure<Value>(of call: () async throws(PostgresError) -> Value) async -> PostgresError? {
+    do throws(PostgresError) {
+        _ = try await call()
+        return nil
+    } catch {
+        return error
+    }
+}
