@@ -36,6 +36,21 @@ let package = Package(
             name: "KeyModule", dependencies: ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL"],
             swiftSettings: strictWithC),
         .target(name: "PostgresClient", dependencies: ["CLibPQ"], swiftSettings: strictWithC),
+        .target(
+            name: "Migrations", path: "Migrations", exclude: ["schema.sql"], sources: ["Migrations.swift"],
+            resources: [
+                .embedInCode("0001_create_roles.sql"),
+                .embedInCode("0002_create_clients_and_groups.sql"),
+                .embedInCode("0003_create_sessions_and_grants.sql"),
+                .embedInCode("0004_create_keys_and_proofs.sql"),
+                .embedInCode("0005_create_audit.sql"),
+                .embedInCode("0006_create_admit.sql"),
+                .embedInCode("0007_create_advance.sql"),
+                .embedInCode("0008_create_administration.sql"),
+                .embedInCode("0009_create_retention.sql"),
+            ], swiftSettings: strict),
+        .target(
+            name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),
 
         // Development only: never linked by the broker.
         .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
@@ -50,6 +65,9 @@ let package = Package(
         .testTarget(name: "PrivateClusterTests", dependencies: ["PrivateCluster"], swiftSettings: strict),
         .testTarget(
             name: "PostgresClientTests", dependencies: ["PostgresClient", "PrivateCluster"], swiftSettings: strict),
+        .testTarget(
+            name: "MigratorTests", dependencies: ["Migrator", "Migrations", "PostgresClient", "PrivateCluster"],
+            swiftSettings: strict),
         .testTarget(name: "StrictCodingTests", dependencies: ["StrictCoding"], swiftSettings: strict),
         .testTarget(
             name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], swiftSettings: strict),

@@ -1,0 +1,40 @@
+/// One step of the schema: a file of this directory, embedded in the binary so that one file is all an operator copies.
+public struct Migration: Sendable {
+    /// The four digits with which the file's name begins.
+    public let version: Int
+    /// What follows the digits, without `.sql`.
+    public let name: String
+    /// The octets of the file, exactly.
+    public let sql: [UInt8]
+
+    public init(version: Int, name: String, sql: [UInt8]) {
+        self.version = version
+        self.name = name
+        self.sql = sql
+    }
+
+    /// The name of the file: `0001_create_roles.sql`.
+    public var file: String {
+        let digits = String(version)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_\(name).sql"
+    }
+}
+
+/// Every step, in order. An applied file is never edited; a change is a new file.
+public enum Migrations {
+    public static let all = [
+        Migration(version: 1, name: "create_roles", sql: PackageResources._001_create_roles_sql),
+        Migration(
+            version: 2, name: "create_clients_and_groups", sql: PackageResources._002_create_clients_and_groups_sql),
+        Migration(
+            version: 3, name: "create_sessions_and_grants", sql: PackageResources._003_create_sessions_and_grants_sql),
+        Migration(
+            version: 4, name: "create_keys_and_proofs", sql: PackageResources._004_create_keys_and_proofs_sql),
+        Migration(version: 5, name: "create_audit", sql: PackageResources._005_create_audit_sql),
+        Migration(version: 6, name: "create_admit", sql: PackageResources._006_create_admit_sql),
+        Migration(version: 7, name: "create_advance", sql: PackageResources._007_create_advance_sql),
+        Migration(
+            version: 8, name: "create_administration", sql: PackageResources._008_create_administration_sql),
+        Migration(version: 9, name: "create_retention", sql: PackageResources._009_create_retention_sql),
+    ]
+}

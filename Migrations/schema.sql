@@ -1,0 +1,1646 @@
+--
+-- PostgreSQL database dump
+--
+
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET check_function_bodies = false;
+SET xmloption = content;
+SET client_min_messages = warning;
+SET row_security = off;
+
+--
+-- Name: native_sso; Type: SCHEMA; Schema: -; Owner: native_sso_admin
+--
+
+CREATE SCHEMA native_sso;
+
+ALTER SCHEMA native_sso OWNER TO native_sso_admin;
+
+--
+-- Name: admission; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TYPE native_sso.admission AS (
+	seen_at timestamp with time zone,
+	client_enabled boolean,
+	source_group text,
+	source_role text,
+	target_group text,
+	target_role text,
+	scope_ceiling text[],
+	other_audience_in_group boolean,
+	session_id uuid,
+	subject text,
+	ended_at timestamp with time zone,
+	expires_at timestamp with time zone,
+	last_used_at timestamp with time zone,
+	device_blocked boolean,
+	grant_id uuid,
+	generation integer,
+	grant_expires_at timestamp with time zone
+);
+
+ALTER TYPE native_sso.admission OWNER TO native_sso_admin;
+
+--
+-- Name: advancement; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TYPE native_sso.advancement AS (
+	seen_at timestamp with time zone,
+	effect text,
+	client_id text,
+	generation integer,
+	rotated_at timestamp with time zone,
+	revoked_at timestamp with time zone,
+	grant_expires_at timestamp with time zone,
+	scope text[],
+	audiences text[],
+	auth_time timestamp with time zone,
+	acr text,
+	amr text[],
+	session_id uuid,
+	sid text,
+	subject text,
+	ended_at timestamp with time zone,
+	expires_at timestamp with time zone,
+	last_used_at timestamp with time zone,
+	client_enabled boolean,
+	shares_login boolean,
+	scope_ceiling text[],
+	device_blocked boolean
+);
+
+ALTER TYPE native_sso.advancement OWNER TO native_sso_admin;
+
+--
+-- Name: chain_generation; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE DOMAIN native_sso.chain_generation AS integer
+	CONSTRAINT chain_generation_check CHECK ((VALUE > 0));
+
+ALTER DOMAIN native_sso.chain_generation OWNER TO native_sso_admin;
+
+--
+-- Name: digest; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE DOMAIN native_sso.digest AS bytea
+	CONSTRAINT digest_check CHECK ((octet_length(VALUE) = 32));
+
+ALTER DOMAIN native_sso.digest OWNER TO native_sso_admin;
+
+--
+-- Name: identifier; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE DOMAIN native_sso.identifier AS text COLLATE pg_catalog."C"
+	CONSTRAINT identifier_check CHECK ((VALUE ~ '^[\x20-\x7e]{1,255}$'::text));
+
+ALTER DOMAIN native_sso.identifier OWNER TO native_sso_admin;
+
+--
+-- Name: issued_identifier; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE DOMAIN native_sso.issued_identifier AS text COLLATE pg_catalog."C"
+	CONSTRAINT issued_identifier_check CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 255)));
+
+ALTER DOMAIN native_sso.issued_identifier OWNER TO native_sso_admin;
+
+--
+-- Name: issuer_identifier; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE DOMAIN native_sso.issuer_identifier AS text COLLATE pg_catalog."C"
+	CONSTRAINT issuer_identifier_check CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 512)));
+
+ALTER DOMAIN native_sso.issuer_identifier OWNER TO native_sso_admin;
+
+--
+-- Name: jwk_thumbprint; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE DOMAIN native_sso.jwk_thumbprint AS text COLLATE pg_catalog."C"
+	CONSTRAINT jwk_thumbprint_check CHECK ((octet_length(VALUE) = 43));
+
+ALTER DOMAIN native_sso.jwk_thumbprint OWNER TO native_sso_admin;
+
+--
+-- Name: profile_name; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE DOMAIN native_sso.profile_name AS text COLLATE pg_catalog."C"
+	CONSTRAINT profile_name_check CHECK ((VALUE = ANY (ARRAY['device-id'::text, 'device-secret-x-oath'::text, 'device-secret'::text])));
+
+ALTER DOMAIN native_sso.profile_name OWNER TO native_sso_admin;
+
+--
+-- Name: scope_token; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE DOMAIN native_sso.scope_token AS text COLLATE pg_catalog."C"
+	CONSTRAINT scope_token_check CHECK ((VALUE ~ '^[\x21\x23-\x5b\x5d-\x7e]{1,255}$'::text));
+
+ALTER DOMAIN native_sso.scope_token OWNER TO native_sso_admin;
+
+--
+-- Name: sweep_batch; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TYPE native_sso.sweep_batch AS (
+	looked_at bigint,
+	removed bigint,
+	after text[]
+);
+
+ALTER TYPE native_sso.sweep_batch OWNER TO native_sso_admin;
+
+--
+-- Name: admit(uuid, text, text, text, text, text[], text, boolean, bytea, text, text[], text[], timestamp with time zone, text, text[], bigint, bigint, bigint, boolean, uuid, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid) RETURNS native_sso.admission
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_now timestamptz;
+    v_client_enabled boolean;
+    v_source_group text;
+    v_source_role text;
+    v_target_group text;
+    v_target_role text;
+    v_scope_ceiling text[];
+    v_other_audience_in_group boolean;
+    v_session_id uuid;
+    v_subject text;
+    v_ended_at timestamptz;
+    v_expires_at timestamptz;
+    v_last_used_at timestamptz;
+    v_device_blocked boolean;
+    v_device_known boolean;
+    v_admitted boolean;
+    v_holds_session boolean := false;
+    v_grant_id uuid;
+    v_generation integer;
+    v_grant_expires_at timestamptz;
+BEGIN
+    FOR v_attempt IN 1..3 LOOP
+        -- Not now(): that is when the transaction began, which may hold many calls and have waited for others since.
+        v_now := date_trunc('second', clock_timestamp());
+        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
+        v_client_enabled := coalesce(v_client_enabled, false);
+        -- Both in one look: whoever moves the two from one group to another does so at once.
+        SELECT s.group_id, s.role, t.group_id, t.role, t.scope_ceiling
+        INTO v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling
+        FROM (SELECT) AS one
+        LEFT JOIN sharing_group_member s ON s.issuer = p_issuer AND s.client_id = p_source_client
+        LEFT JOIN sharing_group_member t ON t.issuer = p_issuer AND t.client_id = p_client;
+        v_other_audience_in_group := true;
+        IF p_other_audience <> '{}' THEN
+            v_other_audience_in_group := NOT EXISTS (
+                SELECT FROM unnest(p_other_audience) AS other (client_id)
+                WHERE NOT EXISTS (
+                    SELECT FROM sharing_group_member m
+                    WHERE m.issuer = p_issuer AND m.client_id = other.client_id AND m.group_id = v_source_group));
+        END IF;
+        SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
+        FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
+        v_device_known := FOUND;
+        v_device_blocked := coalesce(v_device_blocked, false);
+        SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
+        INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
+        FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
+
+        v_admitted := coalesce(
+            p_permitted
+            AND v_client_enabled
+            AND v_source_group = v_target_group AND v_source_role <> 'target' AND v_target_role <> 'source'
+            AND v_other_audience_in_group
+            AND (p_client <> p_source_client OR p_allows_self_exchange)
+            AND CASE WHEN v_session_id IS NULL
+                THEN p_first_sight_seconds IS NOT NULL
+                ELSE v_subject = p_subject AND v_ended_at IS NULL AND v_now < v_expires_at
+                    AND v_now < v_last_used_at + make_interval(secs => p_idle_seconds)
+                END
+            AND NOT v_device_blocked
+            AND (v_scope_ceiling IS NULL OR p_scope <@ v_scope_ceiling),
+            false);
+        EXIT WHEN NOT v_admitted;
+        IF v_session_id IS NOT NULL THEN
+            -- From here on whoever ends the session waits until this exchange is committed. Who was faster is waited for
+            -- here, and seen by another look.
+            PERFORM FROM session l WHERE l.session_id = v_session_id AND l.ended_at IS NULL FOR SHARE;
+            v_holds_session := FOUND;
+            EXIT WHEN v_holds_session;
+            CONTINUE;
+        END IF;
+
+        -- First sight. Somebody else may be first, or a logout may have come before: then look again.
+        INSERT INTO session AS l (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
+            auth_time, acr, amr, created_at, expires_at, last_used_at)
+        VALUES (
+            p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
+            p_auth_time, p_acr, p_amr, v_now, v_now + make_interval(secs => p_first_sight_seconds), v_now)
+        ON CONFLICT (issuer, sid) DO NOTHING
+        RETURNING l.session_id, l.subject, l.expires_at, l.last_used_at
+        INTO v_session_id, v_subject, v_expires_at, v_last_used_at;
+        v_holds_session := FOUND;
+        EXIT WHEN v_holds_session;
+    END LOOP;
+
+    IF v_admitted THEN
+        IF NOT v_holds_session THEN
+            RAISE EXCEPTION 'the session of an exchange comes and goes' USING ERRCODE = 'serialization_failure';
+        END IF;
+
+        IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
+            UPDATE session l SET last_used_at = v_now
+            WHERE l.session_id = (
+                SELECT k.session_id FROM session k
+                WHERE k.session_id = v_session_id AND k.last_used_at < v_now AND k.ended_at IS NULL
+                FOR NO KEY UPDATE SKIP LOCKED);
+        END IF;
+        IF NOT v_device_known
+            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0))
+        THEN
+            INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now)
+            ON CONFLICT DO NOTHING;
+        END IF;
+
+        v_grant_expires_at := least(v_expires_at, v_now + make_interval(secs => p_grant_seconds));
+        -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
+        UPDATE sso_grant g SET
+            generation = g.generation + 1, rotated_at = v_now,
+            source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
+            auth_time = p_auth_time, acr = p_acr, amr = p_amr, expires_at = v_grant_expires_at
+        WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
+        RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
+        IF NOT FOUND THEN
+            INSERT INTO sso_grant AS g (
+                grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
+                audiences, auth_time, acr, amr, created_at, expires_at)
+            VALUES (
+                p_grant_id, v_session_id, p_client, p_source_client, p_device, 1, v_now, p_scope,
+                p_audiences, p_auth_time, p_acr, p_amr, v_now, v_grant_expires_at)
+            ON CONFLICT (session_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
+                generation = g.generation + 1, rotated_at = excluded.rotated_at,
+                source_client_id = excluded.source_client_id, device_digest = excluded.device_digest,
+                scope = excluded.scope, audiences = excluded.audiences,
+                auth_time = excluded.auth_time, acr = excluded.acr, amr = excluded.amr,
+                expires_at = excluded.expires_at
+            RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
+        END IF;
+
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        VALUES (clock_timestamp(), 'exchange_granted', p_request_id, p_client, v_session_id, v_grant_id);
+    END IF;
+    RETURN ROW (
+        v_now, v_client_enabled, v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling,
+        v_other_audience_in_group, v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_device_blocked,
+        v_grant_id, v_generation, v_grant_expires_at)::admission;
+END
+$$;
+
+ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid) OWNER TO native_sso_admin;
+
+--
+-- Name: advance(uuid, uuid, integer, text, text[], text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint) RETURNS native_sso.advancement
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_now timestamptz;
+    v_effect text;
+    v_misuse text;
+    v_client_id text;
+    v_source_client_id text;
+    v_device_digest bytea;
+    v_generation integer;
+    v_rotated_at timestamptz;
+    v_revoked_at timestamptz;
+    v_grant_expires_at timestamptz;
+    v_scope text[];
+    v_audiences text[];
+    v_auth_time timestamptz;
+    v_acr text;
+    v_amr text[];
+    v_session_id uuid;
+    v_issuer text;
+    v_idp_issuer text;
+    v_sid text;
+    v_subject text;
+    v_ended_at timestamptz;
+    v_expires_at timestamptz;
+    v_last_used_at timestamptz;
+    v_client_enabled boolean;
+    v_shares_login boolean;
+    v_scope_ceiling text[];
+    v_device_blocked boolean;
+BEGIN
+    FOR v_attempt IN 1..10 LOOP
+        -- Read anew after each wait; now() would be when the transaction began.
+        v_now := date_trunc('second', clock_timestamp());
+        v_effect := 'none';
+        SELECT g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at, g.expires_at,
+            g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id
+        INTO v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
+            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id
+        FROM sso_grant g WHERE g.grant_id = p_grant_id;
+        EXIT WHEN NOT FOUND;
+        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = v_client_id;
+        SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
+        INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
+        FROM session l WHERE l.session_id = v_session_id;
+        IF NOT FOUND THEN
+            -- It went with all its grants since the first look.
+            v_client_id := NULL;
+            EXIT;
+        END IF;
+        -- Both in one look: see admit.
+        SELECT coalesce(s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source', false), t.scope_ceiling
+        INTO v_shares_login, v_scope_ceiling
+        FROM (SELECT) AS one
+        LEFT JOIN sharing_group_member s ON s.issuer = v_idp_issuer AND s.client_id = v_source_client_id
+        LEFT JOIN sharing_group_member t ON t.issuer = v_idp_issuer AND t.client_id = v_client_id;
+        SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
+        FROM device d WHERE d.issuer = v_issuer AND d.device_digest = v_device_digest;
+        v_device_blocked := coalesce(v_device_blocked, false);
+        EXIT WHEN v_revoked_at IS NOT NULL;
+
+        v_misuse := CASE
+            WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
+            WHEN p_generation > v_generation THEN 'state_regressed'
+            WHEN p_generation < v_generation - 1
+                OR p_generation = v_generation - 1
+                    AND v_now >= v_rotated_at + make_interval(secs => p_grace_seconds)
+                THEN 'refresh_token_replayed'
+            END;
+        IF v_misuse IS NOT NULL THEN
+            -- By both unique keys: with grant_id alone the index of the live grants could be chosen, and read from end to
+            -- end.
+            UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = v_misuse
+            WHERE g.grant_id = p_grant_id AND g.generation = v_generation
+                AND g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL;
+            IF NOT FOUND THEN
+                -- Changed since the look: look again.
+                v_effect := NULL;
+                CONTINUE;
+            END IF;
+            v_effect := 'revoked';
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+            VALUES (
+                clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, p_grant_id, v_misuse);
+            EXIT;
+        END IF;
+
+        EXIT WHEN p_generation < v_generation
+            OR v_now >= v_grant_expires_at
+            OR NOT coalesce(v_client_enabled, false) OR NOT v_shares_login
+            OR v_ended_at IS NOT NULL OR v_now >= v_expires_at
+            OR v_now >= v_last_used_at + make_interval(secs => p_idle_seconds)
+            OR v_device_blocked
+            OR p_scope IS NOT NULL AND NOT (p_scope <@ v_scope AND p_scope <@ p_allowed_scope)
+            OR NOT coalesce(p_scope, v_scope) && p_allowed_scope
+            OR v_scope_ceiling IS NOT NULL AND (
+                p_scope IS NOT NULL AND NOT p_scope <@ v_scope_ceiling
+                OR NOT EXISTS (
+                    SELECT FROM unnest(coalesce(p_scope, v_scope)) AS held (token)
+                    WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling)));
+
+        -- Whoever ends the session waits, or was faster and is seen by another look: see admit.
+        PERFORM FROM session l WHERE l.session_id = v_session_id AND l.ended_at IS NULL FOR SHARE;
+        IF NOT FOUND THEN
+            v_effect := NULL;
+            CONTINUE;
+        END IF;
+        IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
+            UPDATE session l SET last_used_at = v_now
+            WHERE l.session_id = (
+                SELECT k.session_id FROM session k
+                WHERE k.session_id = v_session_id AND k.last_used_at < v_now AND k.ended_at IS NULL
+                FOR NO KEY UPDATE SKIP LOCKED);
+        END IF;
+        UPDATE sso_grant g SET generation = g.generation + 1, rotated_at = v_now
+        WHERE g.grant_id = p_grant_id AND g.generation = p_generation
+            AND g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL;
+        IF FOUND THEN
+            v_effect := 'advanced';
+            EXIT;
+        END IF;
+        -- Another refresh of the same token was faster: look again.
+        v_effect := NULL;
+    END LOOP;
+    IF v_effect IS NULL THEN
+        RAISE EXCEPTION 'the chain does not stand still' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN ROW (
+        v_now, v_effect, v_client_id, v_generation, v_rotated_at, v_revoked_at, v_grant_expires_at, v_scope,
+        v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_sid, v_subject, v_ended_at, v_expires_at,
+        v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked)::advancement;
+END
+$$;
+
+ALTER FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: announce_registry_change(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.announce_registry_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM pg_notify('native_sso_registry', TG_TABLE_NAME);
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION native_sso.announce_registry_change() OWNER TO native_sso_admin;
+
+--
+-- Name: begin_sweep(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN false;
+    END IF;
+    UPDATE sweep SET begun_at = now() WHERE begun_at <= now() - make_interval(secs => p_interval_seconds);
+    RETURN FOUND;
+END
+$$;
+
+ALTER FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: count_sweepable(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) RETURNS record
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    SELECT
+        (SELECT count(*) FROM session WHERE greatest(expires_at, ended_at) < sweep_limit(p_retention_seconds)),
+        (SELECT count(*) FROM sso_grant WHERE revoked_at < sweep_limit(p_retention_seconds)),
+        (SELECT count(*) FROM device d
+         WHERE d.blocked_at IS NULL AND d.pinned_jkt IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
+             AND NOT EXISTS (
+                 SELECT FROM session l
+                 WHERE l.device_digest = d.device_digest
+                     AND NOT greatest(l.expires_at, l.ended_at) < sweep_limit(p_retention_seconds))),
+        (SELECT count(*) FROM used_proof WHERE expires_at < now() - interval '1 hour')
+$$;
+
+ALTER FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: end_sessions(uuid[], text, text, jsonb); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) RETURNS SETOF uuid
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    WITH ended AS (
+        UPDATE session SET ended_at = date_trunc('second', now()), end_reason = p_reason
+        WHERE session_id IN (
+            -- In one order for all, so that two of these cannot block each other.
+            SELECT session_id FROM session
+            WHERE session_id = ANY (p_session_ids) AND ended_at IS NULL
+            ORDER BY session_id FOR NO KEY UPDATE)
+        RETURNING session_id
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, session_id, reason, actor, details)
+        SELECT now(), 'session_ended', session_id, p_reason, p_actor, p_details FROM ended
+    )
+    SELECT session_id FROM ended
+$$;
+
+ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) OWNER TO native_sso_admin;
+
+--
+-- Name: guard_session(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.guard_session() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF (NEW.ended_at IS NULL) <> (NEW.end_reason IS NULL) THEN
+        RAISE EXCEPTION 'a session ends at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.subject IS NULL AND NEW.ended_at IS NULL THEN
+        RAISE EXCEPTION 'a live session has a subject' USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.expires_at > NEW.created_at + interval '400 days' THEN
+        RAISE EXCEPTION 'no session lives longer than 400 days' USING ERRCODE = 'check_violation';
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        IF OLD.ended_at IS NOT NULL THEN
+            RAISE EXCEPTION 'an ended session stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+        IF NEW.session_id <> OLD.session_id OR NEW.issuer <> OLD.issuer OR NEW.sid <> OLD.sid
+            OR NEW.idp_issuer <> OLD.idp_issuer OR NEW.idp_sid <> OLD.idp_sid
+            OR NEW.subject IS DISTINCT FROM OLD.subject OR NEW.created_at <> OLD.created_at
+            OR NEW.expires_at > OLD.expires_at
+        THEN
+            RAISE EXCEPTION 'the identity of a session is fixed, and its life is never prolonged'
+                USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+ALTER FUNCTION native_sso.guard_session() OWNER TO native_sso_admin;
+
+--
+-- Name: guard_sso_grant(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.guard_sso_grant() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF (NEW.revoked_at IS NULL) <> (NEW.revoke_reason IS NULL) THEN
+        RAISE EXCEPTION 'a grant is revoked at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        IF OLD.revoked_at IS NOT NULL THEN
+            RAISE EXCEPTION 'a revoked grant stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+        IF NEW.generation NOT IN (OLD.generation, OLD.generation + 1)
+            OR NEW.grant_id <> OLD.grant_id OR NEW.session_id <> OLD.session_id OR NEW.client_id <> OLD.client_id
+        THEN
+            RAISE EXCEPTION 'a chain goes on by one, in its session, for its client'
+                USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+ALTER FUNCTION native_sso.guard_sso_grant() OWNER TO native_sso_admin;
+
+--
+-- Name: prepare_audit_partitions(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.prepare_audit_partitions() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '1s'
+    AS $$
+DECLARE
+    v_month timestamptz;
+    v_name text;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtext('native_sso.prepare_audit_partitions')) THEN
+        RETURN;
+    END IF;
+    FOR v_month IN
+        SELECT generate_series(date_trunc('month', now()), date_trunc('month', now()) + interval '3 months', interval '1 month')
+    LOOP
+        v_name := 'audit_event_p' || to_char(v_month, 'YYYY_MM');
+        CONTINUE WHEN to_regclass('native_sso.' || v_name) IS NOT NULL;
+        CONTINUE WHEN EXISTS (
+            SELECT FROM audit_event_default
+            WHERE occurred_at >= v_month AND occurred_at < v_month + interval '1 month');
+        EXECUTE format('CREATE TABLE %I (LIKE audit_event INCLUDING ALL)', v_name);
+        EXECUTE format(
+            'ALTER TABLE audit_event ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+            v_name, v_month, v_month + interval '1 month');
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION native_sso.prepare_audit_partitions() OWNER TO native_sso_admin;
+
+--
+-- Name: record_administration(text, text, text, jsonb); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    INSERT INTO audit_event (occurred_at, kind, actor, reason, details)
+    VALUES (now(), p_kind, p_actor, p_reason, p_details)
+$$;
+
+ALTER FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb) OWNER TO native_sso_admin;
+
+--
+-- Name: record_audit(timestamp with time zone[], text[], uuid[], text[], text[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason)
+    SELECT least(occurred_at, now()), kind, request_id, nullif(client_id, ''), reason
+    FROM unnest(p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons)
+        AS event (occurred_at, kind, request_id, client_id, reason)
+    WHERE kind LIKE '%\_refused'
+$$;
+
+ALTER FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]) OWNER TO native_sso_admin;
+
+--
+-- Name: record_idp_keys(text, text[], text[], text[], text[], timestamp with time zone[], timestamp with time zone[], text[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    INSERT INTO idp_key (issuer, thumbprint, kid, algorithm, public_jwk, first_seen_at, last_seen_at, tag)
+    SELECT p_issuer, key.thumbprint, key.kid, key.algorithm, key.jwk::jsonb, key.first_seen_at, key.last_seen_at, key.tag
+    FROM unnest(p_thumbprints, p_kids, p_algorithms, p_jwks, p_first_seen_at, p_last_seen_at, p_tags)
+        AS key (thumbprint, kid, algorithm, jwk, first_seen_at, last_seen_at, tag)
+    ON CONFLICT (issuer, thumbprint, kid, algorithm) DO UPDATE SET
+        public_jwk = excluded.public_jwk, first_seen_at = excluded.first_seen_at,
+        last_seen_at = excluded.last_seen_at, tag = excluded.tag
+    WHERE idp_key.revoked_at IS NULL
+$$;
+
+ALTER FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) OWNER TO native_sso_admin;
+
+--
+-- Name: refuse_change(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION '% of % refused: %', TG_OP, TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';
+END
+$$;
+
+ALTER FUNCTION native_sso.refuse_change() OWNER TO native_sso_admin;
+
+--
+-- Name: sweep_audit(bigint, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) RETURNS SETOF text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '100ms'
+    AS $_$
+DECLARE
+    v_before timestamptz := now() - make_interval(secs => greatest(p_retention_seconds, 30 * 86400));
+    v_name text;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    FOR v_name IN
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'audit_event'::regclass AND c.relname ~ '^audit_event_p\d{4}_\d{2}$'
+            AND to_timestamp(right(c.relname, 7) || '_01', 'YYYY_MM_DD') + interval '1 month' <= v_before
+            AND pg_relation_size(c.oid) > 0
+        ORDER BY c.relname
+    LOOP
+        IF p_execute THEN
+            EXECUTE format('TRUNCATE %I', v_name);
+        END IF;
+        RETURN NEXT v_name;
+        EXIT WHEN p_execute;
+    END LOOP;
+END
+$_$;
+
+ALTER FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) OWNER TO native_sso_admin;
+
+--
+-- Name: sweep_devices(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_looked_at bigint;
+    v_removed bigint;
+    v_after text[];
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    WITH looked AS (
+        SELECT d.issuer, d.device_digest FROM device d
+        WHERE (d.issuer, d.device_digest) > (coalesce(p_after[1], ''), coalesce(decode(p_after[2], 'hex'), ''))
+        ORDER BY d.issuer, d.device_digest LIMIT least(p_limit, 1000)
+    ), dead AS (
+        SELECT d.issuer, d.device_digest FROM device d JOIN looked USING (issuer, device_digest)
+        WHERE d.blocked_at IS NULL AND d.pinned_jkt IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
+            AND NOT EXISTS (SELECT FROM session l WHERE l.device_digest = d.device_digest)
+        FOR UPDATE OF d SKIP LOCKED
+    ), gone AS (
+        DELETE FROM device d USING dead
+        WHERE d.issuer = dead.issuer AND d.device_digest = dead.device_digest RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM looked), (SELECT count(*) FROM gone),
+        (SELECT ARRAY[issuer, encode(device_digest, 'hex')] FROM looked ORDER BY issuer DESC, device_digest DESC LIMIT 1)
+    INTO v_looked_at, v_removed, v_after;
+    RETURN NEXT ROW (v_looked_at, v_removed, v_after)::sweep_batch;
+END
+$$;
+
+ALTER FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: sweep_grants(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_removed bigint;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    WITH dead AS (
+        SELECT g.grant_id FROM sso_grant g WHERE g.revoked_at < sweep_limit(p_retention_seconds)
+        ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM sso_grant g USING dead WHERE g.grant_id = dead.grant_id RETURNING 1
+    )
+    SELECT count(*) INTO v_removed FROM gone;
+    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+END
+$$;
+
+ALTER FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: sweep_limit(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) RETURNS timestamp with time zone
+    LANGUAGE sql
+    AS $$ SELECT now() - make_interval(secs => greatest(p_retention_seconds, 90 * 86400)) - interval '1 day' $$;
+
+ALTER FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: sweep_proofs(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_removed bigint;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    WITH dead AS (
+        SELECT p.kind, p.digest FROM used_proof p WHERE p.expires_at < now() - interval '1 hour'
+        ORDER BY p.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM used_proof p USING dead WHERE p.kind = dead.kind AND p.digest = dead.digest RETURNING 1
+    )
+    SELECT count(*) INTO v_removed FROM gone;
+    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+END
+$$;
+
+ALTER FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: sweep_sessions(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_before timestamptz := sweep_limit(p_retention_seconds);
+    v_after uuid := coalesce(p_after[1], '00000000-0000-0000-0000-000000000000');
+    v_ids uuid[];
+    v_removed bigint;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    v_ids := ARRAY(
+        SELECT l.session_id FROM session l
+        WHERE l.session_id > v_after
+            AND l.session_id < (
+                lpad(to_hex((extract(epoch FROM v_before) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+        ORDER BY l.session_id LIMIT least(p_limit, 1000));
+    WITH dead AS (
+        SELECT l.session_id FROM session l
+        WHERE l.session_id = ANY (v_ids) AND greatest(l.expires_at, l.ended_at) < v_before
+        FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM session l USING dead WHERE l.session_id = dead.session_id RETURNING 1
+    )
+    SELECT count(*) INTO v_removed FROM gone;
+    RETURN NEXT ROW (
+        cardinality(v_ids)::bigint, v_removed,
+        CASE WHEN v_ids <> '{}' THEN ARRAY[v_ids[cardinality(v_ids)]::text] END)::sweep_batch;
+END
+$$;
+
+ALTER FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: try_sweep(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.try_sweep() RETURNS boolean
+    LANGUAGE sql
+    AS $$SELECT pg_try_advisory_xact_lock(7017280452245743465)$$;
+
+ALTER FUNCTION native_sso.try_sweep() OWNER TO native_sso_admin;
+
+SET default_tablespace = '';
+
+--
+-- Name: audit_event; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.audit_event (
+    occurred_at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    request_id uuid,
+    client_id text COLLATE pg_catalog."C",
+    session_id uuid,
+    grant_id uuid,
+    reason text,
+    actor text,
+    details jsonb
+)
+PARTITION BY RANGE (occurred_at);
+
+ALTER TABLE native_sso.audit_event OWNER TO native_sso_admin;
+
+SET default_table_access_method = heap;
+
+--
+-- Name: audit_event_default; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.audit_event_default (
+    occurred_at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    request_id uuid,
+    client_id text COLLATE pg_catalog."C",
+    session_id uuid,
+    grant_id uuid,
+    reason text,
+    actor text,
+    details jsonb
+);
+
+ALTER TABLE native_sso.audit_event_default OWNER TO native_sso_admin;
+
+--
+-- Name: client; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.client (
+    client_id native_sso.identifier NOT NULL,
+    authentication text NOT NULL,
+    secret_digest bytea,
+    enabled boolean NOT NULL,
+    grants text[] NOT NULL,
+    allowed_scope native_sso.scope_token[] NOT NULL,
+    default_scope native_sso.scope_token[] NOT NULL,
+    audiences text[] NOT NULL,
+    access_token_seconds bigint,
+    refresh_token_seconds bigint,
+    issues_refresh_token boolean NOT NULL,
+    issues_id_token boolean NOT NULL,
+    includes_session_id boolean NOT NULL,
+    allows_self_exchange boolean NOT NULL,
+    dpop text NOT NULL,
+    accepted_acr text[] NOT NULL,
+    maximum_authentication_seconds bigint,
+    created_at timestamp(0) with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT client_access_token_seconds_check CHECK (((access_token_seconds >= 10) AND (access_token_seconds <= 86400))),
+    CONSTRAINT client_audiences_check CHECK (((cardinality(audiences) > 0) AND (array_position(audiences, NULL::text) IS NULL))),
+    CONSTRAINT client_authentication_check CHECK ((authentication = ANY (ARRAY['none'::text, 'client_secret_basic'::text, 'private_key_jwt'::text]))),
+    CONSTRAINT client_check CHECK ((default_scope <@ allowed_scope)),
+    CONSTRAINT client_check1 CHECK (((authentication = 'client_secret_basic'::text) = (secret_digest IS NOT NULL))),
+    CONSTRAINT client_dpop_check CHECK ((dpop = ANY (ARRAY['off'::text, 'optional'::text, 'required'::text]))),
+    CONSTRAINT client_grants_check CHECK ((grants <@ ARRAY['urn:ietf:params:oauth:grant-type:token-exchange'::text, 'refresh_token'::text])),
+    CONSTRAINT client_maximum_authentication_seconds_check CHECK ((maximum_authentication_seconds > 0)),
+    CONSTRAINT client_refresh_token_seconds_check CHECK (((refresh_token_seconds >= 1) AND (refresh_token_seconds <= 34560000))),
+    CONSTRAINT client_secret_digest_check CHECK ((octet_length(secret_digest) = 32))
+);
+
+ALTER TABLE native_sso.client OWNER TO native_sso_admin;
+
+--
+-- Name: client_key; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.client_key (
+    client_id native_sso.identifier NOT NULL,
+    kid native_sso.identifier NOT NULL,
+    public_jwk jsonb NOT NULL,
+    created_at timestamp(0) with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT client_key_public_jwk_check CHECK ((NOT (public_jwk ?| ARRAY['d'::text, 'p'::text, 'q'::text, 'dp'::text, 'dq'::text, 'qi'::text, 'k'::text])))
+);
+
+ALTER TABLE native_sso.client_key OWNER TO native_sso_admin;
+
+--
+-- Name: device; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.device (
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    device_digest native_sso.digest NOT NULL,
+    first_seen_at timestamp(0) with time zone NOT NULL,
+    blocked_at timestamp(0) with time zone,
+    pinned_jkt native_sso.jwk_thumbprint
+);
+
+ALTER TABLE native_sso.device OWNER TO native_sso_admin;
+
+--
+-- Name: idp_key; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.idp_key (
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    thumbprint text NOT NULL COLLATE pg_catalog."C",
+    kid text NOT NULL COLLATE pg_catalog."C",
+    algorithm text NOT NULL COLLATE pg_catalog."C",
+    public_jwk jsonb NOT NULL,
+    first_seen_at timestamp(0) with time zone NOT NULL,
+    last_seen_at timestamp(0) with time zone NOT NULL,
+    tag text NOT NULL COLLATE pg_catalog."C",
+    revoked_at timestamp(0) with time zone,
+    CONSTRAINT idp_key_first_seen_at_check CHECK (isfinite(first_seen_at)),
+    CONSTRAINT idp_key_last_seen_at_check CHECK (isfinite(last_seen_at)),
+    CONSTRAINT idp_key_public_jwk_check CHECK ((NOT (public_jwk ?| ARRAY['d'::text, 'p'::text, 'q'::text, 'dp'::text, 'dq'::text, 'qi'::text, 'k'::text]))),
+    CONSTRAINT idp_key_tag_check CHECK ((octet_length(tag) = 43)),
+    CONSTRAINT idp_key_thumbprint_check CHECK ((octet_length(thumbprint) = 43))
+);
+
+ALTER TABLE native_sso.idp_key OWNER TO native_sso_admin;
+
+--
+-- Name: schema_migration; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.schema_migration (
+    version integer NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    sha256 bytea NOT NULL,
+    applied_at timestamp with time zone NOT NULL,
+    applied_by text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT schema_migration_sha256_check CHECK ((octet_length(sha256) = 32)),
+    CONSTRAINT schema_migration_version_check CHECK ((version > 0))
+);
+
+ALTER TABLE native_sso.schema_migration OWNER TO native_sso_admin;
+
+--
+-- Name: scope; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.scope (
+    name native_sso.scope_token NOT NULL,
+    requires_consent boolean NOT NULL
+);
+
+ALTER TABLE native_sso.scope OWNER TO native_sso_admin;
+
+--
+-- Name: session; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.session (
+    session_id uuid NOT NULL,
+    issuer native_sso.issuer_identifier NOT NULL,
+    sid native_sso.issued_identifier NOT NULL,
+    idp_issuer native_sso.issuer_identifier NOT NULL,
+    idp_sid native_sso.issued_identifier NOT NULL,
+    subject native_sso.issued_identifier,
+    profile native_sso.profile_name,
+    device_digest native_sso.digest,
+    source_client_id text COLLATE pg_catalog."C",
+    auth_time timestamp(0) with time zone,
+    acr text,
+    amr text[] DEFAULT '{}'::text[] NOT NULL,
+    created_at timestamp(0) with time zone NOT NULL,
+    expires_at timestamp(0) with time zone NOT NULL,
+    last_used_at timestamp(0) with time zone NOT NULL,
+    ended_at timestamp(0) with time zone,
+    end_reason text
+)
+WITH (fillfactor='90');
+
+ALTER TABLE native_sso.session OWNER TO native_sso_admin;
+
+--
+-- Name: sharing_group; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.sharing_group (
+    group_id native_sso.identifier NOT NULL,
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp(0) with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE native_sso.sharing_group OWNER TO native_sso_admin;
+
+--
+-- Name: sharing_group_member; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.sharing_group_member (
+    group_id native_sso.identifier NOT NULL,
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    client_id native_sso.identifier NOT NULL,
+    role text NOT NULL,
+    scope_ceiling native_sso.scope_token[],
+    CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
+);
+
+ALTER TABLE native_sso.sharing_group_member OWNER TO native_sso_admin;
+
+--
+-- Name: signing_key; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.signing_key (
+    kid native_sso.identifier NOT NULL,
+    use text NOT NULL,
+    algorithm text NOT NULL,
+    reference text NOT NULL,
+    public_jwk jsonb,
+    state text NOT NULL,
+    created_at timestamp(0) with time zone NOT NULL,
+    published_at timestamp(0) with time zone,
+    activated_at timestamp(0) with time zone,
+    retired_at timestamp(0) with time zone,
+    removed_at timestamp(0) with time zone,
+    CONSTRAINT signing_key_check CHECK (((use = 'access-token'::text) = (public_jwk IS NOT NULL))),
+    CONSTRAINT signing_key_check1 CHECK (((state = ANY (ARRAY['pending'::text, 'removed'::text])) OR (published_at IS NOT NULL))),
+    CONSTRAINT signing_key_check2 CHECK (((state <> 'active'::text) OR (activated_at IS NOT NULL))),
+    CONSTRAINT signing_key_check3 CHECK (((state <> 'retired'::text) OR (retired_at IS NOT NULL))),
+    CONSTRAINT signing_key_check4 CHECK (((state = 'removed'::text) = (removed_at IS NOT NULL))),
+    CONSTRAINT signing_key_public_jwk_check CHECK ((NOT (public_jwk ?| ARRAY['d'::text, 'p'::text, 'q'::text, 'dp'::text, 'dq'::text, 'qi'::text, 'k'::text]))),
+    CONSTRAINT signing_key_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'published'::text, 'active'::text, 'retired'::text, 'removed'::text]))),
+    CONSTRAINT signing_key_use_check CHECK ((use = ANY (ARRAY['access-token'::text, 'refresh-token'::text, 'device'::text])))
+);
+
+ALTER TABLE native_sso.signing_key OWNER TO native_sso_admin;
+
+--
+-- Name: sso_grant; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.sso_grant (
+    grant_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    client_id text NOT NULL COLLATE pg_catalog."C",
+    source_client_id text NOT NULL COLLATE pg_catalog."C",
+    device_digest native_sso.digest NOT NULL,
+    generation native_sso.chain_generation NOT NULL,
+    rotated_at timestamp(0) with time zone NOT NULL,
+    scope text[] NOT NULL,
+    audiences text[] NOT NULL,
+    auth_time timestamp(0) with time zone,
+    acr text,
+    amr text[] NOT NULL,
+    jkt native_sso.jwk_thumbprint,
+    created_at timestamp(0) with time zone NOT NULL,
+    expires_at timestamp(0) with time zone NOT NULL,
+    revoked_at timestamp(0) with time zone,
+    revoke_reason text
+)
+WITH (fillfactor='80');
+
+ALTER TABLE native_sso.sso_grant OWNER TO native_sso_admin;
+
+--
+-- Name: sweep; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.sweep (
+    only_row boolean NOT NULL,
+    begun_at timestamp with time zone NOT NULL,
+    CONSTRAINT sweep_only_row_check CHECK (only_row)
+);
+
+ALTER TABLE native_sso.sweep OWNER TO native_sso_admin;
+
+--
+-- Name: used_proof; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.used_proof (
+    kind text NOT NULL,
+    digest bytea NOT NULL,
+    expires_at timestamp(0) with time zone NOT NULL,
+    CONSTRAINT used_proof_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT used_proof_kind_check CHECK ((kind = ANY (ARRAY['dpop'::text, 'client_assertion'::text, 'logout_token'::text, 'enrolment'::text])))
+);
+
+ALTER TABLE native_sso.used_proof OWNER TO native_sso_admin;
+
+--
+-- Name: audit_event_default; Type: TABLE ATTACH; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.audit_event ATTACH PARTITION native_sso.audit_event_default DEFAULT;
+
+--
+-- Name: client_key client_key_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.client_key
+    ADD CONSTRAINT client_key_pkey PRIMARY KEY (client_id, kid);
+
+--
+-- Name: client client_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.client
+    ADD CONSTRAINT client_pkey PRIMARY KEY (client_id);
+
+--
+-- Name: device device_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.device
+    ADD CONSTRAINT device_pkey PRIMARY KEY (issuer, device_digest);
+
+--
+-- Name: idp_key idp_key_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.idp_key
+    ADD CONSTRAINT idp_key_pkey PRIMARY KEY (issuer, thumbprint, kid, algorithm);
+
+--
+-- Name: schema_migration schema_migration_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.schema_migration
+    ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (version);
+
+--
+-- Name: scope scope_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.scope
+    ADD CONSTRAINT scope_pkey PRIMARY KEY (name);
+
+--
+-- Name: session session_issuer_sid_key; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.session
+    ADD CONSTRAINT session_issuer_sid_key UNIQUE (issuer, sid);
+
+--
+-- Name: session session_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.session
+    ADD CONSTRAINT session_pkey PRIMARY KEY (session_id);
+
+--
+-- Name: sharing_group sharing_group_group_id_issuer_key; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sharing_group
+    ADD CONSTRAINT sharing_group_group_id_issuer_key UNIQUE (group_id, issuer);
+
+--
+-- Name: sharing_group_member sharing_group_member_issuer_client_id_key; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sharing_group_member
+    ADD CONSTRAINT sharing_group_member_issuer_client_id_key UNIQUE (issuer, client_id);
+
+--
+-- Name: sharing_group_member sharing_group_member_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sharing_group_member
+    ADD CONSTRAINT sharing_group_member_pkey PRIMARY KEY (group_id, client_id);
+
+--
+-- Name: sharing_group sharing_group_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sharing_group
+    ADD CONSTRAINT sharing_group_pkey PRIMARY KEY (group_id);
+
+--
+-- Name: signing_key signing_key_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.signing_key
+    ADD CONSTRAINT signing_key_pkey PRIMARY KEY (kid);
+
+--
+-- Name: sso_grant sso_grant_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sso_grant
+    ADD CONSTRAINT sso_grant_pkey PRIMARY KEY (grant_id);
+
+--
+-- Name: sweep sweep_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sweep
+    ADD CONSTRAINT sweep_pkey PRIMARY KEY (only_row);
+
+--
+-- Name: used_proof used_proof_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.used_proof
+    ADD CONSTRAINT used_proof_pkey PRIMARY KEY (kind, digest);
+
+--
+-- Name: audit_event_request; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX audit_event_request ON ONLY native_sso.audit_event USING btree (request_id) WHERE (request_id IS NOT NULL);
+
+--
+-- Name: audit_event_default_request_id_idx; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX audit_event_default_request_id_idx ON native_sso.audit_event_default USING btree (request_id) WHERE (request_id IS NOT NULL);
+
+--
+-- Name: session_device; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX session_device ON native_sso.session USING btree (device_digest);
+
+--
+-- Name: session_idp_sid; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX session_idp_sid ON native_sso.session USING btree (idp_issuer, idp_sid);
+
+--
+-- Name: session_subject; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX session_subject ON native_sso.session USING btree (idp_issuer, subject);
+
+--
+-- Name: signing_key_active; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (use) WHERE (state = 'active'::text);
+
+--
+-- Name: sso_grant_live; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE UNIQUE INDEX sso_grant_live ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoked_at IS NULL);
+
+--
+-- Name: sso_grant_revoked; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX sso_grant_revoked ON native_sso.sso_grant USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
+
+--
+-- Name: sso_grant_session; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX sso_grant_session ON native_sso.sso_grant USING btree (session_id);
+
+--
+-- Name: used_proof_expiry; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX used_proof_expiry ON native_sso.used_proof USING btree (expires_at);
+
+--
+-- Name: audit_event_default_request_id_idx; Type: INDEX ATTACH; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER INDEX native_sso.audit_event_request ATTACH PARTITION native_sso.audit_event_default_request_id_idx;
+
+--
+-- Name: client announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.client FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
+
+--
+-- Name: client_key announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.client_key FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
+
+--
+-- Name: scope announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.scope FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
+
+--
+-- Name: signing_key announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.signing_key FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
+
+--
+-- Name: audit_event append_only; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
+
+--
+-- Name: session guard; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.guard_session();
+
+--
+-- Name: sso_grant guard; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_sso_grant();
+
+--
+-- Name: idp_key revoked_is_for_ever; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER revoked_is_for_ever BEFORE UPDATE ON native_sso.idp_key FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION native_sso.refuse_change('a revoked key stays revoked');
+
+--
+-- Name: client_key client_key_client_id_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.client_key
+    ADD CONSTRAINT client_key_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
+
+--
+-- Name: sharing_group_member sharing_group_member_client_id_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sharing_group_member
+    ADD CONSTRAINT sharing_group_member_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
+
+--
+-- Name: sharing_group_member sharing_group_member_group_id_issuer_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sharing_group_member
+    ADD CONSTRAINT sharing_group_member_group_id_issuer_fkey FOREIGN KEY (group_id, issuer) REFERENCES native_sso.sharing_group(group_id, issuer) ON DELETE CASCADE;
+
+--
+-- Name: sso_grant sso_grant_client_id_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sso_grant
+    ADD CONSTRAINT sso_grant_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
+
+--
+-- Name: sso_grant sso_grant_session_id_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.sso_grant
+    ADD CONSTRAINT sso_grant_session_id_fkey FOREIGN KEY (session_id) REFERENCES native_sso.session(session_id) ON DELETE CASCADE;
+
+--
+-- Name: SCHEMA native_sso; Type: ACL; Schema: -; Owner: native_sso_admin
+--
+
+GRANT USAGE ON SCHEMA native_sso TO native_sso_broker;
+
+--
+-- Name: FUNCTION admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid) TO native_sso_broker;
+
+--
+-- Name: FUNCTION advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint) TO native_sso_broker;
+
+--
+-- Name: FUNCTION announce_registry_change(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.announce_registry_change() FROM PUBLIC;
+
+--
+-- Name: FUNCTION begin_sweep(p_interval_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
+
+--
+-- Name: FUNCTION count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION guard_session(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
+
+--
+-- Name: FUNCTION guard_sso_grant(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.guard_sso_grant() FROM PUBLIC;
+
+--
+-- Name: FUNCTION prepare_audit_partitions(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.prepare_audit_partitions() FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.prepare_audit_partitions() TO native_sso_broker;
+
+--
+-- Name: FUNCTION record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]) TO native_sso_broker;
+
+--
+-- Name: FUNCTION record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) TO native_sso_broker;
+
+--
+-- Name: FUNCTION refuse_change(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.refuse_change() FROM PUBLIC;
+
+--
+-- Name: FUNCTION sweep_audit(p_retention_seconds bigint, p_execute boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) TO native_sso_broker;
+
+--
+-- Name: FUNCTION sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
+
+--
+-- Name: FUNCTION sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
+
+--
+-- Name: FUNCTION sweep_limit(p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
+
+--
+-- Name: FUNCTION sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
+
+--
+-- Name: FUNCTION try_sweep(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.try_sweep() FROM PUBLIC;
+
+--
+-- Name: TABLE client; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.client TO native_sso_broker;
+
+--
+-- Name: TABLE client_key; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.client_key TO native_sso_broker;
+
+--
+-- Name: TABLE idp_key; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.idp_key TO native_sso_broker;
+
+--
+-- Name: TABLE schema_migration; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.schema_migration TO native_sso_broker;
+
+--
+-- Name: TABLE scope; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.scope TO native_sso_broker;
+
+--
+-- Name: TABLE sharing_group; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.sharing_group TO native_sso_broker;
+
+--
+-- Name: TABLE sharing_group_member; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
+
+--
+-- Name: TABLE signing_key; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.signing_key TO native_sso_broker;
+
+--
+-- Name: DEFAULT PRIVILEGES FOR FUNCTIONS; Type: DEFAULT ACL; Schema: -; Owner: native_sso_admin
+--
+
+ALTER DEFAULT PRIVILEGES FOR ROLE native_sso_admin REVOKE ALL ON FUNCTIONS  FROM PUBLIC;
+
+--
+-- PostgreSQL database dump complete
+--
+

@@ -1,0 +1,148 @@
+public import Migrations
+public import PostgresClient
+
+/// Brings the schema of a database up to date, one file and one transaction at a time.
+///
+/// Killed at any moment, it leaves whole files behind and can be run again. Of several that run at once, one applies
+/// each file.
+public struct Migrator: Sendable {
+    private let configuration: PostgresConfiguration
+    private let migrations: [Migration]
+    /// How long to wait for another migrator.
+    private let patience: Duration
+    /// How long one file may take.
+    private let limit: Duration
+
+    /// - Parameters:
+    ///   - configuration: A role that may create roles and, in this database, a schema. Its pool size and limits are
+    ///     replaced by those of a migration.
+    ///   - patience: How long to wait for another migrator.
+    ///   - limit: How long one file may take.
+    public init(
+        _ configuration: PostgresConfiguration, migrations: [Migration] = Migrations.all,
+        patience: Duration = .seconds(60), limit: Duration = .seconds(3600)
+    ) {
+        var configuration = configuration
+        configuration.applicationName = "native-sso migrate"
+        configuration.poolSize = 1
+        configuration.queueWait = .seconds(10)
+        configuration.callDeadline = .seconds(30)
+        // A file that waits for a lock makes everyone behind it wait: it rather gives up, and is run again.
+        configuration.lockTimeout = .seconds(5)
+        configuration.statementTimeout = limit
+        configuration.idleInTransactionTimeout = .seconds(60)
+        self.configuration = configuration
+        self.migrations = migrations
+        self.patience = patience
+        self.limit = limit
+    }
+
+    /// Applies what is missing, in order. The files that were applied by this run.
+    public func up() async throws(MigratorError) -> [Migration] {
+        try await withPool { pool throws(MigratorError) in
+            let missing = try await history(pool).pending(of: migrations)
+            var applied: [Migration] = []
+            for migration in missing where try await apply(migration, pool) { applied.append(migration) }
+            return applied
+        }
+    }
+
+    /// What was applied to the database, and what is still to be.
+    public func status() async throws(MigratorError) -> (applied: [AppliedMigration], pending: [Migration]) {
+        try await withPool { pool throws(MigratorError) in
+            let history = try await history(pool)
+            return (history.applied, try history.pending(of: migrations))
+        }
+    }
+
+    /// Throws unless every step is applied and unchanged.
+    public func verify() async throws(MigratorError) {
+        let status = try await status()
+        guard let last = status.pending.last else { return }
+        throw .pending(database: status.applied.last?.version ?? 0, binary: last.version)
+    }
+
+    // MARK: Steps
+
+    private func history(_ pool: ConnectionPool) async throws(MigratorError) -> SchemaHistory {
+        do throws(PostgresError) {
+            return try await pool.withTransaction { transaction throws(PostgresError) in
+                try Self.history(transaction)
+            }
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    private static func history(_ transaction: borrowing Transaction) throws(PostgresError) -> SchemaHistory {
+        let found = try transaction.query(MigratorSQL.findTable)
+        guard let row = found.first, try row.bool(0) else { return try SchemaHistory([]) }
+        return try SchemaHistory(try transaction.query(SchemaHistory.statement))
+    }
+
+    private enum Step {
+        case applied
+        case wasApplied
+        case busy
+        case refused(MigratorError)
+    }
+
+    /// False if another migrator had applied it meanwhile.
+    private func apply(_ migration: Migration, _ pool: ConnectionPool) async throws(MigratorError) -> Bool {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            let step: Step
+            do throws(PostgresError) {
+                step = try await pool.withTransaction(deadline: limit) { transaction throws(PostgresError) in
+                    try self.step(migration, transaction)
+                }
+            } catch {
+                throw .failed(file: migration.file, error)
+            }
+            switch step {
+            case .applied: return true
+            case .wasApplied: return false
+            case .refused(let error): throw error
+            case .busy:
+                guard ContinuousClock.now < deadline else { throw .anotherIsAtWork }
+                try? await Task.sleep(for: .milliseconds(Int.random(in: 50...150)))
+            }
+        }
+    }
+
+    private func step(_ migration: Migration, _ transaction: borrowing Transaction) throws(PostgresError) -> Step {
+        // Never the blocking form: its wait would hold up another session's CREATE INDEX CONCURRENTLY.
+        guard let lock = try transaction.query(MigratorSQL.tryLock).first, try lock.bool(0) else { return .busy }
+        let history = try Self.history(transaction)
+        do throws(MigratorError) {
+            guard let next = try history.pending(of: migrations).first, next.version <= migration.version else {
+                return .wasApplied
+            }
+            guard next.version == migration.version else {
+                return .refused(.gap(file: next.file, database: history.version))
+            }
+        } catch {
+            return .refused(error)
+        }
+        if history.applied.isEmpty { try transaction.executeScript(MigratorSQL.createTable) }
+        try transaction.executeScript(migration.sql)
+        _ = try transaction.query(
+            MigratorSQL.record,
+            [.int32(Int32(clamping: migration.version)), .text(migration.name), .bytes(migration.digest)])
+        return .applied
+    }
+
+    private func withPool<Value>(
+        _ body: (ConnectionPool) async throws(MigratorError) -> Value
+    ) async throws(MigratorError) -> Value {
+        let pool = ConnectionPool(configuration)
+        do throws(MigratorError) {
+            let value = try await body(pool)
+            await pool.shutdown()
+            return value
+        } catch {
+            await pool.shutdown()
+            throw error
+        }
+    }
+}

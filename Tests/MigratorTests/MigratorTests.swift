@@ -1,0 +1,258 @@
+import Glibc
+import Migrations
+import Migrator
+import PostgresClient
+import PrivateCluster
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct MigratorTests {
+    private static func file(_ version: Int, _ sql: String) -> Migration {
+        Migration(version: version, name: "step_\(version)", sql: Array(sql.utf8))
+    }
+
+    private static let three = (1...3).map { file($0, "CREATE TABLE native_sso.t\($0) (n int); SELECT 1;") }
+
+    private func withDatabase(
+        _ body: (_ cluster: PrivateCluster, _ database: String, _ configuration: PostgresConfiguration) async throws ->
+            Void
+    ) async throws {
+        let cluster = try await PrivateCluster.shared
+        try await cluster.withDatabase { database in
+            try await body(cluster, database, cluster.configuration(database: database))
+        }
+    }
+
+    private func refusal(_ call: () async throws(MigratorError) -> Void) async -> MigratorError? {
+        do throws(MigratorError) {
+            try await call()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// An operator need not be superuser: one that may make roles, and owns the database, is enough.
+    @Test func migratesAsOneWhoMayMakeRoles() async throws {
+        let cluster = try await PrivateCluster.start(options: .testing)  // in which nobody made the roles before
+        try await cluster.psql("CREATE ROLE operator CREATEROLE; CREATE DATABASE sso OWNER operator")
+        try await cluster.allowLogin(role: "operator")
+        let migrator = Migrator(
+            try PostgresConfiguration(
+                uri: cluster.connectionURI(database: "sso", user: "operator"),
+                password: PostgresPassword(cluster.password)))
+        let applied = try await migrator.up()
+        #expect(applied.count == Migrations.all.count)
+        try await migrator.verify()
+        try await cluster.stop()
+    }
+
+    @Test func freshDatabaseIsMigratedOnceAndFitsTheService() async throws {
+        try await withDatabase { cluster, database, configuration in
+            let migrator = Migrator(configuration)
+            let before = await refusal { () throws(MigratorError) in try await migrator.verify() }
+            #expect(before == .pending(database: 0, binary: Migrations.all.count))
+            let applied = try await migrator.up().map(\.version)
+            #expect(applied == Migrations.all.map(\.version))
+            let again = try await migrator.up()
+            #expect(again.isEmpty)
+            try await migrator.verify()
+            let status = try await migrator.status()
+            #expect(status.pending.isEmpty)
+            #expect(status.applied.map(\.appliedBy).allSatisfy { $0 == "postgres" })
+
+            try await cluster.psql(
+                """
+                DO $$ BEGIN CREATE ROLE migrator_test_service; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+                GRANT native_sso_broker TO migrator_test_service;
+                """, database: database)
+            try await cluster.allowLogin(role: "migrator_test_service")
+            let service = ConnectionPool(
+                try PostgresConfiguration(
+                    uri: cluster.connectionURI(database: database, user: "migrator_test_service"),
+                    password: PostgresPassword(cluster.password)))
+            try await service.waitUntilConnected(within: .seconds(20))
+            let found = try await Migrator.incompatibility(of: service)
+            #expect(found == nil)
+            let older = try await Migrator.incompatibility(of: service, with: Array(Migrations.all.dropLast()))
+            #expect(older == .databaseIsNewer(database: Migrations.all.count, binary: Migrations.all.count - 1))
+            await service.shutdown()
+        }
+    }
+
+    @Test func databaseWithoutSchemaIsReportedAsPending() async throws {
+        try await withDatabase { _, _, configuration in
+            let pool = ConnectionPool(configuration)
+            try await pool.waitUntilConnected(within: .seconds(20))
+            let found = try await Migrator.incompatibility(of: pool, with: Self.three)
+            #expect(found == .pending(database: 0, binary: 3))
+            await pool.shutdown()
+        }
+    }
+
+    @Test func laterStepsAreAddedToEarlierOnes() async throws {
+        try await withDatabase { _, _, configuration in
+            _ = try await Migrator(configuration, migrations: Array(Self.three.prefix(1))).up()
+            let added = try await Migrator(configuration, migrations: Self.three).up().map(\.version)
+            #expect(added == [2, 3])
+        }
+    }
+
+    @Test func changedFileIsRefusedByName() async throws {
+        try await withDatabase { cluster, database, configuration in
+            _ = try await Migrator(configuration, migrations: Self.three).up()
+            var changed = Self.three
+            changed[1] = Self.file(2, "CREATE TABLE native_sso.t2 (n int); SELECT 2;")
+            changed.append(Self.file(4, "CREATE TABLE native_sso.t4 (n int)"))
+            let migrator = Migrator(configuration, migrations: changed)
+            let error = await refusal { () throws(MigratorError) in _ = try await migrator.up() }
+            #expect(error == .changed(file: "0002_step_2.sql"))
+            #expect(error?.description.contains("0002_step_2.sql") == true)
+            let table = try await cluster.psql("SELECT to_regclass('native_sso.t4')", database: database)
+            #expect(table == "\n")
+        }
+    }
+
+    @Test func newerDatabaseIsRefusedWithBothVersions() async throws {
+        try await withDatabase { _, _, configuration in
+            _ = try await Migrator(configuration, migrations: Self.three).up()
+            let older = Migrator(configuration, migrations: Array(Self.three.prefix(2)))
+            let error = await refusal { () throws(MigratorError) in _ = try await older.up() }
+            #expect(error == .databaseIsNewer(database: 3, binary: 2))
+            #expect(error?.description.contains("version 3") == true && error?.description.contains("up to 2") == true)
+        }
+    }
+
+    @Test func gapIsRefused() async throws {
+        try await withDatabase { cluster, database, configuration in
+            _ = try await Migrator(configuration, migrations: Self.three).up()
+            try await cluster.psql("DELETE FROM native_sso.schema_migration WHERE version = 2", database: database)
+            let migrator = Migrator(configuration, migrations: Self.three)
+            let error = await refusal { () throws(MigratorError) in _ = try await migrator.up() }
+            #expect(error == .gap(file: "0002_step_2.sql", database: 3))
+        }
+    }
+
+    @Test func failingFileIsRolledBackAndNamed() async throws {
+        try await withDatabase { cluster, database, configuration in
+            var broken = Self.three
+            broken[1] = Self.file(2, "CREATE TABLE native_sso.t2 (n int); SELECT nonsense;")
+            let error = await refusal { () throws(MigratorError) in
+                _ = try await Migrator(configuration, migrations: broken).up()
+            }
+            guard case .failed(let file, .server(SQLState("42703"), _, _)) = error else { return #expect(error == nil) }
+            #expect(file == "0002_step_2.sql")
+            let tables = try await cluster.psql(
+                "SELECT to_regclass('native_sso.t1'), to_regclass('native_sso.t2')", database: database)
+            #expect(tables == "native_sso.t1|\n")
+            let resumed = try await Migrator(configuration, migrations: Self.three).up().map(\.version)
+            #expect(resumed == [2, 3])
+        }
+    }
+
+    @Test func ofManyAtOnceExactlyOneAppliesEachFile() async throws {
+        try await withDatabase { _, _, configuration in
+            let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
+                for _ in 0..<4 {
+                    group.addTask { try await Migrator(configuration, migrations: Self.three).up().map(\.version) }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(applied.sorted() == [1, 2, 3])
+        }
+    }
+
+    @Test func whoeverWaitsTooLongForAnotherSaysSo() async throws {
+        try await withDatabase { cluster, database, configuration in
+            let holder = ConnectionPool(configuration)
+            try await holder.waitUntilConnected(within: .seconds(10))
+            try await holder.withTransaction { transaction throws(PostgresError) in
+                _ = try transaction.query(Statement("SELECT pg_advisory_lock(7017280452245743464)"))
+            }
+            let impatient = Migrator(configuration, migrations: Self.three, patience: .milliseconds(200))
+            let error = await refusal { () throws(MigratorError) in _ = try await impatient.up() }
+            #expect(error == .anotherIsAtWork)
+            await holder.shutdown()
+        }
+    }
+
+    @Test func terminatedBackendLeavesWholeFilesOnly() async throws {
+        try await withDatabase { cluster, database, configuration in
+            let gated = try await Gated(configuration)
+            let running = Task { await refusal { () throws(MigratorError) in _ = try await gated.migrator.up() } }
+            try await gated.untilBlocked()
+            try await cluster.psql(
+                "SELECT pg_terminate_backend(pid) FROM (\(Gated.blocked.text)) AS blocked", database: database)
+            let error = await running.value
+            #expect(error == .failed(file: "0002_step_2.sql", .unavailable(.connectionLost)))
+            try await gated.open()
+            let resumed = try await gated.migrator.up().map(\.version)
+            #expect(resumed == [2, 3])
+        }
+    }
+
+    @Test func killedMigratorLeavesWholeFilesOnly() async throws {
+        try await withDatabase { cluster, database, configuration in
+            let gated = try await Gated(configuration)
+            let (uri, password) = (cluster.connectionURI(database: database), cluster.password)
+            await #expect(processExitsWith: .signal(SIGKILL)) { [uri = uri as String, password = password as String] in
+                let configuration = try PostgresConfiguration(uri: uri, password: PostgresPassword(password))
+                let migrator = Migrator(configuration, migrations: Gated.files)
+                let running = Task { _ = try await migrator.up() }
+                try await Gated.untilBlocked(in: ConnectionPool(configuration))
+                kill(getpid(), SIGKILL)
+                try await running.value
+            }
+            let before = try await cluster.psql(
+                "SELECT max(version), to_regclass('native_sso.half') FROM native_sso.schema_migration",
+                database: database)
+            #expect(before == "1|\n")
+            try await gated.open()
+            let resumed = try await gated.migrator.up().map(\.version)
+            #expect(resumed == [2, 3])
+        }
+    }
+
+    /// Three files, of which the second stops in its middle for as long as the gate is shut.
+    private struct Gated {
+        static let files = [
+            file(1, "CREATE TABLE native_sso.t1 (n int)"),
+            file(
+                2,
+                """
+                CREATE TABLE native_sso.half (n int);
+                SET LOCAL lock_timeout = 0;
+                SELECT pg_advisory_xact_lock_shared(7);
+                CREATE TABLE native_sso.t2 (n int);
+                """),
+            file(3, "CREATE TABLE native_sso.t3 (n int)"),
+        ]
+
+        let migrator: Migrator
+        private let pool: ConnectionPool
+
+        init(_ configuration: PostgresConfiguration) async throws {
+            var configuration = configuration
+            configuration.poolSize = 1
+            migrator = Migrator(configuration, migrations: Self.files)
+            pool = ConnectionPool(configuration)
+            try await pool.waitUntilConnected(within: .seconds(10))
+            _ = try await pool.query(Statement("SELECT pg_advisory_lock(7)"))
+        }
+
+        func open() async throws { _ = try await pool.query(Statement("SELECT pg_advisory_unlock(7)")) }
+
+        func untilBlocked() async throws { try await Self.untilBlocked(in: pool) }
+
+        static func untilBlocked(in pool: ConnectionPool) async throws {
+            try await pool.waitUntilConnected(within: .seconds(10))
+            while try await pool.query(blocked).isEmpty {}
+        }
+
+        /// `pg_locks` shows those of other databases too.
+        static let blocked = Statement(
+            """
+            SELECT pid FROM pg_locks JOIN pg_database AS here ON here.oid = database
+            WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted
+            """)
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Migrator
+import PostgresClient
+import PrivateCluster
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SchemaDumpTests {
+    /// `schema.sql` shows in one place what the migrations add up to, and makes two branches that take the same number
+    /// conflict where they should: in git.
+    @Test func schemaFileIsWhatTheMigrationsMake() async throws {
+        let cluster = try await PrivateCluster.shared
+        let dump = try await cluster.withDatabase { database in
+            _ = try await Migrator(cluster.configuration(database: database)).up()
+            return try await cluster.run(
+                "pg_dump",
+                [
+                    "--schema-only", "--exclude-table=native_sso.audit_event_p*",
+                    cluster.connectionURI(database: database),
+                ])
+        }
+        let file = EmbeddedMigrationTests.directory.appending(path: "schema.sql")
+        let fresh = Self.stable(dump)
+        if ProcessInfo.processInfo.environment["UPDATE_SCHEMA"] == "1" {
+            try fresh.write(to: file, atomically: true, encoding: .utf8)
+        }
+        let kept = try String(contentsOf: file, encoding: .utf8)
+        if kept != fresh {
+            let line = zip(kept.split(separator: "\n"), fresh.split(separator: "\n")).first { $0 != $1 }
+            Issue.record(
+                """
+                Migrations/schema.sql differs from a fresh dump\(line.map { ", first in: \($0.1)" } ?? " in length").
+                If the migrations are right: UPDATE_SCHEMA=1 swift test --filter SchemaDumpTests
+                """)
+        }
+    }
+
+    /// Without what changes from one dump or minor release to the next.
+    private static func stable(_ dump: String) -> String {
+        let volatile = ["-- Dumped ", "\\restrict ", "\\unrestrict "]
+        var lines: [Substring] = []
+        for line in dump.split(separator: "\n", omittingEmptySubsequences: false) {
+            if volatile.contains(where: { line.hasPrefix($0) }) || (line.isEmpty && lines.last?.isEmpty != false) {
+                continue
+            }
+            lines.append(line)
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension PrivateCluster {
+    nonisolated func configuration(database: String) throws -> PostgresConfiguration {
+        try PostgresConfiguration(uri: connectionURI(database: database), password: PostgresPassword(password))
+    }
+}
