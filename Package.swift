@@ -37,6 +37,8 @@ let package = Package(
             swiftSettings: strictWithC),
         .target(name: "PostgresClient", dependencies: ["CLibPQ"], swiftSettings: strictWithC),
         .target(
+            name: "Registry", dependencies: ["NativeSSO", "PostgresClient", "StrictCoding"], swiftSettings: strict),
+        .target(
             name: "Migrations", path: "Migrations", exclude: ["schema.sql"], sources: ["Migrations.swift"],
             resources: [
                 .embedInCode("0001_create_roles.sql"),
@@ -62,6 +64,12 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
+        .testTarget(
+            name: "RegistryTests",
+            dependencies: [
+                "Registry", "NativeSSO", "PostgresClient", "Migrator", "Migrations", "PrivateCluster", "BrokerTesting",
+            ],
+            swiftSettings: strict),
         .testTarget(name: "PrivateClusterTests", dependencies: ["PrivateCluster"], swiftSettings: strict),
         .testTarget(
             name: "PostgresClientTests", dependencies: ["PostgresClient", "PrivateCluster"], swiftSettings: strict),

@@ -1,0 +1,117 @@
+public import NativeSSO
+import PostgresClient
+
+extension Administration {
+    public func clients() async throws(AdministrationError) -> [Client] {
+        try await rows(ClientStatements.all, [], ClientStatements.client)
+    }
+
+    public func client(_ id: ClientID) async throws(AdministrationError) -> Client? {
+        try await clients().first { $0.id == id }
+    }
+
+    /// Registers a public client.
+    public func add(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
+        try await change(
+            Self.insertClient, Self.parameters(client), as: "client_added", act, details: Self.details(client),
+            orElse: .alreadyExists("client \(client.id)"))
+    }
+
+    /// Replaces everything but how the client authenticates.
+    public func update(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
+        _ = try await change(
+            Self.updateClient, Self.parameters(client), as: "client_updated", act,
+            details: { Self.details(client, replacing: $0) }, orElse: .notFound("client \(client.id)"),
+            returning: { row throws(PostgresError) in try Self.replaced(row) })
+    }
+
+    /// Removes the client, its memberships and every grant that it holds.
+    public func removeClient(_ id: ClientID, _ act: AdministrativeAct) async throws(AdministrationError) {
+        try await change(
+            Self.deleteClient, [.text(id.string)], as: "client_removed", act, details: [("client_id", id.string)],
+            orElse: .notFound("client \(id)"))
+    }
+
+    static let clientStatements = [
+        insertClient, updateClient, deleteClient,
+    ]
+
+    private static let insertClient = Statement(
+        """
+        INSERT INTO native_sso.client (
+            client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences, access_token_seconds,
+            refresh_token_seconds, issues_refresh_token, issues_id_token, includes_session_id, allows_self_exchange,
+            accepted_acr, maximum_authentication_seconds, dpop)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'off')
+        ON CONFLICT (client_id) DO NOTHING
+        RETURNING 1
+        """)
+
+    private static let updateClient = Statement(
+        """
+        WITH old AS (
+            SELECT client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences,
+                access_token_seconds, refresh_token_seconds, issues_refresh_token, issues_id_token, includes_session_id,
+                allows_self_exchange, accepted_acr, maximum_authentication_seconds
+            FROM native_sso.client WHERE client_id = $1 AND authentication = $2 FOR UPDATE)
+        UPDATE native_sso.client SET
+            enabled = $3, grants = $4, allowed_scope = $5, default_scope = $6, audiences = $7,
+            access_token_seconds = $8, refresh_token_seconds = $9, issues_refresh_token = $10, issues_id_token = $11,
+            includes_session_id = $12, allows_self_exchange = $13, accepted_acr = $14,
+            maximum_authentication_seconds = $15
+        FROM old WHERE client.client_id = old.client_id
+        RETURNING old.client_id::text, old.authentication, old.enabled, old.grants, old.allowed_scope::text[],
+            old.default_scope::text[], old.audiences, old.access_token_seconds, old.refresh_token_seconds,
+            old.issues_refresh_token, old.issues_id_token, old.includes_session_id, old.allows_self_exchange,
+            old.accepted_acr, old.maximum_authentication_seconds
+        """)
+
+    private static let deleteClient = Statement("DELETE FROM native_sso.client WHERE client_id = $1 RETURNING 1")
+
+    private static func parameters(_ client: Client) -> [PostgresValue] {
+        [
+            .text(client.id.string), .text(client.authentication.rawValue), .bool(client.isEnabled),
+            .textArray(client.grants.map(\.rawValue).sorted()), .textArray(client.allowedScope.tokens),
+            .textArray(client.defaultScope.tokens), .textArray(client.audiences),
+            .optionalInt64(client.accessTokenLifetime?.count), .optionalInt64(client.refreshTokenLifetime?.count),
+            .bool(client.issuesRefreshToken), .bool(client.issuesIDToken), .bool(client.includesSessionID),
+            .bool(client.allowsSelfExchange), .textArray(client.acceptedContextClasses),
+            .optionalInt64(client.maximumAuthenticationAge?.count),
+        ]
+    }
+
+    /// Everything that can be said of a client, so that the audit shows what it might do from then on.
+    static func details(_ client: Client) -> [(String, String)] {
+        [
+            ("client_id", client.id.string), ("authentication", client.authentication.rawValue),
+            ("enabled", String(client.isEnabled)),
+            ("grants", client.grants.map(\.rawValue).sorted().joined(separator: " ")),
+            ("allowed_scope", client.allowedScope.description),
+            ("default_scope", client.defaultScope.description),
+            ("audiences", client.audiences.joined(separator: " ")),
+            ("access_token_lifetime", client.accessTokenLifetime?.description ?? "none"),
+            ("refresh_token_lifetime", client.refreshTokenLifetime?.description ?? "none"),
+            ("issues_refresh_token", String(client.issuesRefreshToken)),
+            ("issues_id_token", String(client.issuesIDToken)),
+            ("includes_session_id", String(client.includesSessionID)),
+            ("allows_self_exchange", String(client.allowsSelfExchange)),
+            ("accepted_acr", client.acceptedContextClasses.joined(separator: " ")),
+            ("maximum_authentication_age", client.maximumAuthenticationAge?.description ?? "none"),
+        ]
+    }
+
+    /// The same, and what was there before wherever that was something else.
+    static func details(_ client: Client, replacing old: Client) -> [(String, String)] {
+        let (new, before) = (details(client), details(old))
+        return new
+            + zip(new, before).filter { $0.1 != $1.1 }.map { (new, old) in ("old_\(new.0)", old.1) }
+    }
+
+    private static func replaced(_ row: Row) throws(PostgresError) -> Client {
+        do {
+            return try ClientStatements.client(row)
+        } catch {
+            throw .unexpectedResult(column: 0)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+public import NativeSSO
+import PostgresClient
+
+/// The clients that may share logins of one issuer.
+public struct SharingGroup: Sendable, Hashable {
+    public struct Member: Sendable, Hashable {
+        public let client: ClientID
+        public let role: Membership.Role
+        public let scopeCeiling: Scope?
+
+        public init(client: ClientID, role: Membership.Role, scopeCeiling: Scope?) {
+            self.client = client
+            self.role = role
+            self.scopeCeiling = scopeCeiling
+        }
+    }
+
+    public let id: GroupID
+    public let issuer: Issuer
+    public let members: [Member]
+}
+
+extension Administration {
+    /// All groups, each with its members; both in the order of their identifiers.
+    public func groups() async throws(AdministrationError) -> [SharingGroup] {
+        let groups = try await rows(Self.selectGroups) { row in
+            (
+                id: try row.identifier(try row.text(0), "group_id") as GroupID,
+                issuer: try row.identifier(try row.text(1), "issuer") as Issuer
+            )
+        }
+        let members = try await rows(Self.selectMembers) { row in
+            guard let role = Membership.Role(rawValue: try row.text(2)) else { throw CorruptRow(column: "role") }
+            let member = SharingGroup.Member(
+                client: try row.identifier(try row.text(1), "client_id"), role: role,
+                scopeCeiling: try row.optionalTextArray(3).map { Scope($0) })
+            return (group: try row.text(0), member: member)
+        }
+        let byGroup = Dictionary(grouping: members, by: \.group)
+        return groups.map { group in
+            SharingGroup(
+                id: group.id, issuer: group.issuer, members: (byGroup[group.id.string] ?? []).map(\.member))
+        }
+    }
+
+    /// Adds a group without members. Its issuer is for good: a login belongs to one issuer.
+    public func addGroup(
+        _ id: GroupID, issuer: Issuer, _ act: AdministrativeAct
+    ) async throws(AdministrationError) {
+        try await change(
+            Self.insertGroup, [.text(id.string), .text(issuer.string)], as: "group_added", act,
+            details: [("group_id", id.string), ("issuer", issuer.string)], orElse: .alreadyExists("group \(id)"))
+    }
+
+    /// Removes the group and its memberships: from then on its members share no login.
+    public func removeGroup(_ id: GroupID, _ act: AdministrativeAct) async throws(AdministrationError) {
+        try await change(
+            Self.deleteGroup, [.text(id.string)], as: "group_removed", act, details: [("group_id", id.string)],
+            orElse: .notFound("group \(id)"))
+    }
+
+    /// Adds a member, or changes the role and ceiling of one.
+    public func putMember(
+        _ member: SharingGroup.Member, in group: GroupID, _ act: AdministrativeAct
+    ) async throws(AdministrationError) {
+        try await change(
+            Self.upsertMember,
+            [
+                .text(group.string), .text(member.client.string), .text(member.role.rawValue),
+                member.scopeCeiling.map { .textArray($0.tokens) } ?? .null,
+            ], as: "group_member_set", act,
+            details: [
+                ("group_id", group.string), ("client_id", member.client.string), ("role", member.role.rawValue),
+                ("scope_ceiling", member.scopeCeiling?.description ?? "none"),
+            ], orElse: .notFound("group \(group)"))
+    }
+
+    /// Takes a client out of the group. From the commit on it can neither exchange a login of the group nor refresh what it
+    /// has from one (`sharing_ended`); its grants are kept, and go on where it is added again before they expire.
+    public func removeMember(
+        _ client: ClientID, from group: GroupID, _ act: AdministrativeAct
+    ) async throws(AdministrationError) {
+        try await change(
+            Self.deleteMember, [.text(group.string), .text(client.string)], as: "group_member_removed", act,
+            details: [("group_id", group.string), ("client_id", client.string)],
+            orElse: .notFound("client \(client) in group \(group)"))
+    }
+
+    static let groupStatements = [
+        selectGroups, selectMembers, insertGroup, deleteGroup, upsertMember, deleteMember,
+    ]
+
+    private static let selectGroups = Statement(
+        "SELECT group_id::text, issuer FROM native_sso.sharing_group ORDER BY group_id")
+    private static let selectMembers = Statement(
+        """
+        SELECT group_id::text, client_id::text, role, scope_ceiling::text[]
+        FROM native_sso.sharing_group_member ORDER BY group_id, client_id
+        """)
+    private static let insertGroup = Statement(
+        """
+        INSERT INTO native_sso.sharing_group (group_id, issuer) VALUES ($1, $2)
+        ON CONFLICT (group_id) DO NOTHING RETURNING 1
+        """)
+    private static let deleteGroup = Statement("DELETE FROM native_sso.sharing_group WHERE group_id = $1 RETURNING 1")
+    private static let upsertMember = Statement(
+        """
+        INSERT INTO native_sso.sharing_group_member (group_id, issuer, client_id, role, scope_ceiling)
+        SELECT group_id, issuer, $2, $3, $4 FROM native_sso.sharing_group WHERE group_id = $1
+        ON CONFLICT (group_id, client_id) DO UPDATE SET role = excluded.role, scope_ceiling = excluded.scope_ceiling
+        RETURNING 1
+        """)
+    private static let deleteMember = Statement(
+        "DELETE FROM native_sso.sharing_group_member WHERE group_id = $1 AND client_id = $2 RETURNING 1")
+}

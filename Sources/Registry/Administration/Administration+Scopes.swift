@@ -1,0 +1,50 @@
+import PostgresClient
+
+/// A scope that the registry says something about. One that it does not know needs no consent.
+public struct RegisteredScope: Sendable, Hashable {
+    public let name: String
+    public let requiresConsent: Bool
+
+    public init(name: String, requiresConsent: Bool) {
+        self.name = name
+        self.requiresConsent = requiresConsent
+    }
+}
+
+extension Administration {
+    /// All registered scopes, by name.
+    public func scopes() async throws(AdministrationError) -> [RegisteredScope] {
+        try await rows(Self.selectScopes) {
+            RegisteredScope(name: try $0.text(0), requiresConsent: try $0.bool(1))
+        }
+    }
+
+    /// Registers a scope, or changes whether it needs consent. Grants that have it keep it, and refresh it.
+    public func put(_ scope: RegisteredScope, _ act: AdministrativeAct) async throws(AdministrationError) {
+        try await change(
+            Self.upsertScope, [.text(scope.name), .bool(scope.requiresConsent)], as: "scope_set", act,
+            details: [("scope", scope.name), ("requires_consent", String(scope.requiresConsent))],
+            orElse: .notFound("scope \(scope.name)"))
+    }
+
+    /// Forgets a scope: from then on it needs no consent. Grants that have it keep it; to take a scope away, take it from its
+    /// clients.
+    public func removeScope(_ name: String, _ act: AdministrativeAct) async throws(AdministrationError) {
+        try await change(
+            Self.deleteScope, [.text(name)], as: "scope_removed", act, details: [("scope", name)],
+            orElse: .notFound("scope \(name)"))
+    }
+
+    static let scopeStatements = [
+        selectScopes, upsertScope, deleteScope,
+    ]
+
+    private static let selectScopes = Statement(
+        "SELECT name::text, requires_consent FROM native_sso.scope ORDER BY name")
+    private static let upsertScope = Statement(
+        """
+        INSERT INTO native_sso.scope (name, requires_consent) VALUES ($1, $2)
+        ON CONFLICT (name) DO UPDATE SET requires_consent = excluded.requires_consent RETURNING 1
+        """)
+    private static let deleteScope = Statement("DELETE FROM native_sso.scope WHERE name = $1 RETURNING 1")
+}

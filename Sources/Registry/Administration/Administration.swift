@@ -1,0 +1,81 @@
+public import PostgresClient
+
+/// What an operator may do with the registry. Every change and its audit record are one transaction.
+public struct Administration: Sendable {
+    let pool: ConnectionPool
+
+    /// - Parameter pool: Connected as a member of `native_sso_admin`.
+    public init(pool: ConnectionPool) {
+        self.pool = pool
+    }
+
+    func rows<Value: Sendable>(
+        _ statement: Statement, _ parameters: [PostgresValue] = [], _ decode: @Sendable (Row) throws -> Value
+    ) async throws(AdministrationError) -> [Value] {
+        let rows: [Row]
+        do throws(PostgresError) {
+            rows = try await pool.query(statement, parameters)
+        } catch {
+            throw .database(error)
+        }
+        do {
+            return try rows.map(decode)
+        } catch {
+            throw AdministrationError(decoding: error)
+        }
+    }
+
+    /// Runs `change` and records the act beside it; neither without the other.
+    /// - Parameter missing: Thrown where the change touched no row.
+    func change(
+        _ change: Statement, _ parameters: [PostgresValue], as kind: String, _ act: AdministrativeAct,
+        details: [(String, String)], orElse missing: AdministrationError
+    ) async throws(AdministrationError) {
+        try await self.change(
+            change, parameters, as: kind, act, details: { _ in details }, orElse: missing, returning: { _ in })
+    }
+
+    /// The same, and what `change` returns of its first row: read before COMMIT, so that an error of any kind but
+    /// `outcomeUnknown` means that nothing was changed.
+    /// - Parameter details: What to record, given what was returned.
+    func change<Value: Sendable>(
+        _ change: Statement, _ parameters: [PostgresValue], as kind: String, _ act: AdministrativeAct,
+        details: @escaping @Sendable (Value) -> [(String, String)], orElse missing: AdministrationError,
+        returning decode: @escaping @Sendable (Row) throws(PostgresError) -> Value
+    ) async throws(AdministrationError) -> Value {
+        let changed: Value?
+        do throws(PostgresError) {
+            changed = try await pool.withTransaction { transaction throws(PostgresError) in
+                guard let row = try transaction.query(change, parameters).first else { return nil }
+                let value = try decode(row)
+                _ = try transaction.query(
+                    AdministrativeAct.record, act.parameters(kind: kind, details: details(value)))
+                return value
+            }
+        } catch {
+            throw AdministrationError(changing: error)
+        }
+        guard let changed else { throw missing }
+        return changed
+    }
+}
+
+extension AdministrationError {
+    init(decoding error: any Error) {
+        switch error {
+        case let error as CorruptRow: self = .corrupt(column: error.column)
+        case let error as PostgresError: self = .database(error)
+        default: self = .corrupt(column: "?")
+        }
+    }
+
+    init(changing error: PostgresError) {
+        switch error {
+        case .server(let state, _, let constraint?) where state.isConstraintViolation:
+            self = .refused("constraint \(constraint)")
+        case .server(let state, let message, nil) where state.isConstraintViolation:
+            self = .refused(message)
+        default: self = .database(error)
+        }
+    }
+}

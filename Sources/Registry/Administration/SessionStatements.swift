@@ -1,0 +1,75 @@
+import NativeSSO
+import PostgresClient
+
+enum SessionStatements {
+    /// $1 only live ones, $2 limit, $3 issuer, $4 sid.
+    static let bySID = Statement(
+        """
+        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
+            s.last_used_at, s.ended_at, s.end_reason,
+            (SELECT count(*) FROM native_sso.sso_grant g
+             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now())
+        FROM native_sso.session s
+        WHERE s.issuer = $3 AND s.sid = $4 AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
+        ORDER BY s.session_id DESC LIMIT $2
+        """)
+
+    /// $1 only live ones, $2 limit, $3 issuer, $4 subject.
+    static let bySubject = Statement(
+        """
+        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
+            s.last_used_at, s.ended_at, s.end_reason,
+            (SELECT count(*) FROM native_sso.sso_grant g
+             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now())
+        FROM native_sso.session s
+        WHERE s.idp_issuer = $3 AND s.subject = $4 AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
+        ORDER BY s.session_id DESC LIMIT $2
+        """)
+
+    /// $1 only live ones, $2 limit.
+    static let all = Statement(
+        """
+        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
+            s.last_used_at, s.ended_at, s.end_reason,
+            (SELECT count(*) FROM native_sso.sso_grant g
+             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now())
+        FROM native_sso.session s
+        WHERE NOT $1 OR s.ended_at IS NULL AND s.expires_at > now()
+        ORDER BY s.session_id DESC LIMIT $2
+        """)
+
+    /// $1 session.
+    static let grants = Statement(
+        """
+        SELECT grant_id, client_id, generation, rotated_at, scope, created_at, expires_at, revoked_at, revoke_reason
+        FROM native_sso.sso_grant WHERE session_id = $1 ORDER BY grant_id
+        """)
+
+    /// $1 sessions, $2 reason, $3 who, $4 why.
+    static let end = Statement(
+        "SELECT * FROM native_sso.end_sessions($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)))")
+
+    static func record(_ row: Row) throws -> SessionRecord {
+        SessionRecord(
+            id: try row.uniqueID(0),
+            issuer: try row.identifier(try row.text(1), "issuer"),
+            sessionID: try row.identifier(try row.text(2), "sid"),
+            subject: try row.optionalText(3).map { try row.identifier($0, "subject") },
+            profile: try row.optionalText(4).map { name in
+                guard let profile = Profile(rawValue: name) else { throw CorruptRow(column: "profile") }
+                return profile
+            },
+            sourceClient: try row.optionalText(5).map { try row.identifier($0, "source_client_id") },
+            createdAt: try row.instant(6), expiresAt: try row.instant(7), lastUsedAt: try row.instant(8),
+            endedAt: try row.optionalInstant(9), endReason: try row.optionalText(10),
+            liveGrants: try row.int64(11))
+    }
+
+    static func grant(_ row: Row) throws -> GrantRecord {
+        GrantRecord(
+            id: try row.uniqueID(0), client: try row.identifier(try row.text(1), "client_id"),
+            generation: try row.int32(2), rotatedAt: try row.instant(3), scope: Scope(try row.textArray(4)),
+            createdAt: try row.instant(5), expiresAt: try row.instant(6), revokedAt: try row.optionalInstant(7),
+            revokeReason: try row.optionalText(8))
+    }
+}

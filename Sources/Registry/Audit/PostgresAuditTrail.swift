@@ -1,0 +1,62 @@
+public import NativeSSO
+public import PostgresClient
+
+/// Refusals on their way to `audit_event`, written many at a time in the background.
+///
+/// What changes state is recorded by the statement that changes it; this is for the requests that changed nothing. If the
+/// database is away the events wait, up to a bound; beyond it the newest are lost and counted.
+public final class PostgresAuditTrail: AuditTrail {
+    private let database: any StatementExecutor
+    private let buffer: AuditBuffer
+    private let retryDelay: Duration
+    private let onLoss: @Sendable (Int) -> Void
+
+    private static let batchSize = 256
+
+    /// - Parameters:
+    ///   - capacity: Events kept while the database is away.
+    ///   - onLoss: Told how many events were lost: for want of room, or because the end came before the database.
+    public init(
+        database: any StatementExecutor, capacity: Int = 10_000, retryDelay: Duration = .seconds(1),
+        onLoss: @escaping @Sendable (Int) -> Void
+    ) {
+        self.database = database
+        self.buffer = AuditBuffer(capacity: capacity)
+        self.retryDelay = retryDelay
+        self.onLoss = onLoss
+    }
+
+    public func record(_ event: AuditEvent) { buffer.append(event) }
+
+    /// Writes until ``finish()`` is called, and then what is left, once. What cannot be written then is lost and counted.
+    public func run() async {
+        for await _ in buffer.arrivals {
+            while !buffer.isEmpty {
+                guard await writeBatch() else {
+                    try? await Task.sleep(for: retryDelay)
+                    break
+                }
+            }
+        }
+        while !buffer.isEmpty, await writeBatch() {}
+        // Whoever stops the broker while the database is away must know what that cost.
+        let (left, lost) = buffer.take(atMost: .max)
+        if left.count + lost > 0 { onLoss(left.count + lost) }
+    }
+
+    /// Lets ``run()`` return when everything is written.
+    public func finish() { buffer.finish() }
+
+    private func writeBatch() async -> Bool {
+        let (events, lost) = buffer.take(atMost: Self.batchSize)
+        if lost > 0 { onLoss(lost) }
+        guard !events.isEmpty else { return true }
+        do {
+            _ = try await database.query(AuditStatements.record, AuditStatements.parameters(events))
+            return true
+        } catch {
+            buffer.restore(events)
+            return false
+        }
+    }
+}

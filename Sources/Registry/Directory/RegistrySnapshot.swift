@@ -1,0 +1,62 @@
+public import NativeSSO
+public import PostgresClient
+import Synchronization
+
+/// Clients and scopes in memory, replaced as a whole whenever they change.
+///
+/// Serves identification and authentication without a round trip. A database that is away leaves the last copy in
+/// place; one that was never reached is an outage, not an unknown client.
+public final class RegistrySnapshot: ClientDirectory {
+    private struct Contents {
+        let clients: [ClientID: Client]
+        let scopesRequiringConsent: Scope
+    }
+
+    private let contents = Mutex<Contents?>(nil)
+    private let database: any StatementExecutor
+
+    public init(database: any StatementExecutor) {
+        self.database = database
+    }
+
+    public func client(_ id: ClientID) throws(PortError) -> Client? {
+        try loaded().clients[id]
+    }
+
+    public var scopesRequiringConsent: Scope {
+        get throws(PortError) { try loaded().scopesRequiringConsent }
+    }
+
+    /// Whether it was ever loaded.
+    public var isLoaded: Bool { contents.withLock { $0 != nil } }
+
+    /// Reads everything again and replaces the copy at once.
+    public func reload() async throws(PortError) {
+        let clients = try await read(ClientStatements.all, ClientStatements.client)
+        let consent = try await read(ClientStatements.scopesRequiringConsent) { try $0.text(0) }
+        let fresh = Contents(
+            clients: Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
+            scopesRequiringConsent: Scope(consent))
+        contents.withLock { $0 = fresh }
+    }
+
+    private func read<Value: Sendable>(
+        _ statement: Statement, _ decode: @Sendable (Row) throws -> Value
+    ) async throws(PortError) -> [Value] {
+        let rows = try await PortError.database { () async throws(PostgresError) in
+            try await database.query(statement, [])
+        }
+        do {
+            return try rows.map(decode)
+        } catch {
+            throw .broken("a registry row maps to nothing: \(error)")
+        }
+    }
+
+    private func loaded() throws(PortError) -> Contents {
+        guard let contents = contents.withLock({ $0 }) else {
+            throw .outage(Outage(.database, "clients were never loaded"))
+        }
+        return contents
+    }
+}

@@ -1,0 +1,54 @@
+import NativeSSO
+import PostgresClient
+
+/// `native_sso.admit`: parameters from an ``Admission``, ``AdmissionFacts`` from its row.
+enum AdmitStatement {
+    static let statement = Statement(
+        """
+        SELECT seen_at, client_enabled, source_group, source_role, target_group, target_role, scope_ceiling,
+            other_audience_in_group, session_id, subject, ended_at, expires_at, last_used_at, device_blocked,
+            grant_id, generation, grant_expires_at
+        FROM native_sso.admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+        """)
+
+    /// The device, which stands for all that is locked: its own row where it is new, its sessions, and their grants.
+    static func row(_ admission: Admission) -> RowKey { RowKey(admission.device.octets) }
+
+    static func parameters(_ admission: Admission) throws(PortError) -> [PostgresValue] {
+        [
+            .uuid(admission.requestID),
+            .text(admission.issuer.string),
+            .text(admission.sessionID.string),
+            .text(admission.subject.string),
+            .text(admission.sourceClient.string),
+            .textArray(admission.otherAudience.map(\.string)),
+            .text(admission.client.string),
+            .bool(admission.allowsSelfExchange),
+            .bytes(admission.device.octets),
+            .text(admission.profile.rawValue),
+            .textArray(admission.scope.tokens),
+            .textArray(admission.audiences),
+            try .instant(admission.login.authenticatedAt),
+            .optionalText(admission.login.contextClass),
+            .textArray(admission.login.methods),
+            .int64(admission.idleLimit.count),
+            .optionalInt64(admission.grantLifetime?.count),
+            .optionalInt64(admission.firstSightLifetime?.count),
+            .bool(admission.isPermitted),
+            .uuid(admission.proposedGrantID),
+            .uuid(admission.proposedSessionRowID),
+        ]
+    }
+
+    static func facts(_ row: Row) throws -> AdmissionFacts {
+        AdmissionFacts(
+            now: try row.instant(0),
+            clientIsEnabled: try row.bool(1),
+            source: try row.membership(group: 2, role: 3, ceiling: nil),
+            target: try row.membership(group: 4, role: 5, ceiling: 6),
+            otherAudienceInGroup: try row.bool(7),
+            session: try row.session(at: 8),
+            deviceIsBlocked: try row.bool(13),
+            grant: try row.grant(id: 14, generation: 15, expiresAt: 16))
+    }
+}

@@ -1,0 +1,59 @@
+import NativeSSO
+import PostgresClient
+
+/// `native_sso.advance`: parameters from an ``Advancement``, ``AdvanceFacts`` from its row.
+enum AdvanceStatement {
+    static let statement = Statement(
+        """
+        SELECT seen_at, effect, client_id, generation, rotated_at, revoked_at, grant_expires_at, scope, audiences,
+            auth_time, acr, amr, sid, session_id, subject, ended_at, expires_at, last_used_at,
+            client_enabled, shares_login, scope_ceiling, device_blocked
+        FROM native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8)
+        """)
+
+    /// The grant. Nothing in a refresh tells its device, so that an exchange and a refresh of the same two devices, both in
+    /// the same moment, may each lock what the other wants: then one batch gives up after its lock timeout and runs anew.
+    static func row(_ asked: Advancement) -> RowKey { RowKey(asked.grantID.octets) }
+
+    static func parameters(_ asked: Advancement) -> [PostgresValue] {
+        [
+            .uuid(asked.requestID),
+            .uuid(asked.grantID),
+            .int32(asked.generation),
+            .text(asked.client.string),
+            asked.scope.map { .textArray($0.tokens) } ?? .null,
+            .textArray(asked.allowedScope.tokens),
+            .int64(asked.grace.count),
+            .int64(asked.idleLimit.count),
+        ]
+    }
+
+    static func facts(_ row: Row) throws -> AdvanceFacts {
+        guard let effect = AdvanceFacts.Effect(rawValue: try row.text(1)) else {
+            throw CorruptRow(column: "effect")
+        }
+        return AdvanceFacts(now: try row.instant(0), effect: effect, grant: try chain(row))
+    }
+
+    private static func chain(_ row: Row) throws -> ChainFacts? {
+        guard let client = try row.optionalText(2) else { return nil }
+        guard let session = try row.session(at: 13) else { throw CorruptRow(column: "session_id") }
+        return ChainFacts(
+            client: try row.identifier(client, "client_id"),
+            generation: try row.int32(3),
+            rotatedAt: try row.instant(4),
+            revokedAt: try row.optionalInstant(5),
+            expiresAt: try row.instant(6),
+            scope: Scope(try row.textArray(7)),
+            audiences: try row.textArray(8),
+            sessionID: try row.identifier(try row.text(12), "sid"),
+            session: session,
+            login: Login(
+                authenticatedAt: try row.optionalInstant(9), contextClass: try row.optionalText(10),
+                methods: try row.textArray(11)),
+            clientIsEnabled: try row.bool(18),
+            sharesLogin: try row.bool(19),
+            scopeCeiling: try row.optionalTextArray(20).map { Scope($0) },
+            deviceIsBlocked: try row.bool(21))
+    }
+}

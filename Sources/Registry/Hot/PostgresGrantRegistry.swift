@@ -1,0 +1,38 @@
+public import NativeSSO
+public import PostgresClient
+
+/// Sessions, groups, devices and grants in PostgreSQL: one statement per call, and its answer only when it is committed.
+public struct PostgresGrantRegistry: GrantRegistry {
+    private let database: any StatementExecutor
+
+    public init(database: any StatementExecutor) {
+        self.database = database
+    }
+
+    public func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
+        try await row(
+            AdmitStatement.statement, try AdmitStatement.parameters(admission), locking: AdmitStatement.row(admission),
+            AdmitStatement.facts)
+    }
+
+    public func advance(_ advancement: Advancement) async throws(PortError) -> AdvanceFacts {
+        try await row(
+            AdvanceStatement.statement, AdvanceStatement.parameters(advancement),
+            locking: AdvanceStatement.row(advancement), AdvanceStatement.facts)
+    }
+
+    private func row<Facts>(
+        _ statement: Statement, _ parameters: [PostgresValue], locking key: RowKey,
+        _ decode: (Row) throws -> Facts
+    ) async throws(PortError) -> Facts {
+        let rows = try await PortError.database { () async throws(PostgresError) in
+            try await database.query(statement, parameters, locking: key)
+        }
+        guard rows.count == 1 else { throw .broken("\(rows.count) rows from a hot statement") }
+        do {
+            return try decode(rows[0])
+        } catch {
+            throw .broken("a row of a hot statement maps to nothing: \(error)")
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import PostgresClient
+
+/// Every statement of this room: a test prepares each against the migrated schema.
+enum RegistryStatements {
+    static let all: [Statement] =
+        [
+            AdmitStatement.statement, AdvanceStatement.statement,
+            ClientStatements.all, ClientStatements.scopesRequiringConsent,
+            AuditStatements.record, AuditStatements.preparePartitions,
+            AdministrativeAct.record,
+            SessionStatements.bySID, SessionStatements.bySubject, SessionStatements.all, SessionStatements.grants,
+            SessionStatements.end,
+            SigningKeyStatements.all, SigningKeyStatements.insert,
+        ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements
+        + Administration.groupStatements + Administration.scopeStatements + RetentionStatements.all
+}

@@ -1,0 +1,202 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Testing
+
+@testable import Registry
+
+@Suite("Administration", .serialized)
+struct AdministrationTests {
+    private let act = AdministrativeAct(actor: "ada (root)", reason: "ticket 12")
+
+    private static func client(_ name: String, enabled: Bool = true) -> Client {
+        Client(
+            id: ClientID(validated: name), isEnabled: enabled, allowedScope: Scope(["openid"]),
+            defaultScope: Scope(["openid"]), audiences: ["https://api.example.com"])
+    }
+
+    @Test("A change and its audit record are one transaction: who, what and why")
+    func auditsChanges() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            try await administration.add(Self.client("app-one"), act)
+            let rows = try await database.run(Self.audit, [])
+            #expect(rows.count == 1)
+            #expect(try rows[0].text(0) == "client_added")
+            #expect(try rows[0].text(1) == "ada (root)")
+            #expect(try rows[0].text(2) == "ticket 12")
+            #expect(try rows[0].text(3) == "app-one")
+        }
+    }
+
+    @Test("The audit of a client holds all that can be said of it, and what an update replaced")
+    func auditsClients() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            try await administration.add(Self.client("app-one"), act)
+            try await administration.update(
+                Client(
+                    id: ClientID(validated: "app-one"), allowedScope: Scope(["openid"]),
+                    defaultScope: Scope(["openid"]), audiences: ["https://api.example.com"],
+                    refreshTokenLifetime: .days(30), issuesIDToken: true, acceptedContextClasses: ["loa2"],
+                    maximumAuthenticationAge: 600), act)
+            let updated = try #require(try await database.run(Self.changes, []).last)
+            for (column, value) in [
+                "loa2", "", "2592000s", "none", "600s", "none", "true", "false", "openid", nil,
+            ].enumerated() {
+                #expect(try updated.optionalText(column) == value)
+            }
+        }
+        let client = Self.client("app-one")
+        #expect(Administration.details(client).count == Mirror(reflecting: client).children.count)
+    }
+
+    /// What was set and what it replaced, two by two.
+    private static let changes = Statement(
+        """
+        SELECT details->>'accepted_acr', details->>'old_accepted_acr',
+            details->>'refresh_token_lifetime', details->>'old_refresh_token_lifetime',
+            details->>'maximum_authentication_age', details->>'old_maximum_authentication_age',
+            details->>'issues_id_token', details->>'old_issues_id_token',
+            details->>'allowed_scope', details->>'old_allowed_scope'
+        FROM native_sso.audit_event ORDER BY occurred_at
+        """)
+
+    @Test("What is there already, what is missing and what breaks a rule is refused, and leaves no trace")
+    func refuses() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            try await administration.add(Self.client("app-one"), act)
+            let before = try await database.digestOfState()
+            let audited = try await database.counts().auditRows
+            await #expect(throws: AdministrationError.self) {
+                try await administration.add(Self.client("app-one"), act)
+            }
+            await #expect(throws: AdministrationError.self) {
+                try await administration.update(Self.client("app-none"), act)
+            }
+            await #expect(throws: AdministrationError.self) {
+                try await administration.removeClient(ClientID(validated: "app-none"), act)
+            }
+            await #expect(throws: AdministrationError.self) {
+                try await administration.add(
+                    Client(
+                        id: ClientID(validated: "app-two"), allowedScope: Scope(["openid"]),
+                        defaultScope: Scope(["orders"]), audiences: ["x"]), act)  // default beyond allowed
+            }
+            await #expect(throws: AdministrationError.self) {
+                try await administration.putMember(
+                    .init(client: ClientID(validated: "app-one"), role: .both, scopeCeiling: nil),
+                    in: GroupID(validated: "no-group"), act)
+            }
+            #expect(try await database.digestOfState() == before)
+            #expect(try await database.counts().auditRows == audited)
+        }
+    }
+
+    @Test("A client is in one group per issuer, and may be in another for another issuer")
+    func oneGroupPerIssuer() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            let one = SharingGroup.Member(client: ClientID(validated: "app-one"), role: .both, scopeCeiling: nil)
+            try await administration.add(Self.client("app-one"), act)
+            for (group, issuer) in [("a", "https://idp"), ("b", "https://idp"), ("c", "https://other")] {
+                try await administration.addGroup(
+                    GroupID(validated: group), issuer: Issuer(validated: issuer), act)
+            }
+            try await administration.putMember(one, in: GroupID(validated: "a"), act)
+            await #expect(throws: AdministrationError.self) {
+                try await administration.putMember(one, in: GroupID(validated: "b"), act)
+            }
+            try await administration.putMember(one, in: GroupID(validated: "c"), act)
+            let groups = try await administration.groups()
+            #expect(groups.map(\.members) == [[one], [], [one]])
+        }
+    }
+
+    @Test("Ending a session ends it once, and is audited; everything issued from it is dead")
+    func endsSessions() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            let world = try await World.make(in: database)
+            #expect(
+                try await administration.end([world.sessionRowID], reason: "operator", act) == [world.sessionRowID])
+            #expect(try await administration.end([world.sessionRowID], reason: "operator", act).isEmpty)
+            let facts = try await database.registry.advance(world.advancement(generation: 1))
+            #expect(facts.effect == .none)
+            #expect(facts.grant?.session.endedAt != nil)
+            let sessions = try await administration.sessions(
+                .session(Issuer(validated: "https://idp.example.com"), SessionID(validated: "sid-1")), liveOnly: false,
+                limit: 10)
+            #expect(sessions.map(\.endReason) == ["operator"])
+            #expect(try await administration.sessions(.all, liveOnly: true, limit: 10).isEmpty)
+            #expect(try await database.counts().auditRows == 1)
+        }
+    }
+
+    @Test("The first key of a use is active, the next one only published")
+    func keys() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            func key(_ kid: String, _ use: String) -> SigningKeyRow {
+                SigningKeyRow(
+                    kid: kid, use: use, algorithm: "ES256", reference: "\(kid).pem",
+                    publicJWK: use == "access-token" ? "{\"kty\":\"EC\"}" : nil, state: "pending",
+                    createdAt: UnixTime(seconds: 0))
+            }
+            #expect(try await administration.addKey(key("k1", "access-token"), act) == "active")
+            #expect(try await administration.addKey(key("k2", "access-token"), act) == "published")
+            #expect(try await administration.addKey(key("r1", "refresh-token"), act) == "active")
+            let rows = try await SigningKeyStore(database: database.service).keys()
+            #expect(rows.map(\.state).sorted() == ["active", "active", "published"])
+            await #expect(throws: AdministrationError.self) {
+                try await administration.addKey(key("k1", "device"), act)
+            }
+        }
+    }
+
+    @Test("What state a new key has is learned from the statement that adds it: nothing can fail after it")
+    func keyIsAddedByOneStatement() async throws {
+        try await TestDatabase.withFixture { database in
+            let pool = try await database.poolThatAddsKeysOnly()
+            let key = SigningKeyRow(
+                kid: "r1", use: "refresh-token", algorithm: "HS256", reference: "refresh-token-1.key", publicJWK: nil,
+                state: "pending", createdAt: UnixTime(seconds: 0))
+            let administration = Administration(pool: pool)
+            await #expect(throws: AdministrationError.self) { try await administration.keys() }  // it may not list
+            let state = try? await administration.addKey(key, act)
+            #expect(state == "active")
+            await pool.shutdown()
+        }
+    }
+
+    @Test("Steps of keys are taken together or not at all, each from the state that it was decided by")
+    func keySteps() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            for kid in ["r1", "r2"] {
+                _ = try await administration.addKey(
+                    SigningKeyRow(
+                        kid: kid, use: "refresh-token", algorithm: "HS256", reference: kid, publicJWK: nil,
+                        state: "pending", createdAt: UnixTime(seconds: 0)), act)
+            }
+            let steps = [
+                KeyTransition(kid: "r1", from: "active", to: "retired"),
+                KeyTransition(kid: "r2", from: "published", to: "active"),
+            ]
+            let audited = try await database.counts().auditRows
+            await #expect(throws: AdministrationError.self) {
+                try await administration.move(
+                    steps + [KeyTransition(kid: "r1", from: "active", to: "removed")], isForced: false, act)
+            }
+            #expect(try await administration.keys().map(\.state) == ["active", "published"])
+            #expect(try await database.counts().auditRows == audited)
+            try await administration.move(steps, isForced: false, act)
+            #expect(try await administration.keys().map(\.state) == ["retired", "active"])
+            #expect(try await database.counts().auditRows == audited + 2)
+        }
+    }
+
+    private static let audit = Statement(
+        "SELECT kind, actor, reason, details->>'client_id' FROM native_sso.audit_event ORDER BY occurred_at")
+}

@@ -1,0 +1,51 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Testing
+
+@Suite("What a refresh costs the table", .serialized)
+struct HeapOnlyUpdateTests {
+    /// No index holds what a refresh changes, so the row stays on its page and no index is touched.
+    @Test("Every refresh is a HOT update, and adds no row")
+    func refreshesAreHot() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            for generation in Int32(1)...Self.calls {
+                let facts = try await database.registry.advance(world.advancement(generation: generation))
+                #expect(facts.effect == .advanced)
+            }
+            try await Self.expectAllHot(in: database)
+        }
+    }
+
+    @Test("So is every exchange by a client that has a live grant")
+    func repeatedExchangesAreHot() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            for number in Int32(1)...Self.calls {
+                let facts = try await database.registry.admit(world.admission(number: UInt64(number)))
+                #expect(facts.grant?.id == world.grantID)
+                #expect(facts.grant?.generation == number + 1)
+            }
+            try await Self.expectAllHot(in: database)
+        }
+    }
+
+    private static func expectAllHot(in database: PostgresFixture) async throws {
+        try await database.endService()
+        let row = try await database.run(counts, [])[0]
+        let (updates, hot, rows) = (try row.int64(0), try row.int64(1), try row.int64(2))
+        #expect(updates == Int64(calls))
+        #expect(hot == updates)
+        #expect(rows == 1)
+    }
+
+    /// As many as fit on a page: beyond that it also matters when the server last cleaned it.
+    private static let calls: Int32 = 8
+
+    private static let counts = Statement(
+        """
+        SELECT n_tup_upd, n_tup_hot_upd, (SELECT count(*) FROM native_sso.sso_grant)
+        FROM pg_stat_user_tables WHERE schemaname = 'native_sso' AND relname = 'sso_grant'
+        """)
+}

@@ -1,0 +1,71 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Testing
+
+/// A plan is kept for the connection: one that was good for an empty table must be good for a large one.
+@Suite("What a hot call reads", .serialized)
+struct PlanTests {
+    @Test("A call reads a handful of index entries, though its plan was made when the tables were empty")
+    func readsAHandful() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            // Each plan is made here, and kept.
+            for generation in stride(from: Int32(1), to: 15, by: 2) {
+                let advanced = try await database.registry.advance(world.advancement(generation: generation))
+                #expect(advanced.effect == .advanced)
+                #expect(try await database.registry.admit(world.admission(number: 1)).grant != nil)
+            }
+            _ = try await database.run(Self.addSessions, [])
+            _ = try await database.run(Self.addDevices, [])
+            _ = try await database.run(Self.addGrants, [])
+            let before = try await Self.entriesRead(database)
+            for generation in Int32(15)..<Int32(15 + Self.calls) {
+                let advanced = try await database.registry.advance(world.advancement(generation: generation))
+                #expect(advanced.effect == .advanced)
+            }
+            for number in UInt64(0)..<UInt64(Self.calls) {
+                #expect(try await database.registry.admit(world.admission(number: number)).grant != nil)
+            }
+            try await database.endService()
+            let read = try await Self.entriesRead(database) - before
+            // Adding the rows may be counted here too, and reads each session once or twice for the foreign keys.
+            #expect(read < 5 * Self.rows, "\(read) rows and index entries for \(2 * Self.calls) calls")
+        }
+    }
+
+    private static let calls = 20
+    private static let rows: Int64 = 2000
+
+    private static func entriesRead(_ database: PostgresFixture) async throws -> Int64 {
+        try await database.run(read, [])[0].int64(0)
+    }
+
+    private static let read = Statement(
+        """
+        SELECT coalesce(sum(idx_tup_read), 0)::bigint + coalesce((
+            SELECT sum(seq_tup_read) FROM pg_stat_user_tables
+            WHERE relname IN ('session', 'sso_grant', 'device')), 0)::bigint
+        FROM pg_stat_user_indexes WHERE relname IN ('session', 'sso_grant', 'device')
+        """)
+    private static let addSessions = Statement(
+        """
+        INSERT INTO native_sso.session (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
+        SELECT gen_random_uuid(), issuer, 'other-' || n, idp_issuer, 'other-' || n, subject, created_at, expires_at,
+            last_used_at
+        FROM native_sso.session, generate_series(1, 2000) AS n
+        """)
+    private static let addDevices = Statement(
+        """
+        INSERT INTO native_sso.device (issuer, device_digest, first_seen_at)
+        SELECT issuer, sha256(sid::bytea), now() FROM native_sso.session WHERE sid LIKE 'other-%'
+        """)
+    private static let addGrants = Statement(
+        """
+        INSERT INTO native_sso.sso_grant
+        SELECT gen_random_uuid(), s.session_id, g.client_id, g.source_client_id, g.device_digest, 1, now(), g.scope,
+            g.audiences, NULL, NULL, g.amr, NULL, now(), g.expires_at
+        FROM native_sso.sso_grant g, native_sso.session s WHERE s.sid LIKE 'other-%'
+        """)
+}

@@ -1,0 +1,123 @@
+import NativeSSO
+import PostgresClient
+import Registry
+import Synchronization
+import Testing
+
+@Suite("Audit of refusals", .serialized)
+struct PostgresAuditTrailTests {
+    private static func event(_ number: UInt64, client: ClientID? = nil) -> AuditEvent {
+        AuditEvent(
+            kind: .exchangeRefused, requestID: UniqueID(high: 7, low: number),
+            occurredAtMilliseconds: 1_700_000_000_123,
+            client: client, reason: "session_ended")
+    }
+
+    @Test("Every event is written with its request, time, client and reason")
+    func writes() async throws {
+        try await TestDatabase.withFixture { database in
+            let trail = PostgresAuditTrail(database: database.service) { _ in Issue.record("lost events") }
+            for number in UInt64(0)..<600 {
+                trail.record(Self.event(number, client: number == 3 ? ClientID(validated: "app-one") : nil))
+            }
+            trail.finish()
+            await trail.run()
+            let rows = try await database.run(Self.read, [])
+            #expect(rows.count == 600)
+            #expect(try rows.map { try $0.uuid(0) } == (UInt64(0)..<600).map { UniqueID(high: 7, low: $0).octets })
+            #expect(try rows[3].optionalText(1) == "app-one")
+            #expect(try rows[4].optionalText(1) == nil)
+            #expect(try rows[0].text(2) == "session_ended")
+            #expect(try rows[0].text(3) == "exchange_refused")
+            #expect(try rows[0].timestamp(4).microseconds == 1_700_000_000_123_000)
+        }
+    }
+
+    @Test("Whoever has the service's password can record refusals, and neither an act nor the future")
+    func forgesNothing() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await database.service.query(Self.forge, [])
+            let rows = try await database.run(Self.forged, [])
+            #expect(try rows.map { try $0.text(0) } == ["request_refused"])
+            #expect(try rows.map { try $0.bool(1) } == [true])
+        }
+    }
+
+    /// A kind of each statement that acts, and one that a pattern might let through.
+    private static let forge = Statement(
+        """
+        SELECT native_sso.record_audit(
+            array_fill(now() + interval '40 days', ARRAY[5]),
+            '{session_ended,client_added,request_refused,refused,request_refused_not}',
+            array_fill(gen_random_uuid(), ARRAY[5]), array_fill(''::text, ARRAY[5]), array_fill('x'::text, ARRAY[5]))
+        """)
+    private static let forged = Statement("SELECT kind, occurred_at <= now() FROM native_sso.audit_event")
+
+    @Test("While the database is away events wait; those beyond the bound are lost and counted")
+    func waits() async throws {
+        try await TestDatabase.withFixture { database in
+            let flaky = FlakyExecutor(database: database.service)
+            let lost = Mutex(0)
+            let trail = PostgresAuditTrail(database: flaky, capacity: 5, retryDelay: .milliseconds(1)) { count in
+                lost.withLock { $0 += count }
+            }
+            for number in UInt64(0)..<8 { trail.record(Self.event(number)) }
+            let writer = Task { await trail.run() }
+            await flaky.failed(times: 2)  // it has tried again by itself
+            flaky.recover()
+            trail.finish()
+            await writer.value
+            let rows = try await database.run(Self.read, [])
+            #expect(try rows.map { try $0.uuid(0) } == (UInt64(0)..<5).map { UniqueID(high: 7, low: $0).octets })
+            #expect(lost.withLock { $0 } == 3)
+        }
+    }
+
+    @Test("What cannot be written before the broker stops is lost and counted")
+    func stopsWithoutItsDatabase() async throws {
+        try await TestDatabase.withFixture { database in
+            let flaky = FlakyExecutor(database: database.service)
+            let lost = Mutex(0)
+            let trail = PostgresAuditTrail(database: flaky, capacity: 5, retryDelay: .milliseconds(1)) { count in
+                lost.withLock { $0 += count }
+            }
+            for number in UInt64(0)..<8 { trail.record(Self.event(number)) }
+            trail.finish()
+            await trail.run()
+            #expect(lost.withLock { $0 } == 8)
+            let rows = try await database.run(Self.read, [])
+            #expect(rows.isEmpty)
+        }
+    }
+
+    private static let read = Statement(
+        "SELECT request_id, client_id, reason, kind, occurred_at FROM native_sso.audit_event ORDER BY request_id")
+}
+
+/// Refuses every call until told to stop, and says when it has.
+private final class FlakyExecutor: StatementExecutor {
+    private let database: ConnectionPool
+    private let isAway = Atomic(true)
+    private let failures: AsyncStream<Void>
+    private let failure: AsyncStream<Void>.Continuation
+
+    init(database: ConnectionPool) {
+        self.database = database
+        (failures, failure) = AsyncStream.makeStream()
+    }
+
+    func query(_ statement: Statement, _ parameters: [PostgresValue]) async throws(PostgresError) -> [Row] {
+        guard !isAway.load(ordering: .sequentiallyConsistent) else {
+            failure.yield()
+            throw .unavailable(.connectFailed)
+        }
+        return try await database.query(statement, parameters)
+    }
+
+    func failed(times: Int) async {
+        var iterator = failures.makeAsyncIterator()
+        for _ in 0..<times { await iterator.next() }
+    }
+
+    func recover() { isAway.store(false, ordering: .sequentiallyConsistent) }
+}

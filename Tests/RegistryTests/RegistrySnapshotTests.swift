@@ -1,0 +1,53 @@
+import NativeSSO
+import PostgresClient
+import Registry
+import Testing
+
+@Suite("Clients and scopes in memory", .serialized)
+struct RegistrySnapshotTests {
+    private let act = AdministrativeAct(actor: "test", reason: nil)
+
+    @Test("Before it was ever loaded it is an outage, not an unknown client")
+    func neverLoaded() async throws {
+        try await TestDatabase.withFixture { database in
+            let snapshot = RegistrySnapshot(database: database.service)
+            #expect(throws: PortError.self) { try snapshot.client(ClientID(validated: "app-one")) }
+            #expect(throws: PortError.self) { try snapshot.scopesRequiringConsent }
+            #expect(!snapshot.isLoaded)
+        }
+    }
+
+    @Test("It holds a client exactly as it was registered")
+    func roundTrip() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            let client = Client(
+                id: ClientID(validated: "app one/1"), grants: [.refreshToken],
+                allowedScope: Scope(["openid", "orders.read"]), defaultScope: Scope(["openid"]),
+                audiences: ["https://a.example", "https://b.example"], accessTokenLifetime: 120,
+                refreshTokenLifetime: .days(3), issuesRefreshToken: false, issuesIDToken: true, includesSessionID: true,
+                allowsSelfExchange: true, acceptedContextClasses: ["urn:loa:2"], maximumAuthenticationAge: .hours(1))
+            try await administration.add(client, act)
+            try await administration.put(RegisteredScope(name: "payments", requiresConsent: true), act)
+            try await administration.put(RegisteredScope(name: "openid", requiresConsent: false), act)
+
+            let snapshot = RegistrySnapshot(database: database.service)
+            try await snapshot.reload()
+            #expect(try snapshot.client(client.id) == client)
+            #expect(try snapshot.client(ClientID(validated: "app-none")) == nil)
+            #expect(try snapshot.scopesRequiringConsent == Scope(["payments"]))
+        }
+    }
+
+    @Test("A database that is away leaves the last copy in place")
+    func keepsLastCopy() async throws {
+        try await TestDatabase.withFixture { database in
+            try await database.put(client: ClientID(validated: "app-one"), isEnabled: true)
+            let snapshot = RegistrySnapshot(database: database.service)
+            try await snapshot.reload()
+            await database.service.shutdown()
+            await #expect(throws: PortError.self) { try await snapshot.reload() }
+            #expect(try snapshot.client(ClientID(validated: "app-one"))?.isEnabled == true)
+        }
+    }
+}

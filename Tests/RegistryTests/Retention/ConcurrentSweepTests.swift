@@ -1,0 +1,131 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Registry
+import Testing
+
+@Suite("A sweep beside everything else", .serialized)
+struct ConcurrentSweepTests {
+    @Test("With a sweep held open in its middle, exchanges and refreshes wait for nothing")
+    func nothingWaits() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            try await database.run(RetentionSQL.addDead, [.int64(50)])
+            try await database.run(RetentionSQL.addDevice, [.text("forgotten"), .int32(100), .bool(false)])
+            try await database.run(RetentionSQL.addOldMonths, [])
+            try await database.run(RetentionSQL.dropComingMonth, [])
+            try await whileAt(gate: database) { transaction throws(PostgresError) in
+                for part in [
+                    RetentionSQL.prepareMonths, RetentionSQL.sweepSessions, RetentionSQL.sweepDevices,
+                    RetentionSQL.sweepGrants, RetentionSQL.sweepAudit,
+                ] {
+                    _ = try transaction.query(part)
+                }
+            } do: {
+                // Whatever had to wait would fail: the service's lock_timeout is shorter than this test.
+                for generation in stride(from: Int32(1), to: 21, by: 2) {
+                    let facts = try await database.registry.advance(world.advancement(generation: generation))
+                    #expect(facts.effect == .advanced)
+                    #expect(try await database.registry.admit(world.admission(number: 1)).grant != nil)
+                }
+                #expect(try await database.registry.admit(world.firstAdmission(sid: "sid-2")).grant != nil)
+                #expect(try await database.run(RetentionSQL.waitingElsewhere, [])[0].int64(0) == 0)
+            }
+            #expect(try await database.run(RetentionSQL.deadSessions, [])[0].int64(0) == 0)
+        }
+    }
+
+    @Test("A sweep waits for no row that somebody has: it stays until the next")
+    func sweepDoesNotWait() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            try await database.run(RetentionSQL.addDead, [.int64(10)])
+            try await whileAt(gate: database) { transaction throws(PostgresError) in
+                _ = try transaction.query(RetentionSQL.holdDead)
+            } do: {
+                let report = try #require(try await SweeperTests.sweeper(database.service).sweep(unlessWithin: 0))
+                #expect(report.isComplete)
+                #expect(report.sessions == 9)
+            }
+            #expect(try await SweeperTests.sweeper(database.service).sweep(unlessWithin: 0)?.sessions == 1)
+        }
+    }
+
+    @Test("While one sweeps, another does not begin, and does not wait")
+    func oneAtATime() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            try await database.run(RetentionSQL.addDead, [.int64(10)])
+            try await whileAt(gate: database) { transaction throws(PostgresError) in
+                _ = try transaction.query(RetentionSQL.sweepProofsFirst)
+            } do: {
+                let report = try await SweeperTests.sweeper(database.service).sweep(unlessWithin: 0)
+                #expect(report == nil)
+                let left = try await database.run(RetentionSQL.deadSessions, [])[0].int64(0)
+                #expect(left == 10)
+            }
+        }
+    }
+
+    @Test("Two at once remove each row once, and fail at nothing")
+    func twoAtOnce() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            try await database.run(RetentionSQL.addDead, [.int64(200)])
+            async let one = SweeperTests.sweeper(database.service, batch: 5).sweep(unlessWithin: 0)
+            async let two = SweeperTests.sweeper(database.superuser, batch: 5).sweep(unlessWithin: 0)
+            let removed = try await (one?.sessions ?? 0) + (two?.sessions ?? 0)
+            let left = try await database.run(RetentionSQL.deadSessions, [])[0].int64(0)
+            #expect(removed + left == 200)
+            let rest = try await SweeperTests.sweeper(database.service).sweep(unlessWithin: 0)
+            #expect(rest?.sessions == left)
+        }
+    }
+
+    @Test("Killed in the middle, it has done what it had done; the next goes on, and what lives stays")
+    func killed() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            try await database.run(RetentionSQL.addDead, [.int64(400)])
+            let sweeping = Task { try await SweeperTests.sweeper(database.service, batch: 1).sweep(unlessWithin: 0) }
+            while try await database.run(RetentionSQL.deadSessions, [])[0].int64(0) > 390 { await Task.yield() }
+            _ = try await database.run(RetentionSQL.killService, [])
+            // It was between two batches, and got another connection; or in one, and failed. Either way:
+            sweeping.cancel()
+            _ = await sweeping.result
+            let left = try await database.run(RetentionSQL.deadSessions, [])[0].int64(0)
+            #expect(left > 0 && left <= 390)
+            let next = SweeperTests.sweeper(database.superuser)
+            let report = try #require(try await next.sweep(unlessWithin: 0))
+            #expect(report.isComplete)
+            #expect(report.sessions == left)
+            let sessions = try await database.run(RetentionSQL.sessions, []).map { try $0.text(0) }
+            #expect(sessions == ["sid-1"])
+            let grants = try await database.run(RetentionSQL.grants, [])[0]
+            #expect(try [grants.int64(0), grants.int64(1)] == [1, 0])
+        }
+    }
+
+    /// Runs `held` in a transaction that stays open while `body` runs.
+    private func whileAt(
+        gate database: PostgresFixture,
+        _ held: @escaping @Sendable (borrowing Transaction) throws(PostgresError) -> Void,
+        do body: () async throws -> Void
+    ) async throws {
+        try await database.withOwnConnection { gate in
+            _ = try await gate.query(RetentionSQL.closeGate)
+            async let holder: Void = database.superuser.withTransaction(deadline: .seconds(50)) {
+                transaction throws(PostgresError) in
+                _ = try transaction.query(RetentionSQL.waitForever)
+                try held(transaction)
+                _ = try transaction.query(RetentionSQL.enterGate)
+            }
+            while try await database.run(RetentionSQL.waiting, [])[0].int64(0) == 0 { await Task.yield() }
+            let result: Result<Void, any Error>
+            do { result = .success(try await body()) } catch { result = .failure(error) }
+            _ = try await gate.query(RetentionSQL.openGate)
+            try await holder
+            try result.get()
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import PostgresClient
+import Testing
+
+@Suite("The service's role", .serialized)
+struct RoleTests {
+    @Test(
+        "It may not touch a table that holds sessions, devices, grants or the audit",
+        arguments: RoleSQL.forbidden)
+    func mayNotRead(statement: Statement) async throws {
+        try await TestDatabase.withFixture { database in
+            do throws(PostgresError) {
+                _ = try await database.service.query(statement, [])
+                Issue.record("was allowed: \(statement.text)")
+            } catch {
+                guard case .server(let state, _, _) = error else { throw error }
+                #expect(state.code == "42501")  // insufficient_privilege
+            }
+        }
+    }
+
+    @Test("It may read clients, groups and keys", arguments: RoleSQL.allowed)
+    func mayRead(statement: Statement) async throws {
+        try await TestDatabase.withFixture { database in
+            let rows = try await database.service.query(statement, [])
+            #expect(rows.count == 1)
+        }
+    }
+}
+
+enum RoleSQL {
+    static let forbidden = [
+        Statement("SELECT count(*) FROM native_sso.session"),
+        Statement("SELECT count(*) FROM native_sso.device"),
+        Statement("SELECT count(*) FROM native_sso.sso_grant"),
+        Statement("SELECT count(*) FROM native_sso.audit_event"),
+        Statement("SELECT count(*) FROM native_sso.used_proof"),
+        Statement("UPDATE native_sso.session SET ended_at = NULL, end_reason = NULL"),
+        Statement("DELETE FROM native_sso.audit_event"),
+        Statement("INSERT INTO native_sso.scope VALUES ('openid', false)"),
+        Statement("UPDATE native_sso.client SET enabled = true"),
+        Statement("SELECT native_sso.end_sessions('{}', 'operator', 'me', '{}')"),
+        Statement("SELECT native_sso.record_administration('x', 'me', NULL, '{}')"),
+        Statement("CREATE TABLE native_sso.mine (x int)"),
+    ]
+
+    static let allowed = [
+        Statement("SELECT count(*) FROM native_sso.client"),
+        Statement("SELECT count(*) FROM native_sso.sharing_group_member"),
+        Statement("SELECT count(*) FROM native_sso.scope"),
+        Statement("SELECT count(*) FROM native_sso.signing_key"),
+        Statement("SELECT count(*) FROM native_sso.idp_key"),
+        Statement("SELECT count(*) FROM native_sso.schema_migration"),
+    ]
+}

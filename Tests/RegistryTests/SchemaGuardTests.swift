@@ -1,0 +1,149 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Testing
+
+/// What must never be false is a constraint: tried as the superuser, past every statement of the program.
+@Suite("Guards of the schema", .serialized)
+struct SchemaGuardTests {
+    @Test("An ended session stays ended, a revoked grant revoked, a chain in its place", arguments: GuardSQL.refused)
+    func refuses(attempt: Statement) async throws {
+        try await TestDatabase.withFixture { database in
+            for statement in GuardSQL.world { try await database.run(statement, []) }
+            do throws(PostgresError) {
+                _ = try await database.superuser.query(attempt, [])
+                Issue.record("was allowed: \(attempt.text)")
+            } catch {
+                guard case .server(let state, _, _) = error else { throw error }
+                #expect(state.isConstraintViolation, "\(error)")
+            }
+        }
+    }
+
+    @Test("Rotation and revocation are allowed", arguments: GuardSQL.allowed)
+    func allows(attempt: Statement) async throws {
+        try await TestDatabase.withFixture { database in
+            for statement in GuardSQL.world { try await database.run(statement, []) }
+            let rows = try await database.run(attempt, [])
+            #expect(rows.count == 1)
+        }
+    }
+}
+
+enum GuardSQL {
+    static let world = [
+        Statement(
+            """
+            INSERT INTO native_sso.client (
+                client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences,
+                issues_refresh_token, issues_id_token, includes_session_id, allows_self_exchange, dpop, accepted_acr)
+            SELECT name, 'none', true, '{}', '{}', '{}', '{x}', true, false, false, false, 'off', '{}'
+            FROM unnest('{app-one,app-two}'::text[]) AS name
+            """),
+        Statement(
+            """
+            INSERT INTO native_sso.session (
+                session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at, ended_at,
+                end_reason)
+            SELECT id, 'https://idp', id::text, 'https://idp', id::text, 'user', now(), now() + interval '1 day', now(),
+                ended, CASE WHEN ended IS NOT NULL THEN 'logout' END
+            FROM (VALUES ('00000000-0000-7000-8000-000000000001'::uuid, NULL::timestamptz),
+                ('00000000-0000-7000-8000-000000000002', now())) AS sessions (id, ended)
+            """),
+        Statement(
+            """
+            INSERT INTO native_sso.sso_grant (
+                grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
+                audiences, amr, created_at, expires_at, revoked_at, revoke_reason)
+            SELECT id, '00000000-0000-7000-8000-000000000001', 'app-one', 'app-one', decode(repeat('ab', 32), 'hex'), 5,
+                now(), '{}', '{}', '{}', now(), now() + interval '1 day', revoked,
+                CASE WHEN revoked IS NOT NULL THEN 'operator' END
+            FROM (VALUES ('00000000-0000-7000-8000-00000000000a'::uuid, NULL::timestamptz),
+                ('00000000-0000-7000-8000-00000000000b', now())) AS grants (id, revoked)
+            """),
+        Statement(
+            """
+            INSERT INTO native_sso.audit_event (occurred_at, kind) VALUES (now(), 'session_ended')
+            """),
+    ]
+
+    static let refused = [
+        Statement("UPDATE native_sso.session SET ended_at = NULL, end_reason = NULL WHERE ended_at IS NOT NULL"),
+        Statement("UPDATE native_sso.session SET ended_at = now() WHERE ended_at IS NULL"),
+        Statement("UPDATE native_sso.session SET subject = 'other' WHERE ended_at IS NULL"),
+        Statement("UPDATE native_sso.session SET subject = NULL WHERE ended_at IS NULL"),
+        Statement("UPDATE native_sso.session SET sid = 'other' WHERE ended_at IS NULL"),
+        Statement("UPDATE native_sso.session SET issuer = 'other' WHERE ended_at IS NULL"),
+        Statement("UPDATE native_sso.session SET expires_at = expires_at + interval '1 s' WHERE ended_at IS NULL"),
+        Statement(
+            """
+            INSERT INTO native_sso.session (
+                session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
+            SELECT gen_random_uuid(), issuer, sid, issuer, sid, 'user', now(), now(), now() FROM native_sso.session
+            WHERE ended_at IS NOT NULL
+            """),
+        Statement(
+            """
+            UPDATE native_sso.sso_grant SET revoked_at = NULL, revoke_reason = NULL WHERE revoked_at IS NOT NULL
+            """),
+        Statement("UPDATE native_sso.sso_grant SET generation = 6 WHERE revoked_at IS NOT NULL"),
+        Statement("UPDATE native_sso.sso_grant SET generation = 4 WHERE revoked_at IS NULL"),
+        Statement("UPDATE native_sso.sso_grant SET generation = 7 WHERE revoked_at IS NULL"),
+        Statement("UPDATE native_sso.sso_grant SET client_id = 'app-two' WHERE revoked_at IS NULL"),
+        Statement(
+            """
+            UPDATE native_sso.sso_grant SET session_id = '00000000-0000-7000-8000-000000000002'
+            WHERE revoked_at IS NULL
+            """),
+        Statement(
+            """
+            INSERT INTO native_sso.sso_grant
+            SELECT gen_random_uuid(), session_id, client_id, source_client_id, device_digest, 1, now(), scope, audiences,
+                NULL, NULL, amr, NULL, now(), expires_at
+            FROM native_sso.sso_grant WHERE revoked_at IS NULL
+            """),
+        Statement("UPDATE native_sso.sso_grant SET revoked_at = now() WHERE revoked_at IS NULL"),
+        Statement("UPDATE native_sso.sso_grant SET device_digest = '' WHERE revoked_at IS NULL"),
+        Statement("UPDATE native_sso.sso_grant SET jkt = 'short' WHERE revoked_at IS NULL"),
+        Statement(
+            """
+            INSERT INTO native_sso.sso_grant
+            SELECT gen_random_uuid(), session_id, client_id, source_client_id, device_digest, 0, now(), scope, audiences,
+                NULL, NULL, amr, NULL, now(), expires_at, now(), 'operator'
+            FROM native_sso.sso_grant WHERE revoked_at IS NULL
+            """),
+        Statement(
+            """
+            INSERT INTO native_sso.session (
+                session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
+            SELECT gen_random_uuid(), issuer, 'new', issuer, 'new', 'user', now(), now() + interval '401 days', now()
+            FROM native_sso.session LIMIT 1
+            """),
+        Statement(
+            """
+            INSERT INTO native_sso.session (
+                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at)
+            SELECT gen_random_uuid(), issuer, 'new', issuer, 'new', now(), now(), now() FROM native_sso.session LIMIT 1
+            """),
+        Statement("UPDATE native_sso.audit_event SET kind = 'nothing'"),
+        Statement("DELETE FROM native_sso.audit_event"),
+        Statement("UPDATE native_sso.client SET secret_digest = decode(repeat('00', 32), 'hex')"),
+        Statement("UPDATE native_sso.client SET authentication = 'client_secret_basic'"),
+        Statement("UPDATE native_sso.client SET default_scope = '{openid}'"),
+        Statement("UPDATE native_sso.client SET refresh_token_seconds = 34560001"),
+    ]
+
+    static let allowed = [
+        Statement("UPDATE native_sso.sso_grant SET generation = 6 WHERE revoked_at IS NULL RETURNING 1"),
+        Statement(
+            """
+            UPDATE native_sso.sso_grant SET revoked_at = now(), revoke_reason = 'operator'
+            WHERE revoked_at IS NULL RETURNING 1
+            """),
+        Statement(
+            """
+            UPDATE native_sso.session SET ended_at = now(), end_reason = 'logout' WHERE ended_at IS NULL RETURNING 1
+            """),
+        Statement("UPDATE native_sso.session SET expires_at = now() WHERE ended_at IS NULL RETURNING 1"),
+    ]
+}

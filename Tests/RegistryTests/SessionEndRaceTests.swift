@@ -1,0 +1,75 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Synchronization
+import Testing
+
+/// A logout that is committed while an exchange or a refresh is on its way. Nothing may be issued after it.
+@Suite("The end of a session, met on the way", .serialized)
+struct SessionEndRaceTests {
+    @Test("An exchange waits for it, and is refused", arguments: [Seconds(0), .minutes(10)])
+    func exchange(lastUsed: Seconds) async throws {
+        try await TestDatabase.withFixture { database in
+            var scenario = try ExchangeScenario()
+            scenario.session?.lastUsed = lastUsed
+            try await scenario.put(into: database)
+            let before = try await database.counts()
+            let attempt = try await database.meetingTheEnd(of: try #require(scenario.session).id) { [scenario] in
+                try await scenario.attempt(on: database.registry)
+            }
+            #expect(attempt.refusal == .sessionEnded)
+            #expect(try await database.counts().grants == before.grants)
+        }
+    }
+
+    @Test("A refresh waits for it, and is refused", arguments: [Seconds(0), .minutes(10)])
+    func refresh(lastUsed: Seconds) async throws {
+        try await TestDatabase.withFixture { database in
+            var scenario = try RefreshScenario()
+            scenario.exchange.session?.lastUsed = lastUsed
+            try await scenario.put(into: database)
+            let session = try #require(scenario.exchange.session).id
+            let attempt = try await database.meetingTheEnd(of: session) { [scenario] in
+                try await scenario.attempt(on: database.registry)
+            }
+            #expect(attempt.refusal == .sessionEnded)
+            #expect(attempt.facts.effect == .none)
+        }
+    }
+}
+
+extension PostgresFixture {
+    /// Ends the session, lets `attempt` begin, and commits as soon as that waits for the end, or has not waited for it.
+    fileprivate func meetingTheEnd<Value: Sendable>(
+        of session: UniqueID, _ attempt: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let (end, isUnderWay) = AsyncStream.makeStream(of: Void.self)
+        let hasReturned = Flag()
+        async let outcome = {
+            for await _ in end { break }
+            defer { hasReturned.isSet.store(true, ordering: .releasing) }
+            return try await attempt()
+        }()
+        try await superuser.withTransaction(deadline: .seconds(20)) { transaction throws(PostgresError) in
+            _ = try transaction.query(
+                Self.endSessions, [.textArray([session.description]), .text("logout")])
+            isUnderWay.yield()
+            while !hasReturned.isSet.load(ordering: .acquiring) {
+                guard try transaction.query(Self.waiting).isEmpty else { break }
+            }
+        }
+        return try await outcome
+    }
+
+    private static let endSessions = Statement("SELECT native_sso.end_sessions($1::text[]::uuid[], $2, 'test', NULL)")
+    /// Whoever waits for this very transaction.
+    private static let waiting = Statement(
+        """
+        SELECT FROM pg_locks
+        WHERE locktype = 'transactionid' AND transactionid = pg_current_xact_id()::xid AND NOT granted
+        """)
+}
+
+private final class Flag: Sendable {
+    let isSet = Atomic(false)
+}

@@ -1,0 +1,71 @@
+import PostgresClient
+
+/// Rows put by hand, past the statements under test.
+enum FixtureSQL {
+    static let putClient = Statement(
+        """
+        INSERT INTO native_sso.client (
+            client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences, issues_refresh_token,
+            issues_id_token, includes_session_id, allows_self_exchange, dpop, accepted_acr)
+        VALUES ($1, 'none', $2, '{refresh_token}', '{openid}', '{}', '{https://api.example.com}', true, false, false,
+            false, 'off', '{}')
+        ON CONFLICT (client_id) DO UPDATE SET enabled = excluded.enabled
+        """)
+    static let putGroup = Statement(
+        "INSERT INTO native_sso.sharing_group (group_id, issuer) VALUES ($1, $2) ON CONFLICT DO NOTHING")
+    static let putMember = Statement(
+        """
+        INSERT INTO native_sso.sharing_group_member (group_id, issuer, client_id, role, scope_ceiling)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (issuer, client_id) DO UPDATE SET
+            group_id = excluded.group_id, role = excluded.role, scope_ceiling = excluded.scope_ceiling
+        """)
+    static let removeMember = Statement(
+        "DELETE FROM native_sso.sharing_group_member WHERE client_id = $1 AND issuer = $2")
+    static let putSession = Statement(
+        """
+        INSERT INTO native_sso.session (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id, created_at,
+            expires_at, last_used_at, ended_at, end_reason)
+        VALUES ($1, $2, $3, $2, $3, $4, $5, $6, $7, now() - interval '200 days',
+            date_trunc('second', now()) + make_interval(secs => $8::bigint),
+            date_trunc('second', now()) - make_interval(secs => $9::bigint),
+            CASE WHEN $10 THEN now() END, CASE WHEN $10 THEN 'logout' END)
+        """)
+    static let putDevice = Statement(
+        """
+        INSERT INTO native_sso.device (issuer, device_digest, first_seen_at, blocked_at)
+        VALUES ($1, $2, now(), CASE WHEN $3 THEN now() END)
+        ON CONFLICT (issuer, device_digest) DO UPDATE SET blocked_at = excluded.blocked_at
+        """)
+    static let putGrant = Statement(
+        """
+        INSERT INTO native_sso.sso_grant (
+            grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, revoked_at,
+            revoke_reason, created_at, expires_at, scope, audiences, auth_time, acr, amr)
+        VALUES ($1, $2, $3, $4, $5, $6, date_trunc('second', now()) - make_interval(secs => $7::bigint),
+            CASE WHEN $8 THEN now() END, CASE WHEN $8 THEN 'operator' END, now() - interval '200 days',
+            date_trunc('second', now()) + make_interval(secs => $9::bigint), $10, $11, $12, $13, $14)
+        """)
+    static let counts = Statement(
+        """
+        SELECT (SELECT count(*) FROM native_sso.session), (SELECT count(*) FROM native_sso.sso_grant),
+            (SELECT count(*) FROM native_sso.sso_grant WHERE revoked_at IS NULL),
+            (SELECT count(*) FROM native_sso.device), (SELECT count(*) FROM native_sso.audit_event)
+        """)
+    /// Every row of every table but the audit.
+    static let digest = Statement(
+        """
+        SELECT coalesce(md5(string_agg(t, E'\\n' ORDER BY t)), 'empty') FROM (
+            SELECT 'session ' || x::text FROM native_sso.session x
+            UNION ALL SELECT 'grant ' || x::text FROM native_sso.sso_grant x
+            UNION ALL SELECT 'device ' || x::text FROM native_sso.device x
+            UNION ALL SELECT 'client ' || x::text FROM native_sso.client x
+            UNION ALL SELECT 'member ' || x::text FROM native_sso.sharing_group_member x
+            UNION ALL SELECT 'key ' || x::text FROM native_sso.signing_key x
+            UNION ALL SELECT 'proof ' || x::text FROM native_sso.used_proof x
+        ) AS rows (t)
+        """)
+    static let serviceProcesses = Statement(
+        "SELECT count(*) FROM pg_stat_activity WHERE usename = 'sso_service' AND datname = current_database()")
+}

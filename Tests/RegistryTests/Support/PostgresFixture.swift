@@ -1,0 +1,119 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import PrivateCluster
+import Registry
+
+/// A migrated database of its own: the service's pool on one side, the superuser's hand on the other.
+struct PostgresFixture: GrantRegistryFixture {
+    let registry: any GrantRegistry
+    /// Logs in as a member of `native_sso_broker`, as the service does.
+    let service: ConnectionPool
+    /// May do anything.
+    let superuser: ConnectionPool
+    let cluster: PrivateCluster
+    let name: String
+
+    /// Of a role that may add a signing key and audit it, and cannot list the keys.
+    func poolThatAddsKeysOnly() async throws -> ConnectionPool {
+        let role = "adds_\(name)"
+        try await cluster.psql("CREATE ROLE \(role)")
+        try await cluster.allowLogin(role: role)
+        try await cluster.psql(
+            """
+            GRANT USAGE ON SCHEMA native_sso TO \(role);
+            GRANT INSERT, SELECT (kid, use, state) ON native_sso.signing_key TO \(role);
+            GRANT EXECUTE ON FUNCTION native_sso.record_administration TO \(role);
+            """, database: name)
+        return try ConnectionPool(TestDatabase.configuration(cluster, database: name, user: role))
+    }
+
+    func put(client: ClientID, isEnabled: Bool) async throws {
+        try await run(FixtureSQL.putClient, [.text(client.string), .bool(isEnabled)])
+    }
+
+    func put(_ member: MemberRow) async throws {
+        try await run(
+            FixtureSQL.putGroup, [.text(member.membership.group.string), .text(member.issuer.string)])
+        try await run(
+            FixtureSQL.putMember,
+            [
+                .text(member.membership.group.string), .text(member.issuer.string), .text(member.client.string),
+                .text(member.membership.role.rawValue),
+                member.membership.scopeCeiling.map { .textArray($0.tokens) } ?? .null,
+            ])
+    }
+
+    func removeMember(_ client: ClientID, at issuer: Issuer) async throws {
+        try await run(FixtureSQL.removeMember, [.text(client.string), .text(issuer.string)])
+    }
+
+    func put(_ session: SessionRow) async throws {
+        try await run(
+            FixtureSQL.putSession,
+            [
+                .uuid(session.id.octets), .text(session.issuer.string), .text(session.sid.string),
+                session.subject.map { .text($0.string) } ?? .null, .text(session.profile.rawValue),
+                .bytes(session.device.octets), .text(session.sourceClient.string),
+                .int64(session.expiresIn.count), .int64(session.lastUsed.count), .bool(session.isEnded),
+            ])
+    }
+
+    func put(_ device: DeviceRow) async throws {
+        try await run(
+            FixtureSQL.putDevice,
+            [.text(device.issuer.string), .bytes(device.digest.octets), .bool(device.isBlocked)])
+    }
+
+    func put(_ grant: GrantRow) async throws {
+        try await run(
+            FixtureSQL.putGrant,
+            [
+                .uuid(grant.id.octets), .uuid(grant.session.octets), .text(grant.client.string),
+                .text(grant.sourceClient.string), .bytes(grant.device.octets), .int32(grant.generation),
+                .int64(grant.rotated.count), .bool(grant.isRevoked), .int64(grant.expiresIn.count),
+                .textArray(grant.scope.tokens), .textArray(grant.audiences),
+                grant.login.authenticatedAt.map { .timestamp($0.seconds * 1_000_000) } ?? .null,
+                grant.login.contextClass.map { .text($0) } ?? .null, .textArray(grant.login.methods),
+            ])
+    }
+
+    func endSession(_ id: UniqueID) async throws {
+        _ = try await Administration(pool: superuser).end(
+            [id], reason: "operator", AdministrativeAct(actor: "test", reason: nil))
+    }
+
+    func counts() async throws -> RegistryCounts {
+        let row = try await run(FixtureSQL.counts, [])[0]
+        return RegistryCounts(
+            sessions: Int(try row.int64(0)), grants: Int(try row.int64(1)), liveGrants: Int(try row.int64(2)),
+            devices: Int(try row.int64(3)), auditRows: Int(try row.int64(4)))
+    }
+
+    func digestOfState() async throws -> String {
+        try await run(FixtureSQL.digest, [])[0].text(0)
+    }
+
+    @discardableResult
+    func run(_ statement: Statement, _ parameters: [PostgresValue]) async throws -> [Row] {
+        try await superuser.query(statement, parameters)
+    }
+
+    /// Ends the service's connections: a server process reports its counts when it ends, and is gone from the list only
+    /// then.
+    func endService() async throws {
+        await service.shutdown()
+        while try await run(FixtureSQL.serviceProcesses, [])[0].int64(0) > 0 { await Task.yield() }
+    }
+
+    /// Lends one connection of the superuser, the same for every statement.
+    func withOwnConnection(_ body: (ConnectionPool) async throws -> Void) async throws {
+        let pool = ConnectionPool(
+            try TestDatabase.configuration(
+                cluster, database: name, user: PrivateCluster.superuser, connections: 1))
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(pool)) } catch { result = .failure(error) }
+        await pool.shutdown()
+        try result.get()
+    }
+}

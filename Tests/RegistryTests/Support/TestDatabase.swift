@@ -1,0 +1,66 @@
+import Migrator
+import NativeSSO
+import PostgresClient
+import PrivateCluster
+import Registry
+
+/// A database of its own for each test, copied from one that was migrated once.
+enum TestDatabase {
+    /// Lends a migrated, empty database.
+    ///
+    /// - Parameter overLanes: Whether the hot calls go over batching lanes, as those of a broker do, or over the pool.
+    static func withFixture<Value: Sendable>(
+        overLanes: Bool = false, _ body: @Sendable (PostgresFixture) async throws -> Value
+    ) async throws -> Value {
+        let cluster = try await PrivateCluster.shared
+        let template = try await migrated.value
+        return try await cluster.withDatabase(template: template) { name in
+            let superuser = try ConnectionPool(configuration(cluster, database: name, user: PrivateCluster.superuser))
+            let service = try ConnectionPool(
+                configuration(cluster, database: name, user: serviceRole, connections: 16))
+            let lanes =
+                overLanes
+                ? BatchingLanes(try configuration(cluster, database: name, user: serviceRole, connections: 1)) : nil
+            let fixture = PostgresFixture(
+                registry: PostgresGrantRegistry(database: lanes ?? service as any StatementExecutor), service: service,
+                superuser: superuser, cluster: cluster, name: name)
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await body(fixture))
+            } catch {
+                result = .failure(error)
+            }
+            await lanes?.shutdown()
+            await service.shutdown()
+            await superuser.shutdown()
+            return try result.get()
+        }
+    }
+
+    static func configuration(
+        _ cluster: PrivateCluster, database: String, user: String, connections: Int = 4
+    ) throws -> PostgresConfiguration {
+        var configuration = try PostgresConfiguration(
+            uri: cluster.connectionURI(database: database, user: user),
+            password: PostgresPassword(cluster.password))
+        configuration.poolSize = connections
+        // A loaded machine must not turn a rule into an outage; deadlines have tests of their own.
+        configuration.callDeadline = .seconds(10)
+        configuration.queueWait = .seconds(10)
+        configuration.lockTimeout = .seconds(10)
+        configuration.connectTimeout = .seconds(10)
+        return configuration
+    }
+
+    static let serviceRole = "sso_service"
+
+    private static let migrated = Task {
+        let cluster = try await PrivateCluster.shared
+        let name = "native_sso_template"
+        try await cluster.createDatabase(name)
+        _ = try await Migrator(configuration(cluster, database: name, user: PrivateCluster.superuser)).up()
+        _ = try await cluster.psql("CREATE ROLE \(serviceRole) LOGIN IN ROLE native_sso_broker")
+        try await cluster.allowLogin(role: serviceRole)
+        return name
+    }
+}
