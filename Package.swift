@@ -13,16 +13,24 @@ let strict: [SwiftSetting] = [
 let strictWithC: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 extension Target.Dependency {
+    static let asyncHTTPClient: Self = .product(name: "AsyncHTTPClient", package: "async-http-client")
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
     static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
     static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
+    static let logging: Self = .product(name: "Logging", package: "swift-log")
+    static let nioCore: Self = .product(name: "NIOCore", package: "swift-nio")
+    static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio")
+    static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
 }
 
 let package = Package(
     name: "native-sso",
     dependencies: [
         // Exact, because warnings are errors: a build of this revision is the same build everywhere, and at any time.
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         // Tests only: an independent JWT implementation to compare with.
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     ],
@@ -53,6 +61,10 @@ let package = Package(
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),
+        .target(
+            name: "IdentityProvider",
+            dependencies: ["NativeSSO", "JOSE", "StrictCoding", .asyncHTTPClient, .nioCore, .nioHTTP1, .logging],
+            swiftSettings: strict),
 
         // Development only: never linked by the broker.
         .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
@@ -85,6 +97,12 @@ let package = Package(
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "StrictCoding", "BrokerTesting", .jwtKit],
             resources: [.copy("Vectors")], swiftSettings: strict),
+        .testTarget(
+            name: "IdentityProviderTests",
+            dependencies: [
+                "IdentityProvider", "NativeSSO", "JOSE", "StrictCoding", "BrokerTesting", .nioCore, .nioPosix, .logging,
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "NativeSSOTests", dependencies: ["NativeSSO", "BrokerTesting", "StrictCoding"],
             resources: [.copy("Vectors")], swiftSettings: strict),

@@ -1,0 +1,61 @@
+import FoundationEssentials
+public import JOSE
+public import NativeSSO
+
+/// How ``ProviderKeys`` gets a key set.
+public protocol KeySetFetching: Sendable {
+    /// One attempt. Returns or throws within a few seconds.
+    func fetch() async throws(KeySetFetchError) -> JSONWebKeySet
+}
+
+/// Fetches the key set of one issuer from its ``KeySource``.
+public struct KeySetFetcher: KeySetFetching {
+    private let issuer: Issuer
+    private let source: KeySource
+    private let documents: DocumentClient
+    private let allowsLoopbackHTTP: Bool
+
+    /// - Parameter allowsLoopbackHTTP: For development: the discovery document may name an `http` URL on loopback.
+    public init(issuer: Issuer, source: KeySource, documents: DocumentClient, allowsLoopbackHTTP: Bool = false) {
+        self.issuer = issuer
+        self.source = source
+        self.documents = documents
+        self.allowsLoopbackHTTP = allowsLoopbackHTTP
+    }
+
+    public func fetch() async throws(KeySetFetchError) -> JSONWebKeySet {
+        let document =
+            switch source {
+            case .discovery(let url, let hosts):
+                try await documents.get(try await metadata(at: url, hosts: hosts).jwksURI)
+            case .keySet(let url): try await documents.get(url)
+            case .file(let path): try read(path)
+            }
+        do throws(JSONWebKeySetError) {
+            return try JSONWebKeySet(document: document)
+        } catch {
+            throw .keySet(error)
+        }
+    }
+
+    /// Asked anew each time: what it said an hour ago binds nobody.
+    private func metadata(at url: ProviderURL, hosts: Set<String>) async throws(KeySetFetchError) -> ProviderMetadata {
+        let document = try await documents.get(url)
+        do throws(ProviderMetadataError) {
+            return try ProviderMetadata(
+                document: document, issuer: issuer, hosts: hosts.union([url.host]),
+                allowsLoopbackHTTP: allowsLoopbackHTTP)
+        } catch {
+            throw .metadata(error)
+        }
+    }
+
+    private func read(_ path: String) throws(KeySetFetchError) -> [UInt8] {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+            let size = attributes[.size] as? UInt64
+        else { throw .unreadableFile }
+        guard size <= UInt64(JSONWebKeySet.largestDocument) else { throw .tooLarge }
+        guard let data = FileManager.default.contents(atPath: path) else { throw .unreadableFile }
+        return Array(data)
+    }
+}

@@ -1,0 +1,188 @@
+import JOSE
+public import Logging
+public import NativeSSO
+import Synchronization
+
+/// The keys of one issuer: fetched in the background, read by every request without waiting.
+///
+/// - A key set that cannot be fetched, or is garbage, changes nothing: the known keys stay in use for 24 hours.
+/// - A token that no known key explains causes a fetch, shared by all who wait for it, but never more than one in 30 s.
+/// - Without a key set every token is met with an outage (503), never with a refusal.
+public final class ProviderKeys: Sendable {
+    public struct Settings: Sendable {
+        /// Between two fetches in the background; at least 30 s.
+        public var refreshInterval: Duration
+        /// Between two fetches that tokens ask for.
+        public var coolDown: Duration
+        /// How long a key set is used after it was last fetched.
+        public var longestOutage: Duration
+        /// Whether a key that left the key set still verifies subject tokens issued in its life. Where not, removal from the
+        /// key set is revocation, within ``refreshInterval`` on every replica.
+        public var honoursRetiredKeys: Bool
+
+        public init(
+            refreshInterval: Duration = .seconds(300), coolDown: Duration = .seconds(30),
+            longestOutage: Duration = .seconds(24 * 3600), honoursRetiredKeys: Bool = true
+        ) {
+            self.refreshInterval = max(refreshInterval, .seconds(30))
+            self.coolDown = coolDown
+            self.longestOutage = longestOutage
+            self.honoursRetiredKeys = honoursRetiredKeys
+        }
+    }
+
+    public let issuer: Issuer
+    let settings: Settings
+    private let fetcher: any KeySetFetching
+    private let archive: any KeyArchive
+    private let wallClock: any WallClock
+    /// Since an arbitrary instant. Not the wall clock, which can be set back and would then forbid fetches for hours.
+    private let elapsed: @Sendable () -> Duration
+    private let sleep: @Sendable (Duration) async throws -> Void
+    let logger: Logger
+    private let state = Mutex(State())
+
+    private struct State {
+        var snapshot = KeySnapshot()
+        var lastAttempt: Duration?
+        var refresh: Task<Void, Never>?
+    }
+
+    public init<C: Clock>(
+        issuer: Issuer, fetcher: any KeySetFetching, archive: any KeyArchive, settings: Settings = Settings(),
+        wallClock: any WallClock, clock: C = ContinuousClock(), logger: Logger
+    ) where C.Duration == Duration {
+        self.issuer = issuer
+        self.fetcher = fetcher
+        self.archive = archive
+        self.settings = settings
+        self.wallClock = wallClock
+        let start = clock.now
+        elapsed = { start.duration(to: clock.now) }
+        sleep = { try await clock.sleep(for: $0) }
+        self.logger = logger
+    }
+
+    /// Whether tokens of this issuer can be verified now.
+    public var isReady: Bool { isUsable(snapshot) }
+
+    /// Fetches at once and then for ever, until the task is cancelled.
+    public func run() async {
+        var failures = 0
+        while !Task.isCancelled {
+            await refresh()
+            failures = snapshot.failure == nil ? 0 : failures + 1
+            do { try await sleep(delay(afterFailures: failures)) } catch { return }
+        }
+    }
+
+    /// Reads revocations and sightings of other replicas again; for when the archive says that it changed.
+    public func reloadArchive() async {
+        let archived = await readArchive(recording: [])
+        state.withLock { state in
+            let old = state.snapshot
+            state.snapshot = KeySnapshot(
+                current: old.current, fetchedAt: old.fetchedAt, history: Self.merge(archived, into: old.history),
+                isArchiveRead: old.isArchiveRead || archived != nil, failure: old.failure)
+        }
+    }
+
+    // MARK: For verification
+
+    var snapshot: KeySnapshot { state.withLock { $0.snapshot } }
+
+    /// Whether `snapshot` may be used: a key set not older than the longest outage, and the archive known.
+    func isUsable(_ snapshot: KeySnapshot) -> Bool {
+        snapshot.current != nil && snapshot.isArchiveRead && elapsed() - snapshot.fetchedAt <= settings.longestOutage
+    }
+
+    /// How far a token's `iat` may lie outside the recorded life of its key: a key is seen only every ``Settings/refreshInterval``,
+    /// and the clocks of issuer and broker differ.
+    var lifeTolerance: Seconds { Seconds(settings.refreshInterval.components.seconds + 60) }
+
+    /// A newer snapshot for a token that the present one does not explain: waits for the fetch under way, or makes one if the
+    /// last began long enough ago.
+    func snapshotAfterMiss() async -> KeySnapshot {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            if let lastAttempt = state.lastAttempt, state.refresh == nil, elapsed() - lastAttempt < settings.coolDown {
+                return nil
+            }
+            return begin(&state)
+        }
+        await task?.value
+        return snapshot
+    }
+
+    // MARK: Refreshing
+
+    func refresh() async {
+        await state.withLock { begin(&$0) }.value
+    }
+
+    /// The fetch under way, or a new one.
+    private func begin(_ state: inout State) -> Task<Void, Never> {
+        if let task = state.refresh { return task }
+        state.lastAttempt = elapsed()
+        let task = Task { await self.fetchAndInstall() }
+        state.refresh = task
+        return task
+    }
+
+    private func fetchAndInstall() async {
+        let fetched: Result<JSONWebKeySet, KeySetFetchError>
+        do throws(KeySetFetchError) {
+            fetched = .success(try await fetcher.fetch())
+        } catch {
+            fetched = .failure(error)
+        }
+        let archived = await readArchive(recording: (try? fetched.get())?.keys ?? [])
+        let (old, new) = state.withLock { state in
+            let old = state.snapshot
+            state.snapshot = successor(of: old, fetched, archived)
+            state.refresh = nil
+            return (old, state.snapshot)
+        }
+        report(old, new)
+    }
+
+    private func successor(
+        of old: KeySnapshot, _ fetched: Result<JSONWebKeySet, KeySetFetchError>, _ archived: ArchivedKeys?
+    ) -> KeySnapshot {
+        var history = Self.merge(archived, into: old.history)
+        let isArchiveRead = old.isArchiveRead || archived != nil
+        switch fetched {
+        case .success(let keys):
+            history.see(keys.keys, at: wallClock.now)
+            return KeySnapshot(
+                current: keys, fetchedAt: elapsed(), history: history, isArchiveRead: isArchiveRead)
+        case .failure(let failure):
+            return KeySnapshot(
+                current: old.current, fetchedAt: old.fetchedAt, history: history, isArchiveRead: isArchiveRead,
+                failure: failure)
+        }
+    }
+
+    private func readArchive(recording keys: [JSONWebKey]) async -> ArchivedKeys? {
+        do throws(PortError) {
+            if !keys.isEmpty { try await archive.record(keys, of: issuer) }
+            return try await archive.keys(of: issuer)
+        } catch {
+            logger.warning("key archive unavailable", metadata: ["issuer": "\(issuer)", "error": "\(error)"])
+            return nil
+        }
+    }
+
+    private static func merge(_ archived: ArchivedKeys?, into history: KeyHistory) -> KeyHistory {
+        var history = history
+        if let archived { history.merge(archived) }
+        return history
+    }
+
+    /// A second while there is nothing to work with, then slower; never slower than the ordinary interval.
+    private func delay(afterFailures failures: Int) -> Duration {
+        guard failures > 0 else { return settings.refreshInterval }
+        let first: Duration = isReady ? .seconds(30) : .seconds(1)
+        let longest: Duration = isReady ? settings.refreshInterval : .seconds(30)
+        return min(first * (1 << min(failures - 1, 10)), longest)
+    }
+}

@@ -1,0 +1,324 @@
+import BrokerTesting
+import IdentityProvider
+import JOSE
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite struct ProviderKeysTests {
+    private func key(_ keyID: String) throws -> TestKey { try TestKey(.es256, keyID: keyID) }
+
+    /// Runs the background loop while `body` runs.
+    private func running(_ provider: TestProvider, _ body: () async throws -> Void) async throws {
+        let loop = Task { await provider.keys.run() }
+        do { try await body() } catch {
+            loop.cancel()
+            throw error
+        }
+        loop.cancel()
+        await loop.value
+    }
+
+    private func slept(_ provider: TestProvider) async -> Duration? {
+        for await length in provider.clock.sleeps.stream { return length }
+        return nil
+    }
+
+    // W-01: no key set yet is an outage, however wrong the token.
+    @Test func nothingFetchedYet() async throws {
+        let a = try key("a")
+        let provider = TestProvider(ScriptedFetcher(.unreachable("refused")))
+        #expect(!provider.keys.isReady)
+        #expect(await provider.outcome(try provider.idToken(a)) == .outage(.identityProvider))
+        #expect(await provider.outcome(try provider.idToken(try key("x"))) == .outage(.identityProvider))
+        #expect(provider.fetcher.count == 1)
+        try provider.fetcher.answer([a])
+        #expect(await provider.outcome(try provider.idToken(a)) == .outage(.identityProvider))
+        provider.advance(by: 30)
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        #expect(provider.keys.isReady)
+        #expect(provider.fetcher.count == 2)
+    }
+
+    @Test func firstRequestFetchesWithoutTheLoop() async throws {
+        let a = try key("a")
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        #expect(provider.fetcher.count == 1)
+    }
+
+    @Test func loopFetchesAtOnceAndThenAtItsInterval() async throws {
+        let provider = TestProvider(try ScriptedFetcher([try key("a")]))
+        try await running(provider) {
+            #expect(await slept(provider) == .seconds(300))
+            #expect(provider.keys.isReady)
+            for count in 2...4 {
+                provider.advance(by: 300)
+                #expect(await slept(provider) == .seconds(300))
+                #expect(provider.fetcher.count == count)
+            }
+        }
+    }
+
+    @Test func intervalHasALowerBound() {
+        #expect(ProviderKeys.Settings(refreshInterval: .seconds(1)).refreshInterval == .seconds(30))
+    }
+
+    @Test func loopHurriesUntilItHasKeys() async throws {
+        let provider = TestProvider(ScriptedFetcher(.status(500)))
+        try await running(provider) {
+            for seconds in [1, 2, 4, 8, 16, 30, 30] {
+                #expect(await slept(provider) == .seconds(seconds))
+                provider.advance(by: Seconds(Int64(seconds)))
+            }
+        }
+    }
+
+    // FT-17: every failure keeps the set that is there, for a day.
+    @Test(arguments: [
+        KeySetFetchError.timedOut, .unreachable("x"), .redirected, .status(500), .encoded, .tooLarge,
+        .metadata(.issuerMismatch), .keySet(.noKeys), .keySet(.ambiguousKeyID), .keySet(.noUsableKey),
+    ])
+    func failuresKeepTheKnownKeys(failure: KeySetFetchError) async throws {
+        let a = try key("a")
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        provider.fetcher.answer(failure)
+        try await running(provider) { () async throws in
+            #expect(await slept(provider) == .seconds(30))
+            #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+            provider.advance(by: .days(1))
+            #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+            #expect(provider.keys.isReady)
+            provider.advance(by: 1)
+            #expect(await provider.outcome(try provider.idToken(a)) == .outage(.identityProvider))
+            #expect(!provider.keys.isReady)
+        }
+    }
+
+    // W-13
+    @Test func firstTokenOfANewKeySucceeds() async throws {
+        let (a, b) = (try key("a"), try key("b"))
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        provider.advance(by: 60)
+        try provider.fetcher.answer([a, b])
+        #expect(await provider.outcome(try provider.idToken(b)) == .verified)
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        #expect(provider.fetcher.count == 2)
+    }
+
+    /// Some issuers rotate without a `kid`, or under the same one.
+    @Test(arguments: [nil, "1"])
+    func firstTokenOfANewKeyUnderTheOldNameSucceeds(keyID: String?) async throws {
+        let (old, new) = (try TestKey(.es256, keyID: keyID), try TestKey(.es256, keyID: keyID))
+        let provider = TestProvider(try ScriptedFetcher([old]))
+        #expect(await provider.outcome(try provider.idToken(old)) == .verified)
+        provider.advance(by: 60)
+        try provider.fetcher.answer([new])
+        #expect(await provider.outcome(try provider.idToken(new)) == .verified)
+        #expect(provider.fetcher.count == 2)
+    }
+
+    @Test func floodOfForgeriesCausesOneFetchInThirtySeconds() async throws {
+        let (a, forger) = (try key("a"), try key("a"))
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        for _ in 0..<90 {
+            #expect(await provider.outcome(try provider.idToken(forger)) == .refused(.badSignature))
+            provider.advance(by: 1)
+        }
+        #expect(provider.fetcher.count == 3)  // the first, and those after 30 and 60 seconds
+    }
+
+    /// Whether a signature is forged, or made with a key that cannot be fetched, nobody can say.
+    @Test func aForgeryDuringAnOutageIsNoRefusal() async throws {
+        let (a, forger) = (try key("a"), try key("a"))
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        provider.advance(by: 60)
+        provider.fetcher.answer(.timedOut)
+        #expect(await provider.outcome(try provider.idToken(forger)) == .outage(.identityProvider))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+    }
+
+    // W-12
+    @Test func floodOfUnknownKeysCausesOneFetchInThirtySeconds() async throws {
+        let a = try key("a")
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        for second in 0..<90 {
+            for index in 0..<10 {
+                let stranger = try a.renamed("unknown-\(second)-\(index)")
+                #expect(await provider.outcome(try provider.idToken(stranger)) == .refused(.unknownKey))
+            }
+            #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+            provider.advance(by: 1)
+        }
+        #expect(provider.fetcher.count == 3)  // the first, and those after 30 and 60 seconds
+    }
+
+    @Test func waitersShareOneFetchAndKnownKeysDoNotWait() async throws {
+        let (a, b) = (try key("a"), try key("b"))
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        provider.advance(by: 60)
+        try provider.fetcher.answer([a, b])
+        provider.fetcher.hold()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<100 { group.addTask { await provider.outcome(try provider.idToken(b)) } }
+            var began = provider.fetcher.began.stream.makeAsyncIterator()
+            await began.next()
+            await began.next()  // the second fetch, now held
+            #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+            provider.fetcher.release()
+            for try await outcome in group { #expect(outcome == .verified) }
+        }
+        #expect(provider.fetcher.count == 2)
+    }
+
+    /// While the issuer is out of reach, an unknown `kid` may well be its new key.
+    @Test func unknownKeyDuringAnOutageIsNoRefusal() async throws {
+        let (a, b) = (try key("a"), try key("b"))
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        provider.advance(by: 60)
+        provider.fetcher.answer(.timedOut)
+        #expect(await provider.outcome(try provider.idToken(b)) == .outage(.identityProvider))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        #expect(provider.fetcher.count == 2)
+        #expect(await provider.outcome(try provider.idToken(b)) == .outage(.identityProvider))
+        #expect(provider.fetcher.count == 2)
+        provider.advance(by: 30)
+        try provider.fetcher.answer([a])
+        #expect(await provider.outcome(try provider.idToken(b)) == .refused(.unknownKey))
+    }
+
+    /// Setting the wall clock back must not stop fetches.
+    @Test func coolDownDoesNotFollowTheWallClock() async throws {
+        let (a, b) = (try key("a"), try key("b"))
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        provider.wallClock.advance(by: -86_400)
+        provider.clock.advance(by: .seconds(30))
+        try provider.fetcher.answer([a, b])
+        #expect(await provider.outcome(try provider.idToken(b)) == .verified)
+    }
+
+    // W-14, D12
+    @Test func aRetiredKeyVerifiesWhatWasIssuedInItsLife() async throws {
+        let (a, b) = (try key("a"), try key("b"))
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        let before = try provider.idToken(a)
+        #expect(await provider.outcome(before) == .verified)
+        provider.advance(by: 300)
+        try provider.fetcher.answer([b])
+        try await running(provider) { #expect(await slept(provider) == .seconds(300)) }
+        provider.advance(by: .days(30))
+
+        let provider2 = provider.replica(try ScriptedFetcher([b]))  // a replica that never saw the old key itself
+        provider2.clock.advance(by: .seconds(30 * 86_400))
+        for replica in [provider, provider2] {
+            func outcome(issuedAt offset: Seconds) async throws -> TestProvider.Outcome {
+                let token = try provider.idToken(a, issuedAt: TestProvider.start.adding(offset))
+                return await replica.outcome(token, at: provider.wallClock.now)
+            }
+            // Seen once, at the start; tolerance is the interval and a minute.
+            #expect(try await outcome(issuedAt: 0) == .verified)
+            #expect(try await outcome(issuedAt: 360) == .verified)
+            #expect(try await outcome(issuedAt: 361) == .refused(.keyRetired))
+            #expect(try await outcome(issuedAt: -360) == .verified)
+            #expect(try await outcome(issuedAt: -361) == .refused(.keyRetired))
+            #expect(try await outcome(issuedAt: .days(30)) == .refused(.keyRetired))
+        }
+        #expect(await provider.outcome(try provider.idToken(b)) == .verified)
+    }
+
+    @Test func whereRetiringIsRevokingNothingOldPasses() async throws {
+        let (a, b) = (try key("a"), try key("b"))
+        let provider = TestProvider(try ScriptedFetcher([a]), settings: .init(honoursRetiredKeys: false))
+        let token = try provider.idToken(a)
+        #expect(await provider.outcome(token) == .verified)
+        provider.advance(by: 300)
+        try provider.fetcher.answer([b])
+        try await running(provider) { _ = await slept(provider) }
+        #expect(await provider.outcome(token) == .refused(.keyRetired))
+    }
+
+    // J-13
+    @Test func aRevokedKeyVerifiesNothing() async throws {
+        let (a, b) = (try key("a"), try key("b"))
+        let provider = TestProvider(try ScriptedFetcher([a, b]))
+        let token = try provider.idToken(a)
+        #expect(await provider.outcome(token) == .verified)
+        provider.archive.revoke(a)
+        await provider.keys.reloadArchive()
+        #expect(await provider.outcome(token) == .refused(.keyRevoked))
+        #expect(await provider.outcome(try provider.idToken(b)) == .verified)
+        provider.advance(by: 300)
+        try provider.fetcher.answer([b])
+        try await running(provider) { _ = await slept(provider) }
+        #expect(await provider.outcome(token) == .refused(.keyRevoked))
+        // A forgery under the name of a revoked key is a bad signature, as under any other name.
+        #expect(await provider.outcome(try provider.idToken(try key("a"))) == .refused(.badSignature))
+    }
+
+    @Test func aNameThatIsUsedAgainStillFindsTheOlderKey() async throws {
+        let (old, new) = (try key("1"), try key("1"))
+        let provider = TestProvider(try ScriptedFetcher([old]))
+        let token = try provider.idToken(old)
+        #expect(await provider.outcome(token) == .verified)
+        provider.advance(by: 300)
+        try provider.fetcher.answer([new])
+        try await running(provider) { _ = await slept(provider) }
+        #expect(await provider.outcome(try provider.idToken(new)) == .verified)
+        #expect(await provider.outcome(token) == .verified)
+        #expect(await provider.outcome(try provider.idToken(try key("1"))) == .refused(.badSignature))
+    }
+
+    /// Some providers list one key twice, for two algorithms or while they change its name.
+    @Test func aKeyOfTwoNamesIsRememberedUnderBoth() async throws {
+        let (one, new) = (try key("1"), try key("new"))
+        let two = try one.renamed("2")
+        let provider = TestProvider(try ScriptedFetcher([one, two]))
+        let tokens = [try provider.idToken(one), try provider.idToken(two)]
+        for token in tokens { #expect(await provider.outcome(token) == .verified) }
+        provider.advance(by: 300)
+        for left in [[one, new], [new]] {
+            let replica = provider.replica(try ScriptedFetcher(left))
+            for token in tokens { #expect(await replica.outcome(token) == .verified) }
+        }
+        // A revoked key is revoked under every name that it went by.
+        provider.archive.revoke(one)
+        let replica = provider.replica(try ScriptedFetcher([new]))
+        for token in tokens { #expect(await replica.outcome(token) == .refused(.keyRevoked)) }
+    }
+
+    @Test func withoutTheArchiveNothingIsSaid() async throws {
+        let a = try key("a")
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        provider.archive.setDown(true)
+        #expect(await provider.outcome(try provider.idToken(a)) == .outage(.database))
+        #expect(!provider.keys.isReady)
+        provider.archive.setDown(false)
+        await provider.keys.reloadArchive()
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        // Once read, its outage changes nothing.
+        provider.archive.setDown(true)
+        provider.advance(by: 300)
+        try await running(provider) { _ = await slept(provider) }
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        #expect(provider.keys.isReady)
+    }
+
+    @Test func anUnknownIssuerIsRefusedWithoutAFetch() async throws {
+        let a = try key("a")
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        let token = try provider.idToken(a)
+        await #expect(throws: IDTokenVerificationError.self) {
+            try await provider.validator.verify(
+                token, from: Issuer(validated: "https://idp.example.com/"), at: provider.wallClock.now)
+        }
+        #expect(provider.fetcher.count == 0)
+    }
+}

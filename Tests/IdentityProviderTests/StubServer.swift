@@ -1,0 +1,127 @@
+import IdentityProvider
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A server on loopback that answers with octets of its own choosing, or not at all.
+final class StubServer: Sendable {
+    enum Reply: Sendable {
+        case status(Int, headers: [String] = [], body: [UInt8] = [])
+        /// These octets, then the connection is closed.
+        case octets([UInt8])
+        /// These octets and then nothing, with the connection open.
+        case hang(after: [UInt8] = [])
+        /// A 200 without length whose body does not end.
+        case endless
+
+        static func ok(_ body: [UInt8]) -> Reply { .status(200, body: body) }
+        static func ok(_ body: String) -> Reply { .status(200, body: Array(body.utf8)) }
+    }
+
+    private let channel: any Channel
+    private let log: Log
+
+    private final class Log: Sendable {
+        let paths = Mutex<[String]>([])
+        /// Octets that the other side took of an endless body.
+        let taken = Atomic<Int>(0)
+        let closed = AsyncStream<Void>.makeStream()
+    }
+
+    static func start(_ reply: @escaping @Sendable (_ path: String) -> Reply) async throws -> StubServer {
+        let log = Log()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(reply: reply, log: log))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        return StubServer(channel: channel, log: log)
+    }
+
+    private init(channel: any Channel, log: Log) {
+        self.channel = channel
+        self.log = log
+    }
+
+    /// Runs `body` against a server that is gone afterwards.
+    static func with(
+        _ reply: @escaping @Sendable (_ path: String) -> Reply, _ body: (StubServer) async throws -> Void
+    ) async throws {
+        let server = try await start(reply)
+        do {
+            try await body(server)
+        } catch {
+            try await server.stop()
+            throw error
+        }
+        try await server.stop()
+    }
+
+    func stop() async throws { try await channel.close() }
+
+    var port: Int { channel.localAddress?.port ?? 0 }
+    var paths: [String] { log.paths.withLock { $0 } }
+    var octetsTaken: Int { log.taken.load(ordering: .relaxed) }
+
+    /// Waits until a connection was closed by the other side.
+    func connectionClosed() async {
+        for await _ in log.closed.stream { return }
+    }
+
+    func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let reply: @Sendable (String) -> Reply
+        private let log: Log
+        private var received: [UInt8] = []
+
+        init(reply: @escaping @Sendable (String) -> Reply, log: Log) {
+            self.reply = reply
+            self.log = log
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            received.append(contentsOf: unwrapInboundIn(data).readableBytesView)
+            let request = String(decoding: received, as: UTF8.self)
+            guard request.hasSuffix("\r\n\r\n"), let path = request.split(separator: " ").dropFirst().first else {
+                return
+            }
+            received = []
+            log.paths.withLock { $0.append(String(path)) }
+            switch reply(String(path)) {
+            case .status(let code, let headers, let body):
+                let lines = ["HTTP/1.1 \(code) X", "Content-Length: \(body.count)", "Connection: close"] + headers
+                write(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body, context, close: true)
+            case .octets(let octets): write(octets, context, close: true)
+            case .hang(let octets): write(octets, context, close: false)
+            case .endless:
+                write(Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".utf8), context, close: false)
+                writeForEver(context)
+            }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { log.closed.continuation.yield() }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+        private func write(_ octets: [UInt8], _ context: ChannelHandlerContext, close: Bool) {
+            let written = context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: octets)))
+            guard close else { return }
+            let channel = context.channel
+            written.whenComplete { _ in channel.close(promise: nil) }
+        }
+
+        private func writeForEver(_ context: ChannelHandlerContext) {
+            let chunk = ByteBuffer(repeating: UInt8(ascii: " "), count: 16 << 10)
+            context.writeAndFlush(wrapOutboundOut(chunk)).assumeIsolated().whenSuccess {
+                self.log.taken.add(chunk.readableBytes, ordering: .relaxed)
+                self.writeForEver(context)
+            }
+        }
+    }
+}
