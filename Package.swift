@@ -16,21 +16,25 @@ extension Target.Dependency {
     static let asyncHTTPClient: Self = .product(name: "AsyncHTTPClient", package: "async-http-client")
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
     static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
+    static let hummingbirdCore: Self = .product(name: "HummingbirdCore", package: "hummingbird")
     static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
     static let logging: Self = .product(name: "Logging", package: "swift-log")
     static let nioCore: Self = .product(name: "NIOCore", package: "swift-nio")
     static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio")
     static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
+    static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 }
 
 let package = Package(
     name: "native-sso",
     dependencies: [
         // Exact, because warnings are errors: a build of this revision is the same build everywhere, and at any time.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         // Tests only: an independent JWT implementation to compare with.
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     ],
@@ -65,6 +69,13 @@ let package = Package(
             name: "IdentityProvider",
             dependencies: ["NativeSSO", "JOSE", "StrictCoding", .asyncHTTPClient, .nioCore, .nioHTTP1, .logging],
             swiftSettings: strict),
+        .target(
+            name: "BrokerHTTP",
+            dependencies: [
+                "NativeSSO", "OAuthWire", "StrictCoding", .hummingbirdCore, .nioCore, .nioPosix, .nioHTTP1, .logging,
+                .serviceLifecycle,
+            ],
+            swiftSettings: strict),
 
         // Development only: never linked by the broker.
         .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
@@ -93,6 +104,13 @@ let package = Package(
             name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], swiftSettings: strict),
         .testTarget(
             name: "KeyModuleTests", dependencies: ["KeyModule", "NativeSSO", "JOSE", "StrictCoding", .crypto, .jwtKit],
+            swiftSettings: strict),
+        .testTarget(
+            name: "BrokerHTTPTests",
+            dependencies: [
+                "BrokerHTTP", "BrokerTesting", "NativeSSO", "OAuthWire", "StrictCoding", .logging, .nioCore, .nioPosix,
+                .nioHTTP1, .serviceLifecycle,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "StrictCoding", "BrokerTesting", .jwtKit],

@@ -1,0 +1,93 @@
+import NIOHTTP1
+import NativeSSO
+import OAuthWire
+import StrictCoding
+
+/// The internal listener: what operators, monitors and resource servers ask. Query strings are ignored.
+public struct InternalEndpoint: Sendable {
+    private let readiness: Readiness
+    private let keys: any PublishedKeys
+    private let metadata: [UInt8]
+    private let metrics: BrokerMetrics
+
+    public init(
+        readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, metrics: BrokerMetrics
+    ) {
+        self.readiness = readiness
+        self.keys = keys
+        self.metadata = metadata.json
+        self.metrics = metrics
+    }
+}
+
+extension InternalEndpoint: Responder {
+    func answer(_ arrival: Arrival) async -> HTTPAnswer {
+        switch arrival {
+        case .fault(let fault): HTTPAnswer(Refusal.wire(fault).answer)
+        case .request(let request):
+            if let route = Route.allCases.first(where: { request.isFor($0.rawValue) }) {
+                request.method == .GET ? await answer(route) : Self.methodNotAllowed
+            } else {
+                HTTPAnswer(Refusal.request(.unknownPath).answer)
+            }
+        }
+    }
+
+    private enum Route: String, CaseIterable {
+        case liveness = "/livez"
+        case readiness = "/readyz"
+        case metrics = "/metrics"
+        case keySet = "/.well-known/jwks.json"
+        case authorizationServer = "/.well-known/oauth-authorization-server"
+        case openIDConfiguration = "/.well-known/openid-configuration"
+    }
+
+    private func answer(_ route: Route) async -> HTTPAnswer {
+        switch route {
+        case .liveness: HTTPAnswer(status: .ok, body: Array(#"{"status":"live"}"#.utf8))
+        case .readiness: HTTPAnswer(await readiness.report())
+        case .metrics:
+            HTTPAnswer(status: .ok, contentType: PrometheusText.contentType, body: Array(metrics.text.utf8))
+        case .keySet: await keySet()
+        case .authorizationServer, .openIDConfiguration:
+            HTTPAnswer(status: .ok, cacheControl: cacheControl, body: metadata)
+        }
+    }
+
+    private func keySet() async -> HTTPAnswer {
+        do throws(PortError) {
+            return HTTPAnswer(status: .ok, cacheControl: cacheControl, body: try await keys.keySet())
+        } catch {
+            switch error {
+            case .outage(let outage): return HTTPAnswer(.unavailable(outage))
+            case .broken(let what): return HTTPAnswer(.failed(what))
+            }
+        }
+    }
+
+    private var cacheControl: String { "public, max-age=\(keys.maximumAge.count)" }
+
+    private static let methodNotAllowed = HTTPAnswer(
+        RefusalAnswer.invalidRequest("Only GET is allowed.", .methodNotAllowed, headers: [("Allow", "GET")]))
+}
+
+extension HTTPAnswer {
+    fileprivate init(_ report: Readiness.Report) {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("status", report.isReady ? "ready" : "unready")
+            json.member(
+                "checks",
+                array: { json in
+                    for result in report.results {
+                        json.object { json in
+                            json.member("name", result.name)
+                            json.member("status", result.problem == nil ? "ok" : "failed")
+                            if let problem = result.problem { json.member("reason", problem.description) }
+                        }
+                    }
+                })
+        }
+        self.init(status: report.isReady ? .ok : .serviceUnavailable, body: json.bytes)
+    }
+}

@@ -1,0 +1,47 @@
+public import NativeSSO
+import OAuthWire
+import StrictCoding
+
+/// The broker as it describes itself to apps and resource servers. RFC 8414 §2, Native SSO §5.
+///
+/// `response_types_supported` is empty and there is no authorization endpoint: this server has only a token endpoint.
+public struct ServerMetadata: Sendable {
+    public var issuer: Issuer
+    /// Where apps find `POST /token`, as they see it.
+    public var tokenEndpoint: String
+    /// Where resource servers find the key set, as they see it.
+    public var keySetURI: String
+    /// `alg` values of what this broker signs.
+    public var signingAlgorithms: [String]
+    public var authenticationMethods: [Client.Authentication]
+    public var scopes: Scope
+
+    public init(
+        issuer: Issuer, tokenEndpoint: String, keySetURI: String, signingAlgorithms: [String],
+        authenticationMethods: [Client.Authentication] = [.none], scopes: Scope = .empty
+    ) {
+        self.issuer = issuer
+        self.tokenEndpoint = tokenEndpoint
+        self.keySetURI = keySetURI
+        self.signingAlgorithms = signingAlgorithms
+        self.authenticationMethods = authenticationMethods
+        self.scopes = scopes
+    }
+
+    public var json: [UInt8] {
+        var json = JSONWriter(reservingCapacity: 1024)
+        json.object { json in
+            json.member("issuer", issuer.string)
+            json.member("token_endpoint", tokenEndpoint)
+            json.member("jwks_uri", keySetURI)
+            json.member("response_types_supported", [String]())
+            json.member("grant_types_supported", Client.Grant.allCases.map(\.rawValue))
+            json.member("token_endpoint_auth_methods_supported", authenticationMethods.map(\.rawValue))
+            if !scopes.isEmpty { json.member("scopes_supported", scopes.tokens) }
+            json.member("subject_types_supported", ["public"])
+            json.member("id_token_signing_alg_values_supported", signingAlgorithms)
+            json.member("native_sso_supported", true)
+        }
+        return json.bytes
+    }
+}

@@ -1,0 +1,136 @@
+import NIOCore
+import NIOHTTP1
+
+/// Turns the parts of an HTTP/1 connection into whole requests, which it puts into the mailbox of the connection's task, and
+/// answers into octets. The rules are ``ConnectionState``'s.
+final class ConnectionHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = HTTPAnswer
+    typealias OutboundOut = ByteBuffer
+
+    private var state: ConnectionState
+    private let limits: ListenerLimits
+    private let framing: BodyFraming
+    private let date: DateHeader
+    private let arrivals: Mailbox<Arrival>
+    private let timer = DeadlineTimer()
+    private var isInputClosed = false
+    private var isReadHeld = false
+
+    init(limits: ListenerLimits, framing: BodyFraming, date: DateHeader, arrivals: Mailbox<Arrival>) {
+        state = ConnectionState(limits: limits)
+        self.limits = limits
+        self.framing = framing
+        self.date = date
+        self.arrivals = arrivals
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer.cancel()
+        arrivals.finish()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        arrivals.finish()
+        context.fireChannelInactive()
+    }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            framing.announce(head)
+            switch state.received(head) {
+            case .none: break
+            case .writeContinue: writeContinue(context)
+            case .deliver(let fault): arrivals.put(.fault(fault))
+            }
+        case .body(let part):
+            if let fault = state.received(part) { arrivals.put(.fault(fault)) }
+        case .end(let trailers):
+            if let arrival = state.receivedEnd(trailers: trailers) { arrivals.put(arrival) }
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error {
+        case let error as HTTPParserError: fail(error == .headerOverflow ? .headerTooLarge : .malformed)
+        case let error as FramingHandler.Refused: fail(error.fault)
+        case is ByteToMessageDecoderError: fail(.malformed)  // more octets for a parser that has given up
+        default: context.close(promise: nil)  // the connection broke
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case let event as ReadDeadlineHandler.Expired:
+            switch event {
+            case .header: fail(.headerTimeout)
+            case .body: fail(.bodyTimeout)
+            }
+        case is ChannelShouldQuiesceEvent:
+            state.drain()
+            if state.isIdle { closeIfStillIdle(after: limits.idleGrace, context) }
+        case ChannelEvent.inputClosed:
+            isInputClosed = true
+            if state.inputClosed() { context.close(promise: nil) }
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    private func fail(_ fault: HTTPFault) {
+        if let fault = state.fail(fault) { arrivals.put(.fault(fault)) }
+    }
+
+    /// Backpressure: one request being answered, at most one waiting, and none from a client that does not read.
+    func read(context: ChannelHandlerContext) {
+        isReadHeld = state.isBehind || !context.channel.isWritable
+        if !isReadHeld { context.read() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        releaseRead(context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    private func releaseRead(_ context: ChannelHandlerContext) {
+        if isReadHeld { read(context: context) }
+    }
+
+    // MARK: Answers
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let action = state.answering()
+        let octets = unwrapOutboundIn(data).octets(date: date.value, hasBody: action.hasBody, isLast: action.closes)
+        var written = promise
+        if action.closes {
+            let end = promise ?? context.eventLoop.makePromise(of: Void.self)
+            end.futureResult.assumeIsolated().whenComplete { _ in self.finish(context) }
+            written = end
+        }
+        context.write(wrapOutboundOut(octets), promise: written)
+        // Also after the last answer: what the client is still sending must be taken off the network, or closing would
+        // reset the connection under the answer.
+        releaseRead(context)
+    }
+
+    private func writeContinue(_ context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+    }
+
+    // MARK: The end
+
+    /// Our side first; the client's side when it has read the answer, or after a while without it.
+    private func finish(_ context: ChannelHandlerContext) {
+        guard !isInputClosed else { return context.close(promise: nil) }
+        context.close(mode: .output, promise: nil)
+        timer.set(.now() + limits.lingerTimeout, context) { context.close(promise: nil) }
+    }
+
+    private func closeIfStillIdle(after grace: TimeAmount, _ context: ChannelHandlerContext) {
+        timer.set(.now() + grace, context) { [self] in
+            if state.isIdle { context.close(promise: nil) }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import NIOCore
+import NIOHTTP1
+
+/// Where one HTTP/1 connection stands: what is being read, how many answers are owed, whether it ends after them.
+///
+/// Requests are taken whole or not at all, and answered in order. Whatever is wrong with the wire ends the intake: the
+/// fault is answered like a request, and what follows it is never looked at.
+struct ConnectionState {
+    private enum Intake {
+        /// Between requests.
+        case open
+        case reading(HTTPRequestHead, body: ByteBuffer?)
+        /// Nothing more is accepted.
+        case shut
+    }
+
+    private let limits: ListenerLimits
+    private var intake = Intake.open
+    private var owed = 0
+    private var isDraining = false
+    /// Whether each owed answer may have a body (not for HEAD), oldest first.
+    private var allowsBody = CircularBuffer<Bool>(initialCapacity: 2)
+
+    init(limits: ListenerLimits) {
+        self.limits = limits
+    }
+
+    /// Whether a request waits behind the one that is being answered. Then nothing more is read from the network: what the
+    /// client sends meanwhile waits in its own buffers.
+    var isBehind: Bool { owed > 1 }
+
+    /// Whether nothing is being read and no answer is owed.
+    var isIdle: Bool {
+        guard case .open = intake else { return false }
+        return owed == 0
+    }
+
+    enum HeadAction {
+        case none
+        /// RFC 9110 §10.1.1: the client waits for it before it sends the body.
+        case writeContinue
+        case deliver(HTTPFault)
+    }
+
+    mutating func received(_ head: HTTPRequestHead) -> HeadAction {
+        guard case .open = intake else { return .none }
+        if let fault = HeadRules.fault(of: head, limits: limits) { return .deliver(shut(fault)) }
+        intake = .reading(head, body: nil)
+        // With an answer still owed, an interim response could be taken for part of that one.
+        return owed == 0 && HeadRules.expectsContinue(head) ? .writeContinue : .none
+    }
+
+    mutating func received(_ part: ByteBuffer) -> HTTPFault? {
+        guard case .reading(let head, let body) = intake else { return nil }
+        intake = .open  // gives up the reference to `body`, so that appending does not copy it
+        var all = part
+        if var body {
+            guard body.readableBytes + part.readableBytes <= limits.bodySize else { return shut(.bodyTooLarge) }
+            body.writeImmutableBuffer(part)
+            all = body
+        }
+        guard all.readableBytes <= limits.bodySize else { return shut(.bodyTooLarge) }
+        intake = .reading(head, body: all)
+        return nil
+    }
+
+    mutating func receivedEnd(trailers: HTTPHeaders?) -> Arrival? {
+        guard case .reading(let head, let body) = intake else { return nil }
+        if let trailers, !trailers.isEmpty { return .fault(shut(.trailers)) }
+        intake = head.isKeepAlive && !HeadRules.asksForUpgrade(head) ? .open : .shut
+        owe(body: head.method != .HEAD)
+        return .request(ReceivedRequest(head: head, body: body ?? ByteBuffer()))
+    }
+
+    /// Something is wrong with the wire. `nil` where the intake has ended already.
+    mutating func fail(_ fault: HTTPFault) -> HTTPFault? {
+        if case .shut = intake { return nil }
+        return shut(fault)
+    }
+
+    /// The client has nothing more to say.
+    /// - Returns: Whether nothing is owed to it either, so that the connection can be closed.
+    mutating func inputClosed() -> Bool {
+        intake = .shut
+        return owed == 0
+    }
+
+    struct AnswerAction: Equatable {
+        let hasBody: Bool
+        /// It is the last one: it says so, and the connection ends after it.
+        let closes: Bool
+    }
+
+    mutating func answering() -> AnswerAction {
+        owed -= 1
+        let hasBody = allowsBody.popFirst() ?? true
+        return AnswerAction(hasBody: hasBody, closes: owed == 0 && isLast)
+    }
+
+    /// The listener stops. What was begun is still answered.
+    mutating func drain() { isDraining = true }
+
+    private var isLast: Bool {
+        switch intake {
+        case .open: isDraining
+        case .reading: false
+        case .shut: true
+        }
+    }
+
+    private mutating func shut(_ fault: HTTPFault) -> HTTPFault {
+        intake = .shut
+        owe(body: true)
+        return fault
+    }
+
+    private mutating func owe(body: Bool) {
+        owed += 1
+        allowsBody.append(body)
+    }
+}

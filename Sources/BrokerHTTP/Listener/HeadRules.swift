@@ -1,0 +1,42 @@
+import NIOHTTP1
+
+/// What the head of a request must be before its body is read. RFC 9112 §3 and §6, narrowed to what an origin server that
+/// is not a proxy needs.
+enum HeadRules {
+    static func fault(of head: HTTPRequestHead, limits: ListenerLimits) -> HTTPFault? {
+        if head.uri.utf8.count > limits.targetSize { return .headerTooLarge }
+        if head.uri.utf8.first != UInt8(ascii: "/") || head.method == .CONNECT { return .targetForm }
+        let hosts = head.headers["host"].count
+        if hosts > 1 || (hosts == 0 && isHTTP11(head)) { return .host }
+        if let fault = framingFault(of: head, limits: limits) { return fault }
+        if head.headers.contains(name: "expect"), !expectsContinue(head) { return .expectation }
+        return nil
+    }
+
+    private static func framingFault(of head: HTTPRequestHead, limits: ListenerLimits) -> HTTPFault? {
+        let codings = head.headers["transfer-encoding"]
+        if !codings.isEmpty {
+            guard codings.count == 1, codings[0].lowercased() == "chunked", isHTTP11(head)
+            else { return .transferCoding }
+        }
+        // The parser has refused every Content-Length that is no number, and more than one of them.
+        if let length = head.headers.first(name: "content-length"), (Int(length) ?? .max) > limits.bodySize {
+            return .bodyTooLarge
+        }
+        return nil
+    }
+
+    static func expectsContinue(_ head: HTTPRequestHead) -> Bool {
+        let expectations = head.headers["expect"]
+        return expectations.count == 1 && expectations[0].lowercased() == "100-continue"
+            && isHTTP11(head)
+    }
+
+    /// The parser takes no other major version, and no minor one above 1.
+    private static func isHTTP11(_ head: HTTPRequestHead) -> Bool { head.version.minor >= 1 }
+
+    /// The parser stops after such a request, because another protocol could follow.
+    static func asksForUpgrade(_ head: HTTPRequestHead) -> Bool {
+        head.headers.contains(name: "upgrade")
+    }
+}

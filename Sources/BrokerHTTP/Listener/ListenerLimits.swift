@@ -1,0 +1,50 @@
+public import NIOCore
+
+/// How much, and for how long, a listener takes from one connection before it gives up on it.
+public struct ListenerLimits: Sendable {
+    /// Octets of a request body.
+    public var bodySize: Int
+    /// Octets of all header fields together, names and values.
+    public var headerSize: Int
+    public var headerFields: Int
+    /// Octets of the request target.
+    public var targetSize: Int
+    /// Octets of all chunk extensions of one body. They mean nothing here.
+    public var chunkExtensionSize: Int
+    /// From the first octet of a request to the end of its header.
+    public var headerTimeout: TimeAmount
+    /// From the end of the header to the end of the body.
+    public var bodyTimeout: TimeAmount
+    /// Between two requests, and before the first.
+    public var idleTimeout: TimeAmount
+    /// Until the kernel has taken an answer whole: how long a client may leave it unread.
+    public var writeTimeout: TimeAmount
+    /// After the last answer on a connection: how long the client may take to close its side. Closing both sides at once
+    /// would reset the connection, and the answer with it, while the client is still sending.
+    public var lingerTimeout: TimeAmount
+    /// When the listener stops: how long an idle connection stays open, for a request that is already on its way.
+    public var idleGrace: TimeAmount
+    /// Connections at one time; beyond it they wait in the backlog of the socket.
+    public var connections: Int
+
+    public init(
+        bodySize: Int = 64 * 1024, headerSize: Int = 16 * 1024, headerFields: Int = 64, targetSize: Int = 8 * 1024,
+        chunkExtensionSize: Int = 1024, headerTimeout: TimeAmount = .seconds(5),
+        bodyTimeout: TimeAmount = .seconds(10), idleTimeout: TimeAmount = .seconds(60),
+        writeTimeout: TimeAmount = .seconds(10), lingerTimeout: TimeAmount = .seconds(2),
+        idleGrace: TimeAmount = .milliseconds(100), connections: Int = 10_240
+    ) {
+        self.bodySize = bodySize
+        self.headerSize = headerSize
+        self.headerFields = headerFields
+        self.targetSize = targetSize
+        self.chunkExtensionSize = chunkExtensionSize
+        self.headerTimeout = headerTimeout
+        self.bodyTimeout = bodyTimeout
+        self.idleTimeout = idleTimeout
+        self.writeTimeout = writeTimeout
+        self.lingerTimeout = lingerTimeout
+        self.idleGrace = idleGrace
+        self.connections = connections
+    }
+}

@@ -1,0 +1,31 @@
+import NIOCore
+import NIOHTTP1
+
+/// A request as it left the wire, whole.
+struct ReceivedRequest: Sendable {
+    let method: HTTPMethod
+    /// Everything before the first `?` of the target.
+    let path: Substring
+    let hasQuery: Bool
+    let headers: HTTPHeaders
+    let body: ByteBuffer
+
+    init(head: HTTPRequestHead, body: ByteBuffer) {
+        method = head.method
+        headers = head.headers
+        self.body = body
+        let query = head.uri.utf8.firstIndex(of: UInt8(ascii: "?"))
+        path = head.uri[..<(query ?? head.uri.endIndex)]
+        hasQuery = query != nil
+    }
+
+    /// By octets: `==` would also accept what only looks the same.
+    func isFor(_ path: String) -> Bool { self.path.utf8.elementsEqual(path.utf8) }
+}
+
+/// What a connection delivers, in order.
+enum Arrival: Sendable {
+    case request(ReceivedRequest)
+    /// Nothing follows it.
+    case fault(HTTPFault)
+}

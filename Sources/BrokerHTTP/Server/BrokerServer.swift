@@ -1,0 +1,141 @@
+import HummingbirdCore
+public import Logging
+public import NIOCore
+import NIOPosix
+public import NativeSSO
+public import ServiceLifecycle
+import Synchronization
+
+/// Both listeners, from bind to graceful stop.
+///
+/// A stop goes in this order: `/readyz` says no; the public listener accepts no more, answers what is in flight and closes;
+/// the internal listener follows, so that the stop can be watched to its end.
+public struct BrokerServer: Service {
+    public struct Address: Sendable {
+        public var host: String
+        /// 0: the system chooses one.
+        public var port: Int
+
+        public init(host: String = "127.0.0.1", port: Int) {
+            self.host = host
+            self.port = port
+        }
+    }
+
+    public struct Configuration: Sendable {
+        public var publicAddress: Address
+        public var internalAddress: Address
+        public var publicLimits: ListenerLimits
+        /// Fewer connections: whoever floods the internal listener takes nothing from the public one.
+        public var internalLimits: ListenerLimits
+        /// What is still in flight then is cut off.
+        public var drainTimeout: Duration
+
+        public init(
+            publicAddress: Address = Address(port: 8080), internalAddress: Address = Address(port: 8081),
+            publicLimits: ListenerLimits = ListenerLimits(),
+            internalLimits: ListenerLimits = ListenerLimits(connections: 256), drainTimeout: Duration = .seconds(10)
+        ) {
+            self.publicAddress = publicAddress
+            self.internalAddress = internalAddress
+            self.publicLimits = publicLimits
+            self.internalLimits = internalLimits
+            self.drainTimeout = drainTimeout
+        }
+    }
+
+    /// The ports that the listeners got.
+    public struct Ports: Sendable {
+        public let `public`: Int
+        public let `internal`: Int
+    }
+
+    private let configuration: Configuration
+    private let tokenEndpoint: TokenEndpoint
+    private let internalEndpoint: InternalEndpoint
+    private let readiness: Readiness
+    private let clock: any WallClock
+    private let eventLoopGroup: any EventLoopGroup
+    private let logger: Logger
+    private let onStarted: @Sendable (Ports) async -> Void
+
+    /// - Parameters:
+    ///   - eventLoopGroup: One loop per core where `nil`.
+    ///   - onStarted: Called once, when both listeners are bound.
+    public init(
+        configuration: Configuration, tokenEndpoint: TokenEndpoint, internalEndpoint: InternalEndpoint,
+        readiness: Readiness, clock: any WallClock,
+        eventLoopGroup: (any EventLoopGroup)? = nil, logger: Logger,
+        onStarted: @escaping @Sendable (Ports) async -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.tokenEndpoint = tokenEndpoint
+        self.internalEndpoint = internalEndpoint
+        self.readiness = readiness
+        self.clock = clock
+        self.eventLoopGroup = eventLoopGroup ?? MultiThreadedEventLoopGroup.singleton
+        self.logger = logger
+        self.onStarted = onStarted
+    }
+
+    /// Runs until a graceful shutdown or cancellation.
+    public func run() async throws {
+        let date = DateHeader(clock: clock)
+        let start = StartGate(onStarted)
+        let publicServer = server(
+            tokenEndpoint, configuration.publicAddress, configuration.publicLimits, date
+        ) { await start.bound(public: $0) }
+        let internalServer = server(
+            internalEndpoint, configuration.internalAddress, configuration.internalLimits, date
+        ) { await start.bound(internal: $0) }
+        // Stopped in reverse order, each after the one before has ended.
+        var group = ServiceGroupConfiguration(
+            services: [internalServer, publicServer, DrainGate(readiness: readiness)], logger: logger)
+        group.maximumGracefulShutdownDuration = configuration.drainTimeout
+        try await ServiceGroup(configuration: group).run()
+    }
+
+    private func server(
+        _ responder: some Responder, _ address: Address, _ limits: ListenerLimits, _ date: DateHeader,
+        onBound: @escaping @Sendable (Int) async -> Void
+    ) -> any Service {
+        HTTP1Connections(responder: responder, limits: limits, date: date).server(
+            configuration: ServerConfiguration(
+                address: .hostname(address.host, port: address.port), backlog: 1024,
+                availableConnectionsDelegate: .maximum(limits.connections, logger: logger)),
+            onServerRunning: { await onBound($0.localAddress?.port ?? address.port) },
+            eventLoopGroup: eventLoopGroup, logger: logger)
+    }
+}
+
+/// Turns readiness off as the first step of a stop.
+private struct DrainGate: Service {
+    let readiness: Readiness
+
+    func run() async throws {
+        try await gracefulShutdown()
+        readiness.drain()
+    }
+}
+
+/// Waits for both ports.
+private final class StartGate: Sendable {
+    private let ports = Mutex<(public: Int?, internal: Int?)>((nil, nil))
+    private let onStarted: @Sendable (BrokerServer.Ports) async -> Void
+
+    init(_ onStarted: @escaping @Sendable (BrokerServer.Ports) async -> Void) {
+        self.onStarted = onStarted
+    }
+
+    func bound(public port: Int) async { await bound { $0.public = port } }
+    func bound(internal port: Int) async { await bound { $0.internal = port } }
+
+    private func bound(_ change: (inout (public: Int?, internal: Int?)) -> Void) async {
+        let ports = ports.withLock { ports in
+            change(&ports)
+            return ports
+        }
+        guard let publicPort = ports.public, let internalPort = ports.internal else { return }
+        await onStarted(BrokerServer.Ports(public: publicPort, internal: internalPort))
+    }
+}

@@ -1,0 +1,51 @@
+import NativeSSO
+import OAuthWire
+
+/// Every way in which a request can be refused. What the caller sees of it stands in one table, ``answer``.
+enum Refusal: Error, Sendable {
+    case wire(HTTPFault)
+    case request(RequestRefusal)
+    case form(FormError)
+    case parameter(ParameterDefect)
+    case client(ClientFailure)
+    case exchange(ExchangeRefusal, profile: Profile, client: Client)
+    case refresh(RefreshRefusal)
+
+    struct ClientFailure: Sendable {
+        let reason: ClientRefusal
+        /// The registered client that was named, if there is one.
+        let client: ClientID?
+        /// RFC 6749 §5.2: then the answer is a 401 with a challenge.
+        let usedAuthorization: Bool
+    }
+
+    /// From a closed vocabulary, for the log, the audit and the metrics.
+    var reason: String {
+        switch self {
+        case .wire(let fault): fault.rawValue
+        case .request(let refusal): refusal.rawValue
+        case .form(let error): error.rawValue
+        case .parameter(let defect): defect.rawValue
+        case .client(let failure): failure.reason.rawValue
+        case .exchange(let refusal, profile: _, client: _): refusal.reason
+        case .refresh(let refusal): refusal.rawValue
+        }
+    }
+
+    /// `nil` for what never became a request to the token endpoint: noise from the network does not reach the database.
+    var auditKind: AuditEvent.Kind? {
+        switch self {
+        case .wire, .request(.unknownPath), .request(.method): nil
+        case .request, .form, .parameter, .client: .requestRefused
+        case .exchange: .exchangeRefused
+        case .refresh: .refreshRefused
+        }
+    }
+
+    /// Every value of ``reason``, so that metrics have a fixed size.
+    static let allReasons: [String] =
+        HTTPFault.allCases.map(\.rawValue) + RequestRefusal.allCases.map(\.rawValue)
+        + FormError.allCases.map(\.rawValue) + ParameterDefect.allCases.map(\.rawValue)
+        + ClientRefusal.allCases.map(\.rawValue) + ExchangeRefusal.allCases.map(\.reason)
+        + RefreshRefusal.allCases.map(\.rawValue)
+}

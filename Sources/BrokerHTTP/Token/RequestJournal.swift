@@ -1,0 +1,114 @@
+import Logging
+import NIOHTTP1
+import NativeSSO
+import OAuthWire
+
+/// What is known of a request so far.
+struct RequestRecord: Sendable {
+    let requestID: UniqueID
+    let start: ContinuousClock.Instant
+    var grant = GrantLabel.none
+    /// Registered, though perhaps not authenticated; never what an unknown caller wrote.
+    var client: ClientID?
+    /// The refresh token or subject token.
+    var presented: Credential?
+}
+
+/// One line in the log for every request, a count in the metrics, and an audit event for a refusal, as far as
+/// ``AuditLimit`` lets it. All of it from closed
+/// vocabularies: not an octet of what the caller sent, except the name of a client that is registered.
+struct RequestJournal: Sendable {
+    let audit: any AuditTrail
+    let metrics: BrokerMetrics
+    let clock: any WallClock
+    let logger: Logger
+    private let auditLimit = AuditLimit()
+
+    init(audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger) {
+        self.audit = audit
+        self.metrics = metrics
+        self.clock = clock
+        self.logger = logger
+    }
+
+    func begin() -> RequestRecord {
+        metrics.requestBegan()
+        var randomness = SystemRandomNumberGenerator()
+        let requestID = UniqueID(high: randomness.next(), low: randomness.next())
+        return RequestRecord(requestID: requestID, start: .now)
+    }
+
+    func end(_ record: RequestRecord, _ outcome: TokenOutcome, status: HTTPResponseStatus) {
+        let duration = ContinuousClock.now - record.start
+        metrics.requestEnded(grant: record.grant, outcome: outcome.label, reason: outcome.refusal?.reason, duration)
+
+        var client = record.client
+        if case .refused(.client(let failure)) = outcome { client = failure.client }
+        if let refusal = outcome.refusal, let kind = refusal.auditKind {
+            if auditLimit.admits(refusal, of: record.presented, at: record.start) {
+                audit.record(
+                    AuditEvent(
+                        kind: kind, requestID: record.requestID, occurredAtMilliseconds: clock.milliseconds,
+                        client: client, reason: refusal.reason))
+            } else {
+                metrics.auditEventSampledOut()
+            }
+        }
+        logger.log(
+            level: outcome.level, "token request",
+            metadata: [
+                "request_id": .string(record.requestID.description),
+                "grant": .string(record.grant.rawValue),
+                "client_id": .string(client?.string ?? "unknown"),
+                "outcome": .string(outcome.label.rawValue),
+                "reason": .string(outcome.reason),
+                "status": .stringConvertible(Int(status.code)),
+                "duration_us": .stringConvertible(Int(duration.microseconds)),
+            ])
+    }
+}
+
+extension TokenOutcome {
+    var label: OutcomeLabel {
+        switch self {
+        case .granted: .granted
+        case .refused: .refused
+        case .unavailable: .unavailable
+        case .failed: .failed
+        }
+    }
+
+    fileprivate var refusal: Refusal? {
+        if case .refused(let refusal) = self { refusal } else { nil }
+    }
+
+    /// The detail of an outage and the text of a defect are ours and hold nothing that a caller sent.
+    fileprivate var reason: String {
+        switch self {
+        case .granted: "none"
+        case .refused(let refusal): refusal.reason
+        case .unavailable(let outage): outage.description
+        case .failed(let what): what
+        }
+    }
+
+    var level: Logger.Level {
+        switch self {
+        case .granted: .info
+        // The database has lost writes that it had acknowledged: whoever is on call must hear of it.
+        case .refused(.refresh(.stateRegressed)): .error
+        case .refused: .notice
+        case .unavailable: .warning
+        case .failed: .error
+        }
+    }
+}
+
+extension Duration {
+    /// Whole microseconds; saturates.
+    var microseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        return overflow ? .max : product + attoseconds / 1_000_000_000_000
+    }
+}

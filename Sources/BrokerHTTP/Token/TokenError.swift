@@ -1,0 +1,23 @@
+import NativeSSO
+
+/// How a token request fails: refused, or not for the caller's fault.
+typealias TokenError = GrantError<Refusal>
+
+extension GrantError where Refusal == BrokerHTTP.Refusal {
+    static func refusing<Value>(_ body: () throws(BrokerHTTP.Refusal) -> Value) throws(TokenError) -> Value {
+        do throws(BrokerHTTP.Refusal) {
+            return try body()
+        } catch {
+            throw .refused(error)
+        }
+    }
+
+    /// A grant's own failure, its refusal put among all refusals.
+    init<Other>(_ error: GrantError<Other>, refusal: (Other) -> BrokerHTTP.Refusal) {
+        switch error {
+        case .refused(let other): self = .refused(refusal(other))
+        case .outage(let outage): self = .outage(outage)
+        case .broken(let what): self = .broken(what)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+@testable import BrokerHTTP
+import BrokerTesting
+@testable import NativeSSO
+import OAuthWire
+import StrictCoding
+import Testing
+
+@Suite("What of a flood is written to the audit", .timeLimit(.minutes(1)))
+struct AuditLimitTests {
+    private let start = ContinuousClock.now
+    private let client = Client(
+        id: ClientID(validated: "app-two"), allowedScope: .empty, defaultScope: .empty, audiences: [])
+
+    @Test("So many at once, then one each interval")
+    func rate() {
+        let limit = RateLimit(burst: 3, interval: .seconds(10))
+        var due: ContinuousClock.Instant?
+        let admitted = [0, 0, 1, 1, 9, 10, 11, 19, 20, 100, 100, 100, 100].map { second in
+            limit.admits(&due, at: start + .seconds(second))
+        }
+        #expect(
+            admitted == [
+                true, true, true, false, false, true, false, false, true, true, true, true, false,
+            ])
+    }
+
+    @Test("What anybody can cause is bounded, and takes nothing from what only a login can cause")
+    func unproven() {
+        let limit = AuditLimit()
+        let noise: [Refusal] = [
+            .parameter(.grantTypeMissing), .refresh(.tokenNotOurs),
+            .exchange(.subjectToken(.malformed), profile: .deviceID, client: client),
+        ]
+        let admitted = (0..<30_000).count { number in
+            limit.admits(noise[number % noise.count], of: Credential("\(number)"), at: start)
+        }
+        #expect(admitted == AuditLimit.unproven.burst)
+        #expect(limit.admits(.refresh(.replayed), of: Credential("nsr1.x"), at: start))
+        #expect(
+            limit.admits(
+                .exchange(.deviceHashMismatch, profile: .deviceID, client: client), of: Credential("token"), at: start))
+    }
+
+    @Test("A chain is told by what its tokens have in common; another chain, or another reason, is another matter")
+    func repeated() throws {
+        let limit = AuditLimit()
+        let keys = SoftwareMACKeys()
+        func token(_ grant: UInt64, _ generation: Int32) throws -> Credential {
+            Credential(
+                try RefreshToken(grantID: UniqueID(high: 7, low: grant), generation: generation).encoded(by: keys))
+        }
+        let admitted = try (0..<1000).count {
+            limit.admits(.refresh(.grantRevoked), of: try token(1, Int32($0)), at: start)
+        }
+        #expect(admitted == AuditLimit.repeated.burst)
+        #expect(limit.admits(.refresh(.sessionEnded), of: try token(1, 1), at: start))
+        #expect(limit.admits(.refresh(.grantRevoked), of: try token(256, 1), at: start))
+        #expect(limit.admits(.refresh(.grantRevoked), of: try token(1, 1), at: start + .seconds(600)))
+    }
+
+    @Test("However many chains there are, memory is bounded")
+    func forgets() {
+        let limit = AuditLimit()
+        for number in 0..<(3 * AuditLimit.mostCredentials) {
+            #expect(limit.admits(.refresh(.grantRevoked), of: Credential("\(number)"), at: start))
+        }
+    }
+
+    @Test("A token that is refused again and again: each time a line and a count, few times an event")
+    func tokenThatIsRefusedAgainAndAgain() async throws {
+        try await TestBroker.run { broker async throws in
+            let first = try #require(try await broker.answer(Requests.currentExchange))
+            let token = try #require(try JSONReader.parse(first.body).object?.string("refresh_token"))
+            let tooMuch = Requests.refresh(token) + [("scope", "openid not.granted")]
+            for _ in 0..<20 { #expect(try await broker.answer(tooMuch)?.status == 400) }
+            #expect(broker.domain.audit.events.count == AuditLimit.repeated.burst)
+            #expect(broker.log.requests.count == 21)
+            #expect(broker.metrics.text.contains("native_sso_refusals_total{reason=\"scope_exceeds_grant\"} 20\n"))
+            #expect(broker.metrics.text.contains("native_sso_audit_events_sampled_out_total 12\n"))
+        }
+    }
+}

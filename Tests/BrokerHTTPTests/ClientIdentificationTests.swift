@@ -1,0 +1,236 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NativeSSO
+import OAuthWire
+import StrictCoding
+import Testing
+
+@Suite("Who is asking: client identification and authentication", .timeLimit(.minutes(1)))
+struct ClientIdentificationTests {
+    private static let challenge = "Basic realm=\"native-sso\", charset=\"UTF-8\""
+    private static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let title: String
+        var client: [(String, String?)] = [("client_id", nil)]
+        var headers: [String] = []
+        let status: Int
+        let error: String
+        let reason: String
+        /// As the log names it.
+        var clientID = "unknown"
+        var testDescription: String { title }
+    }
+
+    static let rows: [Row] = [
+        Row(title: "C-01 nothing", status: 400, error: "invalid_client", reason: "client_missing"),
+        Row(
+            title: "C-02 unknown", client: [("client_id", "nope")], status: 400, error: "invalid_client",
+            reason: "client_unknown"),
+        Row(
+            title: "C-02 unknown, Basic", headers: [Requests.basic("nope:")], status: 401, error: "invalid_client",
+            reason: "client_unknown"),
+        Row(
+            title: "C-02 disabled", client: [("client_id", "app-disabled")], status: 400, error: "invalid_client",
+            reason: "client_disabled", clientID: "app-disabled"),
+        Row(
+            title: "C-02 disabled, Basic", headers: [Requests.basic("app-disabled:")], status: 401,
+            error: "invalid_client", reason: "client_disabled", clientID: "app-disabled"),
+        Row(
+            title: "C-04 grant not allowed", client: [("client_id", "app-refresh-only")], status: 400,
+            error: "unauthorized_client", reason: "grant_not_allowed", clientID: "app-refresh-only"),
+        Row(
+            title: "C-05 public client sends a secret", client: [("client_id", "app-two"), ("client_secret", "x")],
+            status: 400, error: "invalid_client", reason: "client_secret_post"),
+        Row(
+            title: "public client, Basic with a password", headers: [Requests.basic("app-two:x")], status: 401,
+            error: "invalid_client", reason: "client_method_mismatch", clientID: "app-two"),
+        Row(
+            title: "confidential client by client_id alone", client: [("client_id", "server")], status: 400,
+            error: "invalid_client", reason: "client_method_mismatch", clientID: "server"),
+        Row(
+            title: "confidential client, Basic with an empty password", headers: [Requests.basic("server:")],
+            status: 401, error: "invalid_client", reason: "client_method_mismatch", clientID: "server"),
+        Row(
+            title: "confidential client, no authenticator", headers: [Requests.basic("server:secret")], status: 401,
+            error: "invalid_client", reason: "client_method_unavailable", clientID: "server"),
+        Row(
+            title: "C-08 Basic and client_secret", client: [("client_id", nil), ("client_secret", "x")],
+            headers: [Requests.basic("app-two:")], status: 400, error: "invalid_request",
+            reason: "client_several_mechanisms"),
+        Row(
+            title: "C-08 Basic and assertion", client: [("client_id", nil), ("client_assertion", "x")],
+            headers: [Requests.basic("app-two:")], status: 400, error: "invalid_request",
+            reason: "client_several_mechanisms"),
+        Row(
+            title: "C-08 secret and assertion",
+            client: [("client_secret", "x"), ("client_assertion", "x"), ("client_assertion_type", assertionType)],
+            status: 400, error: "invalid_request", reason: "client_several_mechanisms"),
+        Row(
+            title: "C-08 two Authorization headers", headers: [Requests.basic("app-two:"), Requests.basic("app-two:")],
+            status: 400, error: "invalid_request", reason: "http_authorization_repeated"),
+        Row(
+            title: "C-09 two identifiers", client: [("client_id", "app-one")], headers: [Requests.basic("app-two:")],
+            status: 400, error: "invalid_request", reason: "client_id_mismatch"),
+        Row(
+            title: "C-11 Basic decoded once only", headers: [Requests.basic("app%252Dtwo:")], status: 401,
+            error: "invalid_client", reason: "client_unknown"),
+        Row(
+            title: "C-11 Basic with %3A and +", headers: [Requests.basic("app%3Atwo+x:")], status: 401,
+            error: "invalid_client", reason: "client_unknown"),
+        Row(
+            title: "C-12 Bearer", headers: ["Authorization: Bearer eyJ.e30.x"], status: 401, error: "invalid_client",
+            reason: "client_scheme_unknown"),
+        Row(
+            title: "DPoP as a scheme", headers: ["Authorization: DPoP eyJ.e30.x"], status: 401, error: "invalid_client",
+            reason: "client_scheme_unknown"),
+        Row(
+            title: "Basic without a colon", headers: [Requests.basic("app-two")], status: 401, error: "invalid_client",
+            reason: "client_basic_malformed"),
+        Row(
+            title: "Basic that is not base64", headers: ["Authorization: Basic app-two:"], status: 401,
+            error: "invalid_client", reason: "client_basic_malformed"),
+        Row(
+            title: "empty Authorization", headers: ["Authorization:"], status: 401, error: "invalid_client",
+            reason: "client_scheme_unknown"),
+        Row(
+            title: "C-15 wrong assertion type", client: [("client_assertion", "x"), ("client_assertion_type", "saml")],
+            status: 400, error: "invalid_client", reason: "client_authentication_failed"),
+        Row(
+            title: "assertion without its type", client: [("client_assertion", "x")], status: 400,
+            error: "invalid_client", reason: "client_authentication_failed"),
+        Row(
+            title: "assertion, no authenticator",
+            client: [
+                ("client_id", "server"), ("client_assertion", "x"), ("client_assertion_type", assertionType),
+            ], status: 400, error: "invalid_client", reason: "client_method_mismatch", clientID: "server"),
+        Row(
+            title: "F-18 SQL", client: [("client_id", "';select pg_sleep(9)-- ")], status: 400, error: "invalid_client",
+            reason: "client_unknown"),
+        Row(
+            title: "F-18 format", client: [("client_id", "%n%s")], status: 400, error: "invalid_client",
+            reason: "client_unknown"),
+        Row(
+            title: "F-18 path", client: [("client_id", "../../etc/passwd")], status: 400, error: "invalid_client",
+            reason: "client_unknown"),
+        Row(
+            title: "F-18 lookup", client: [("client_id", "${jndi:ldap://x/\u{2026}}")], status: 400,
+            error: "invalid_client", reason: "client_unknown"),
+        Row(
+            title: "an identifier that only looks the same", client: [("client_id", "app-t\u{1D430}o")], status: 400,
+            error: "invalid_client", reason: "client_unknown"),
+    ]
+
+    @Test("Refused", arguments: rows)
+    func refused(row: Row) async throws {
+        try await TestBroker.run { broker async throws in
+            let parameters = Requests.changed(Requests.exchange, row.client)
+            let answer = try #require(try await broker.answer(parameters, headers: row.headers))
+            #expect(answer.status == row.status)
+            #expect(answer.error == row.error)
+            #expect(answer.values("www-authenticate") == (row.status == 401 ? [Self.challenge] : []))
+            let line = try #require(broker.log.requests.last)
+            #expect(line.string("reason") == row.reason)
+            #expect(line.string("client_id") == row.clientID)
+            #expect(line.string("level") == "notice")
+            let event = try #require(broker.domain.audit.events.last)
+            #expect(event.kind == .requestRefused)
+            #expect(event.reason == row.reason)
+            #expect(event.client?.string ?? "unknown" == row.clientID)
+            #expect(answer.values("x-request-id") == [event.requestID.description])
+            #expect(broker.domain.registry.admissions.isEmpty)
+        }
+    }
+
+    @Test("Unknown, disabled and unauthenticated clients get the same octets")
+    func sameAnswer() async throws {
+        try await TestBroker.run { broker async throws in
+            var bodies = Set<String>()
+            for client in ["nope", "app-disabled", "server"] {
+                let parameters = Requests.changed(Requests.exchange, [("client_id", client)])
+                bodies.insert(try await broker.answer(parameters)?.text ?? "no answer")
+            }
+            #expect(bodies == [#"{"error":"invalid_client","error_description":"Client authentication failed."}"#])
+        }
+    }
+
+    @Test("A public client may name itself in the header and, the same, in the body")
+    func bothPlaces() async throws {
+        try await TestBroker.run { broker async throws in
+            for header in [Requests.basic("app-two:"), Requests.basic("app-two:").replacing("Basic", with: "bASIC")] {
+                #expect(try await broker.answer(Requests.exchange, headers: [header])?.status == 200)
+            }
+        }
+    }
+
+    @Test("An authenticator of one method lets its clients in, and only those with the right credential")
+    func authenticator() async throws {
+        let authenticator = SecretAuthenticator()
+        let options = TestBroker.Options(authenticators: [.clientSecretBasic: authenticator])
+        try await TestBroker.run(options) { broker async throws in
+            let parameters = Requests.changed(Requests.exchange, [("client_id", nil)])
+            #expect(try await broker.answer(parameters, headers: [Requests.basic("server:right")])?.status == 200)
+            #expect(try await broker.answer(parameters, headers: [Requests.basic("server:wrong")])?.status == 401)
+            #expect(broker.log.requests.last?.string("reason") == "client_authentication_failed")
+            // Right secret, but this client is registered as public: no way in.
+            #expect(try await broker.answer(parameters, headers: [Requests.basic("app-two:right")])?.status == 401)
+            #expect(broker.log.requests.last?.string("reason") == "client_method_mismatch")
+            // An unknown client costs the authenticator as much as a known one.
+            #expect(try await broker.answer(parameters, headers: [Requests.basic("nope:right")])?.status == 401)
+            #expect(authenticator.calls.value == 4)
+            #expect(!broker.log.all.contains("right"))
+        }
+    }
+
+    @Test("An assertion may name its client by itself, but no other than client_id does")
+    func assertion() async throws {
+        let authenticators: [Client.Authentication: any ClientAuthenticator] = [
+            .privateKeyJWT: AssertionAuthenticator()
+        ]
+        try await TestBroker.run(TestBroker.Options(authenticators: authenticators)) { broker async throws in
+            broker.domain.directory.put(Domain.client("server", authentication: .privateKeyJWT))
+            let assertion: [(String, String?)] = [
+                ("client_assertion", "server"), ("client_assertion_type", Self.assertionType),
+            ]
+            for (id, status) in [(nil, 200), ("server", 200), ("app-two", 400)] as [(String?, Int)] {
+                let parameters = Requests.changed(Requests.exchange, assertion + [("client_id", id)])
+                #expect(try await broker.answer(parameters)?.status == status)
+            }
+        }
+    }
+
+    @Test("An outage while a client is authenticated is no refusal")
+    func outage() async throws {
+        let authenticator = SecretAuthenticator(failure: .outage(Outage(.keyModule, "gone")))
+        let options = TestBroker.Options(authenticators: [.clientSecretBasic: authenticator])
+        try await TestBroker.run(options) { broker async throws in
+            let parameters = Requests.changed(Requests.exchange, [("client_id", nil)])
+            #expect(try await broker.answer(parameters, headers: [Requests.basic("server:right")])?.status == 503)
+        }
+    }
+}
+
+private struct SecretAuthenticator: ClientAuthenticator {
+    let calls = Counter()
+    var failure: PortError?
+
+    func claimedClient(_ credential: ClientCredential) -> ClientID? { nil }
+
+    func verify(_ credential: ClientCredential, of client: Client?) async throws(PortError) -> Bool {
+        calls.add()
+        if let failure { throw failure }
+        guard case .secret(let secret) = credential else { return false }
+        return client != nil && secret.secret == "right"
+    }
+}
+
+private struct AssertionAuthenticator: ClientAuthenticator {
+    func claimedClient(_ credential: ClientCredential) -> ClientID? {
+        guard case .assertion(let jwt) = credential else { return nil }
+        return ClientID(jwt.secret)
+    }
+
+    func verify(_ credential: ClientCredential, of client: Client?) async throws(PortError) -> Bool {
+        claimedClient(credential) == client?.id
+    }
+}

@@ -1,0 +1,104 @@
+@testable import BrokerHTTP
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@Suite("One connection, without a network")
+struct ConnectionStateTests {
+    private func head(_ method: HTTPMethod = .POST, _ headers: HTTPHeaders = [:]) -> HTTPRequestHead {
+        var headers = headers
+        headers.add(name: "Host", value: "a")
+        return HTTPRequestHead(version: .http1_1, method: method, uri: "/token", headers: headers)
+    }
+
+    private func whole(_ state: inout ConnectionState, _ head: HTTPRequestHead) -> Arrival? {
+        _ = state.received(head)
+        return state.receivedEnd(trailers: nil)
+    }
+
+    @Test("A request in pieces becomes one")
+    func pieces() throws {
+        var state = ConnectionState(limits: ListenerLimits(bodySize: 6))
+        _ = state.received(head())
+        #expect(state.received(ByteBuffer(string: "abc")) == nil)
+        #expect(state.received(ByteBuffer(string: "def")) == nil)
+        #expect(!state.isIdle)
+        guard case .request(let request) = state.receivedEnd(trailers: nil) else {
+            Issue.record("no request")
+            return
+        }
+        #expect(String(buffer: request.body) == "abcdef")
+        #expect(state.answering() == .init(hasBody: true, closes: false))
+        #expect(state.isIdle)
+    }
+
+    @Test("One octet too many ends the intake; nothing after it is delivered")
+    func tooLarge() {
+        var state = ConnectionState(limits: ListenerLimits(bodySize: 6))
+        _ = state.received(head())
+        #expect(state.received(ByteBuffer(string: "abcdef")) == nil)
+        #expect(state.received(ByteBuffer(string: "g")) == .bodyTooLarge)
+        #expect(state.receivedEnd(trailers: nil) == nil)
+        #expect(whole(&state, head()) == nil)
+        #expect(state.fail(.malformed) == nil)
+        #expect(state.answering() == .init(hasBody: true, closes: true))
+    }
+
+    @Test("A fault behind a request is answered after it, and only then the connection ends")
+    func faultBehindRequest() {
+        var state = ConnectionState(limits: ListenerLimits())
+        #expect(whole(&state, head()) != nil)
+        #expect(state.fail(.malformed) == .malformed)
+        #expect(state.answering() == .init(hasBody: true, closes: false))
+        #expect(state.answering() == .init(hasBody: true, closes: true))
+    }
+
+    @Test("One request may wait behind the one that is being answered; beyond that nothing is read")
+    func behind() {
+        var state = ConnectionState(limits: ListenerLimits())
+        #expect(whole(&state, head()) != nil)
+        #expect(!state.isBehind)
+        #expect(whole(&state, head()) != nil)
+        #expect(state.isBehind)
+        _ = state.answering()
+        #expect(!state.isBehind)
+    }
+
+    @Test("HEAD has no body in its answer, the request before and after it has")
+    func headMethod() {
+        var state = ConnectionState(limits: ListenerLimits())
+        for method in [HTTPMethod.POST, .HEAD, .POST] { #expect(whole(&state, head(method)) != nil) }
+        #expect([state.answering(), state.answering(), state.answering()].map(\.hasBody) == [true, false, true])
+    }
+
+    @Test("Draining: the answer in flight is the last, unless a request is half read")
+    func draining() {
+        var state = ConnectionState(limits: ListenerLimits())
+        #expect(whole(&state, head()) != nil)
+        state.drain()
+        #expect(state.answering().closes)
+
+        state = ConnectionState(limits: ListenerLimits())
+        #expect(whole(&state, head()) != nil)
+        _ = state.received(head())
+        state.drain()
+        #expect(!state.answering().closes)
+        #expect(state.receivedEnd(trailers: nil) != nil)
+        #expect(state.answering().closes)
+    }
+
+    @Test("An interim response is written only where it cannot be taken for part of another answer")
+    func interim() {
+        var state = ConnectionState(limits: ListenerLimits())
+        let expecting = head(.POST, ["Expect": "100-continue", "Content-Length": "3"])
+        guard case .writeContinue = state.received(expecting) else {
+            Issue.record("no interim response")
+            return
+        }
+        #expect(state.receivedEnd(trailers: nil) != nil)
+        guard case .none = state.received(expecting) else {
+            Issue.record("interim response into an owed answer")
+            return
+        }
+    }
+}

@@ -1,0 +1,147 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NIOCore
+import NativeSSO
+import StrictCoding
+import Testing
+
+/// Deadlines are short here, and each test waits for what they bring about.
+@Suite("Clients that are slow", .timeLimit(.minutes(1)))
+struct DeadlineTests {
+    private func expired(_ limits: ListenerLimits, _ octets: String, reason: String) async throws {
+        try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { client async throws in
+                try await client.send(octets)
+                let answer = try #require(try await client.answer())
+                #expect(answer.status == 408)
+                #expect(answer.error == "invalid_request")
+                #expect(answer.closes)
+                #expect(try await client.answer() == nil)
+            }
+            #expect(broker.log.requests.map { $0.string("reason") } == [reason])
+            #expect(broker.domain.registry.admissions.isEmpty)
+        }
+    }
+
+    @Test("A header that does not end", arguments: ["P", "POST /token HTTP/1.1\r\nHost: a\r\nX-A: b", "\r\n"])
+    func slowHeader(octets: String) async throws {
+        try await expired(ListenerLimits(headerTimeout: .milliseconds(50)), octets, reason: "http_header_timeout")
+    }
+
+    @Test(
+        "H-20 a body that does not end, with a length and in chunks",
+        arguments: ["Content-Length: 9", "Transfer-Encoding: chunked"])
+    func slowBody(field: String) async throws {
+        try await expired(
+            ListenerLimits(bodyTimeout: .milliseconds(50)), "POST /token HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n1",
+            reason: "http_body_timeout")
+    }
+
+    @Test("A body that trickles has no more time than one that stands still")
+    func trickle() async throws {
+        let limits = ListenerLimits(bodyTimeout: .milliseconds(100))
+        try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { client async throws in
+                try await client.send("POST /token HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+                let answer = try await withThrowingTaskGroup(of: Void.self) { group in
+                    let channel = client.channel
+                    group.addTask {
+                        // An octet now and then, until the server hangs up.
+                        while channel.isActive, !Task.isCancelled {
+                            try? await channel.writeAndFlush(ByteBuffer(string: "a"))
+                            try await Task.sleep(for: .milliseconds(10))
+                        }
+                    }
+                    let answer = try await client.answer()
+                    group.cancelAll()
+                    return answer
+                }
+                #expect(answer?.status == 408)
+            }
+        }
+    }
+
+    @Test("An idle connection is closed without a word: before the first request, and between two")
+    func idle() async throws {
+        let limits = ListenerLimits(idleTimeout: .seconds(3))
+        try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { client async throws in
+                #expect(try await client.answer() == nil)
+            }
+            try await RawClient.connect(to: broker.ports.public) { client async throws in
+                try await client.send(Requests.post(Requests.exchange))
+                #expect(try await client.answer()?.status == 200)
+                #expect(try await client.answer() == nil)
+            }
+            #expect(broker.log.requests.count == 1)
+        }
+    }
+
+    @Test("While we owe an answer, no deadline of the client's runs")
+    func ourTime() async throws {
+        let gate = Gate()
+        let limits = ListenerLimits(headerTimeout: .milliseconds(50), bodyTimeout: .milliseconds(50))
+        try await TestBroker.run(TestBroker.Options(limits: limits, gate: gate)) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { client async throws in
+                try await client.send(Requests.post(Requests.exchange) + "POST /tok")
+                await gate.arrivals(1)
+                // Another connection runs into its own deadline meanwhile: by then those of the first would have passed.
+                try await RawClient.connect(to: broker.ports.public) { other async throws in
+                    try await other.send("POST /tok")
+                    #expect(try await other.answer()?.status == 408)
+                }
+                gate.open()
+                #expect(try await client.answer()?.status == 200)
+                #expect(try await client.answer()?.status == 408)
+            }
+        }
+    }
+
+    @Test("H-21 a client that does not read is cut off at the write timeout, and nobody else notices")
+    func slowReader() async throws {
+        let limits = ListenerLimits(idleTimeout: .minutes(1), writeTimeout: .milliseconds(100))
+        try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public, readsNothing: true) { client async throws in
+                // Requests until both directions are full; the broker then waits for its own write.
+                let batch = String(repeating: Requests.post("x=1"), count: 200)
+                let sending = Task { [channel = client.channel] in
+                    while channel.isActive {
+                        do { try await channel.writeAndFlush(ByteBuffer(string: batch)) } catch { return }
+                    }
+                }
+                // The broker resets the connection: the write fails. Nothing else ends this task.
+                await sending.value
+                #expect(try await broker.answer(Requests.exchange)?.status == 200)
+            }
+        }
+    }
+
+    @Test("After the last answer the client may take its time to close, but not for ever")
+    func linger() async throws {
+        let limits = ListenerLimits(lingerTimeout: .milliseconds(50))
+        try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { client async throws in
+                try await client.send("BAD\r\n\r\n")
+                #expect(try await client.answer()?.status == 400)
+                #expect(try await client.answer() == nil)
+                // The client's side is still open. When the broker has let go, writing fails in the end.
+                while (try? await client.channel.writeAndFlush(ByteBuffer(string: "more"))) != nil {
+                    await Task.yield()
+                }
+            }
+        }
+    }
+
+    @Test("A large request that is refused early still gets its answer, not a reset")
+    func earlyRefusal() async throws {
+        try await TestBroker.run { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { client async throws in
+                let head = "POST /token HTTP/1.1\r\nHost: a\r\nContent-Length: 50000000\r\n\r\n"
+                try await client.send(head)
+                try await client.send([UInt8](repeating: 97, count: 2_000_000))
+                let answer = try #require(try await client.answer())
+                #expect(answer.status == 413)
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NIOCore
+import NIOPosix
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite("A graceful stop", .timeLimit(.minutes(1)))
+struct GracefulStopTests {
+    @Test("Requests in flight are answered, with Connection: close; idle connections end; nobody new gets in")
+    func inFlight() async throws {
+        let gate = Gate()
+        try await TestBroker.run(TestBroker.Options(gate: gate)) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { busy async throws in
+                try await RawClient.connect(to: broker.ports.public) { idle async throws in
+                    try await busy.send(Requests.post(Requests.exchange))
+                    await gate.arrivals(1)
+                    await broker.stop()
+                    // The idle connection ends: by then the stop has reached the listener.
+                    #expect(try await idle.answer() == nil)
+                    await #expect(throws: (any Error).self) {
+                        try await RawClient.connect(to: broker.ports.public) { _ in }
+                    }
+                    gate.open()
+                    let answer = try #require(try await busy.answer())
+                    #expect(answer.status == 200)
+                    #expect(answer.closes)
+                    #expect(try await busy.answer() == nil)
+                }
+            }
+        }
+    }
+
+    @Test("While it drains, /readyz says so and /livez does not mind")
+    func readiness() async throws {
+        let gate = Gate()
+        try await TestBroker.run(TestBroker.Options(gate: gate)) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { busy async throws in
+                try await RawClient.connect(to: broker.ports.public) { idle async throws in
+                    try await busy.send(Requests.post(Requests.exchange))
+                    await gate.arrivals(1)
+                    await broker.stop()
+                    #expect(try await idle.answer() == nil)
+                    let answer = try #require(try await broker.internalAnswer(Requests.get("/readyz")))
+                    #expect(answer.status == 503)
+                    #expect(answer.text.contains(#"{"name":"process","status":"failed","reason":"draining"}"#))
+                    #expect(try await broker.internalAnswer(Requests.get("/livez"))?.status == 200)
+                    gate.open()
+                    #expect(try await busy.answer()?.status == 200)
+                }
+            }
+        }
+    }
+
+    @Test("A request that is only half there when the stop begins is finished")
+    func halfRead() async throws {
+        try await TestBroker.run { broker async throws in
+            let request = Requests.post(Requests.exchange)
+            let middle = request.index(request.startIndex, offsetBy: request.count / 2)
+            try await RawClient.connect(to: broker.ports.public) { half async throws in
+                try await RawClient.connect(to: broker.ports.public) { idle async throws in
+                    try await half.send(Requests.post("x=1") + request[..<middle])
+                    #expect(try await half.answer()?.status == 400)
+                    await broker.stop()
+                    #expect(try await idle.answer() == nil)
+                    try await half.send(String(request[middle...]))
+                    let answer = try #require(try await half.answer())
+                    #expect(answer.status == 200)
+                    #expect(answer.closes)
+                }
+            }
+        }
+    }
+
+    @Test("Connections that arrive while the listener stops are answered or closed, and break nothing")
+    func storm() async throws {
+        for _ in 0..<5 {
+            try await TestBroker.run { broker async throws in
+                await withTaskGroup(of: Void.self) { group in
+                    for index in 0..<100 {
+                        group.addTask {
+                            if index == 50 { await broker.stop() }
+                            _ = try? await RawClient.connect(to: broker.ports.public) { client async throws in
+                                await client.trySend(Requests.post(Requests.exchange))
+                                return await client.lastAnswer()
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("What takes longer than the drain timeout is cut off")
+    func cutOff() async throws {
+        let gate = Gate()
+        let options = TestBroker.Options(drainTimeout: .milliseconds(300), gate: gate)
+        try await TestBroker.run(options) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { busy async throws in
+                try await busy.send(Requests.post(Requests.exchange))
+                await gate.arrivals(1)
+                await broker.stop()
+                await #expect(busy.lastAnswer() == nil)
+            }
+        }
+    }
+
+    @Test("A port that is taken is an error at the start, not a broker without a listener")
+    func portTaken() async throws {
+        let taken = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(taken.localAddress?.port)
+        var options = TestBroker.Options()
+        options.publicPort = port
+        let result = await Task { [options] in try await TestBroker.run(options) { _ async throws in } }.result
+        #expect(throws: (any Error).self) { try result.get() }
+        try await taken.close()
+    }
+}

@@ -1,0 +1,37 @@
+@testable import BrokerHTTP
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@Suite("An answer as it travels")
+struct HTTPAnswerTests {
+    private func text(_ answer: HTTPAnswer, hasBody: Bool = true, isLast: Bool = false) -> String {
+        String(
+            buffer: answer.octets(date: "Sun, 06 Nov 1994 08:49:37 GMT", hasBody: hasBody, isLast: isLast))
+    }
+
+    @Test("A private answer: every field once, then the body")
+    func whole() {
+        let answer = HTTPAnswer(status: .badRequest, headers: [("X-Request-Id", "1")], body: Array("{}".utf8))
+        #expect(
+            text(answer)
+                == [
+                    "HTTP/1.1 400 Bad Request", "Content-Type: application/json", "Content-Length: 2",
+                    "Cache-Control: no-store", "Pragma: no-cache", "X-Content-Type-Options: nosniff",
+                    "Date: Sun, 06 Nov 1994 08:49:37 GMT", "X-Request-Id: 1", "", "{}",
+                ].joined(separator: "\r\n"))
+    }
+
+    @Test("The answer to HEAD tells the length of the body that GET has; the last answer says that it is")
+    func headAndLast() {
+        let answer = HTTPAnswer(
+            status: .ok, contentType: "text/plain", cacheControl: "public, max-age=300", body: Array("abc".utf8))
+        #expect(
+            text(answer, hasBody: false, isLast: true)
+                == [
+                    "HTTP/1.1 200 OK", "Content-Type: text/plain", "Content-Length: 3",
+                    "Cache-Control: public, max-age=300", "X-Content-Type-Options: nosniff",
+                    "Date: Sun, 06 Nov 1994 08:49:37 GMT", "Connection: close", "", "",
+                ].joined(separator: "\r\n"))
+    }
+}

@@ -1,0 +1,169 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite("HTTP that is malformed, ambiguous or too large", .timeLimit(.minutes(1)))
+struct HTTPFramingTests {
+    @Test("H-09 a length and chunks: closed, and what was smuggled is never run")
+    func lengthAndChunks() async throws {
+        let smuggled = Requests.post(Requests.exchange)
+        try await TestBroker.expectRefusal(
+            "POST /token HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+                + smuggled,
+            status: 400, reason: "http_malformed")
+        try await TestBroker.expectRefusal(
+            "POST /token HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"
+                + smuggled,
+            status: 400, reason: "http_malformed")
+    }
+
+    @Test(
+        "H-10, H-11 lengths that are none",
+        arguments: [
+            "Content-Length: 10\r\nContent-Length: 20", "Content-Length: 10\r\nContent-Length: 10",
+            "Content-Length: +10",
+            "Content-Length: 0x0a", "Content-Length: 10,10", "Content-Length: -1", "Content-Length: 1e1",
+            "Content-Length: 99999999999999999999", "Content-Length: 10 20", "Content-Length:",
+        ])
+    func lengths(field: String) async throws {
+        try await TestBroker.expectRefusal(
+            "POST /token HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n0123456789" + Requests.post(Requests.exchange),
+            status: 400, reason: "http_malformed")
+    }
+
+    @Test(
+        "H-12 tricks with chunks",
+        arguments: [
+            ("FFFFFFFFFFFFFFFF\r\nabc", "http_malformed"), ("FFFFFFFFFFFFFFFFF\r\nabc", "http_malformed"),
+            ("-1\r\nabc\r\n", "http_malformed"), ("0x3\r\nabc\r\n0\r\n\r\n", "http_malformed"),
+            ("3\nabc\n0\n\n", "http_malformed"), (" 3\r\nabc\r\n0\r\n\r\n", "http_malformed"),
+            ("3\r\nabcd\r\n0\r\n\r\n", "http_malformed"), ("\r\n3\r\nabc\r\n0\r\n\r\n", "http_malformed"),
+            ("3;" + String(repeating: "x", count: 65_536) + "\r\nabc\r\n0\r\n\r\n", "http_chunk_extension"),
+            ("3\r\nabc\r\n0\r\nAuthorization: Basic YXBwOg==\r\n\r\n", "http_trailers"),
+        ])
+    func chunks(body: String, reason: String) async throws {
+        try await TestBroker.expectRefusal(
+            "POST /token HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body, status: 400, reason: reason)
+    }
+
+    @Test("A chunked body without a length is a body")
+    func chunked() async throws {
+        let form = Array(Requests.exchangeBody.utf8)
+        let middle = form.count / 2
+        let chunks = [form[..<middle], form[middle...]].map { chunk in
+            String(chunk.count, radix: 16) + ";ext=1\r\n" + String(decoding: chunk, as: UTF8.self) + "\r\n"
+        }
+        try await TestBroker.run { broker async throws in
+            let head =
+                "POST /token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                + "Transfer-Encoding: Chunked\r\n\r\n"
+            #expect(try await broker.answer(head + chunks.joined() + "0\r\n\r\n")?.status == 200)
+        }
+    }
+
+    @Test(
+        "Other transfer codings",
+        arguments: [
+            "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked", "Transfer-Encoding: identity",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding: xchunked",
+            "Transfer-Encoding: \u{0B}chunked",
+        ])
+    func transferCodings(field: String) async throws {
+        try await TestBroker.run { broker async throws in
+            let answer = try #require(
+                try await broker.answer("POST /token HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n0\r\n\r\n"))
+            #expect(answer.status == 400)
+            #expect(answer.closes)
+        }
+    }
+
+    @Test(
+        "H-13 header fields that are none",
+        arguments: [
+            "Authorization : Basic YXBwOg==", "X-A: a\r\n b", "X-A: a\r\n\tb", "X-A: a\u{0}b", "X-A: a\rb", "X A: b",
+            ": b",
+            "X-A\u{0}: b", "\u{1}: b", "no colon",
+        ])
+    func fields(field: String) async throws {
+        try await TestBroker.expectRefusal(
+            "POST /token HTTP/1.1\r\nHost: a\r\n\(field)\r\nContent-Length: 0\r\n\r\n", status: 400,
+            reason: "http_malformed")
+    }
+
+    @Test(
+        "Request lines that are none",
+        arguments: [
+            "POST /token", "POST /token HTTP/2.0", "POST /token HTTP/1.2",
+            "POST /token HTTP/9",
+            "post /token HTTP/1.1", "POST /to ken HTTP/1.1", "GARBAGE", "\u{16}\u{3}\u{1}", "POST /token HTTP/1.1 ",
+        ])
+    func requestLines(line: String) async throws {
+        try await TestBroker.expectRefusal("\(line)\r\nHost: a\r\n\r\n", status: 400, reason: "http_malformed")
+    }
+
+    @Test("H-15 header too large: one field, all fields, too many fields, the target")
+    func headerSize() async throws {
+        let huge = String(repeating: "a", count: 65_536)
+        let many = (0..<65).map { "X-\($0): a" }.joined(separator: "\r\n")
+        let total = (0..<4).map { "X-\($0): \(huge)" }.joined(separator: "\r\n")
+        let target = String(repeating: "a", count: 8192)
+        for request in [
+            "POST /token HTTP/1.1\r\nHost: a\r\nAuthorization: \(huge)\r\n\r\n",
+            "POST /token HTTP/1.1\r\nHost: a\r\n\(many)\r\n\r\n", "POST /token HTTP/1.1\r\nHost: a\r\n\(total)\r\n\r\n",
+            "POST /\(target) HTTP/1.1\r\nHost: a\r\n\r\n",
+        ] {
+            try await TestBroker.expectRefusal(request, status: 431, reason: "http_header_too_large")
+        }
+    }
+
+    @Test("64 fields are not too many")
+    func headerFields() async throws {
+        let fields = (0..<61).map { "X-\($0): a" }  // and Host, Content-Type, Content-Length
+        try await TestBroker.run { broker async throws in
+            #expect(try await broker.answer(Requests.exchange, headers: fields)?.status == 200)
+        }
+    }
+
+    @Test("A body of 64 KiB is read, one octet more is not")
+    func bodySize() async throws {
+        let full =
+            Requests.exchangeBody + "&" + String(repeating: "&", count: 65_536 - Requests.exchangeBody.utf8.count - 1)
+        try await TestBroker.run { broker async throws in
+            #expect(try await broker.answer(Requests.post(full))?.status == 200)
+        }
+        try await TestBroker.expectRefusal(Requests.post(full + "&"), status: 413, reason: "http_body_too_large")
+        // The same without a length: found out only on the way.
+        let chunk = "8000\r\n" + String(repeating: "&", count: 32_768) + "\r\n"
+        try await TestBroker.expectRefusal(
+            "POST /token HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + chunk
+                + "1\r\n&\r\n0\r\n\r\n",
+            status: 413, reason: "http_body_too_large")
+    }
+
+    @Test("Malformed requests made from good ones never take the broker down")
+    func mutations() async throws {
+        var random = SeededRandom(seed: 20_261_118)
+        try await TestBroker.run { broker async throws in
+            let good = Array(Requests.post(Requests.exchange).utf8)
+            for _ in 0..<300 {
+                var octets = good
+                for _ in 0..<Int.random(in: 1...4, using: &random) {
+                    let index = Int.random(in: 0..<octets.count, using: &random)
+                    switch Int.random(in: 0..<3, using: &random) {
+                    case 0: octets[index] = UInt8.random(in: 0...255, using: &random)
+                    case 1: octets.remove(at: index)
+                    default: octets.insert(contentsOf: octets[index..<min(index + 9, octets.count)], at: index)
+                    }
+                }
+                try await RawClient.connect(to: broker.ports.public) { client async throws in
+                    try? await client.send(octets)
+                    client.finish()
+                    if let answer = await client.lastAnswer() { #expect(answer.status < 500) }
+                }
+            }
+            #expect(try await broker.answer(Requests.exchange)?.status == 200)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite("The internal listener", .timeLimit(.minutes(1)))
+struct InternalListenerTests {
+    @Test("/livez and /readyz, byte for byte")
+    func health() async throws {
+        try await TestBroker.run { broker async throws in
+            #expect(try await broker.internalAnswer(Requests.get("/livez"))?.text == #"{"status":"live"}"#)
+            let ready = try #require(try await broker.internalAnswer(Requests.get("/readyz")))
+            #expect(ready.status == 200)
+            #expect(ready.text == #"{"status":"ready","checks":[{"name":"database","status":"ok"}]}"#)
+            #expect(ready.values("cache-control") == ["no-store"])
+
+            broker.check.fail("db_unavailable")
+            let unready = try #require(try await broker.internalAnswer(Requests.get("/readyz?verbose=1")))
+            #expect(unready.status == 503)
+            #expect(
+                unready.text
+                    == #"{"status":"unready","checks":[{"name":"database","status":"failed","reason":"db_unavailable"}]}"#
+            )
+            #expect(try await broker.internalAnswer(Requests.get("/livez"))?.status == 200)
+        }
+    }
+
+    @Test("The key set may be kept by others; without a key module it is a 503")
+    func keySet() async throws {
+        try await TestBroker.run { broker async throws in
+            let answer = try #require(try await broker.internalAnswer(Requests.get("/.well-known/jwks.json")))
+            #expect(answer.status == 200)
+            #expect(answer.text == #"{"keys":[]}"#)
+            #expect(answer.values("cache-control") == ["public, max-age=300"])
+            #expect(answer.values("pragma").isEmpty)
+            broker.keys.fail(with: .outage(Outage(.keyModule, "x")))
+            #expect(try await broker.internalAnswer(Requests.get("/.well-known/jwks.json"))?.status == 503)
+            broker.keys.fail(with: .broken("x"))
+            #expect(try await broker.internalAnswer(Requests.get("/.well-known/jwks.json"))?.status == 500)
+        }
+    }
+
+    @Test(
+        "The metadata, under both names, whatever the query",
+        arguments: ["oauth-authorization-server", "openid-configuration?x=y"])
+    func metadata(name: String) async throws {
+        try await TestBroker.run { broker async throws in
+            let answer = try #require(try await broker.internalAnswer(Requests.get("/.well-known/\(name)")))
+            #expect(
+                answer.text
+                    == #"{"issuer":"https://sso.example.com","token_endpoint":"https://sso.example.com/token","#
+                    + #""jwks_uri":"https://sso.example.com/jwks.json","response_types_supported":[],"#
+                    + #""grant_types_supported":["urn:ietf:params:oauth:grant-type:token-exchange","refresh_token"],"#
+                    + #""token_endpoint_auth_methods_supported":["none"],"scopes_supported":["openid"],"#
+                    + #""subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256"],"#
+                    + #""native_sso_supported":true}"#)
+        }
+    }
+
+    @Test(
+        "Nothing else is there, and nothing but GET",
+        arguments: ["/", "/token", "/metrics/", "/debug/pprof", "/livez/../metrics"])
+    func elsewhere(path: String) async throws {
+        try await TestBroker.run { broker async throws in
+            #expect(try await broker.internalAnswer(Requests.get(path))?.status == 404)
+            let answer = try #require(
+                try await broker.internalAnswer(Requests.post("", target: "/livez", method: "DELETE")))
+            #expect(answer.status == 405)
+            #expect(answer.values("allow") == ["GET"])
+        }
+    }
+
+    @Test("M-01 metrics: what was counted, and as many series after an attack as before it")
+    func metrics() async throws {
+        try await TestBroker.run { broker async throws in
+            let before = try #require(try await broker.internalAnswer(Requests.get("/metrics")))
+            #expect(before.values("content-type") == ["text/plain; version=0.0.4; charset=utf-8"])
+            _ = try await broker.answer(Requests.exchange)
+            _ = try await broker.answer(Requests.changed(Requests.exchange, [("client_id", "attacker-made")]))
+            for index in 0..<20 {
+                _ = try await broker.answer(Requests.post("x", target: "/\(index)", method: "M\(index)X"))
+            }
+            let after = try #require(try await broker.internalAnswer(Requests.get("/metrics")))
+            func series(_ answer: RawAnswer) -> [String] {
+                answer.text.split(separator: "\n").map { $0.prefix { $0 != " " }.description }
+            }
+            #expect(series(before) == series(after))
+            for line in [
+                #"native_sso_requests_total{grant="token_exchange",outcome="granted"} 1"#,
+                #"native_sso_requests_total{grant="token_exchange",outcome="refused"} 1"#,
+                #"native_sso_refusals_total{reason="client_unknown"} 1"#,
+                "native_sso_requests_in_flight 0", "native_sso_database_connections 7",
+                #"native_sso_request_duration_seconds_bucket{grant="token_exchange",le="+Inf"} 2"#,
+                #"native_sso_request_duration_seconds_count{grant="token_exchange"} 2"#,
+            ] {
+                #expect(after.text.split(separator: "\n").contains { $0 == line }, "\(line)")
+            }
+            #expect(!after.text.contains("attacker"))
+        }
+    }
+
+    @Test("A request in flight is counted while it is in flight")
+    func inFlight() async throws {
+        let gate = Gate()
+        try await TestBroker.run(TestBroker.Options(gate: gate)) { broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { client async throws in
+                try await client.send(Requests.post(Requests.exchange))
+                await gate.arrivals(1)
+                #expect(broker.metrics.text.contains("native_sso_requests_in_flight 1\n"))
+                gate.open()
+                #expect(try await client.answer()?.status == 200)
+            }
+        }
+    }
+
+    @Test("No internal path answers on the public listener")
+    func separation() async throws {
+        try await TestBroker.run { broker async throws in
+            for path in [
+                "/livez", "/readyz", "/metrics", "/.well-known/jwks.json", "/.well-known/openid-configuration",
+            ] {
+                #expect(try await broker.answer(Requests.get(path))?.status == 404)
+            }
+            #expect(try await broker.internalAnswer(Requests.post(Requests.exchange))?.status == 404)
+        }
+    }
+}

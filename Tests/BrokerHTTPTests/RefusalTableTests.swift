@@ -1,0 +1,101 @@
+@testable import BrokerHTTP
+import Logging
+import NIOHTTP1
+import NativeSSO
+import OAuthWire
+import Testing
+
+@Suite("The table of refusals")
+struct RefusalTableTests {
+    static let client = Domain.client("app-two")
+
+    static let all: [Refusal] =
+        HTTPFault.allCases.map(Refusal.wire) + RequestRefusal.allCases.map(Refusal.request)
+        + FormError.allCases.map(Refusal.form) + ParameterDefect.allCases.map(Refusal.parameter)
+        + ClientRefusal.allCases.flatMap { reason in
+            [true, false].map { .client(.init(reason: reason, client: nil, usedAuthorization: $0)) }
+        }
+        + Profile.allCases.flatMap { profile in
+            ExchangeRefusal.allCases.map { .exchange($0, profile: profile, client: client) }
+        }
+        + RefreshRefusal.allCases.map(Refusal.refresh)
+
+    @Test("Every description is printable ASCII without a quote or a backslash; every reason is known to the metrics")
+    func texts() {
+        for refusal in Self.all {
+            let text = refusal.answer.body.description.description
+            #expect(
+                text.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }, "\(refusal.reason)")
+            #expect(text.utf8.count < 80)
+            #expect(Refusal.allReasons.contains(refusal.reason))
+            #expect(
+                refusal.reason.utf8.allSatisfy {
+                    (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+                })
+        }
+    }
+
+    @Test("No refusal is a server error, and 401 always comes with a challenge")
+    func statuses() {
+        for refusal in Self.all {
+            let answer = refusal.answer
+            #expect((400..<500).contains(answer.status.code), "\(refusal.reason)")
+            #expect((answer.status == .unauthorized) == answer.headers.contains { $0.name == "WWW-Authenticate" })
+            #expect((answer.body.error == .invalidClient) == isClientFailure(refusal))
+        }
+    }
+
+    private func isClientFailure(_ refusal: Refusal) -> Bool {
+        if case .client = refusal { true } else { false }
+    }
+
+    @Test("One body for everything that state refuses")
+    func oneBody() {
+        let bodies = Self.all.map(\.answer.body).filter { $0.error == .invalidGrant }.map(\.json)
+        #expect(bodies.count > 40)
+        #expect(Set(bodies).count == 1)
+    }
+
+    @Test(
+        "Exchange refusals by profile",
+        arguments: [
+            (ExchangeRefusal.mayActOther, "invalid_request", "invalid_request"),
+            (.subjectToken(.badSignature), "invalid_request", "invalid_request"),
+            (.subjectTokenTooOld, "invalid_grant", "invalid_grant"),
+            (.deviceHashMismatch, "invalid_grant", "invalid_grant"),
+            (.otherGroup, "invalid_grant", "invalid_grant"), (.sessionUnknown, "invalid_grant", "invalid_grant"),
+            (.deviceBlocked, "invalid_grant", "invalid_grant"), (.clientDisabled, "invalid_grant", "invalid_grant"),
+            (.scopeLacksOpenID, "invalid_scope", "invalid_scope"),
+            (.scopeExceedsMember, "invalid_scope", "invalid_scope"),
+            (.consentRequired, "invalid_scope", "interaction_required"),
+            (.assuranceInsufficient, "invalid_grant", "interaction_required"),
+        ])
+    func exchange(refusal: ExchangeRefusal, older: String, current: String) {
+        for (profile, code) in [
+            (Profile.deviceID, older), (.deviceSecretTransitional, older), (.deviceSecret, current),
+        ] {
+            #expect(Refusal.exchange(refusal, profile: profile, client: Self.client).answer.body.error.rawValue == code)
+        }
+    }
+
+    @Test("What never became a token request is not audited; all else is")
+    func audit() {
+        for refusal in Self.all {
+            switch refusal {
+            case .wire, .request(.unknownPath), .request(.method): #expect(refusal.auditKind == nil)
+            case .exchange: #expect(refusal.auditKind == .exchangeRefused)
+            case .refresh: #expect(refusal.auditKind == .refreshRefused)
+            case .request, .form, .parameter, .client: #expect(refusal.auditKind == .requestRefused)
+            }
+        }
+    }
+
+    @Test("A refusal is worth a notice; one that shows lost writes of the database, an alert")
+    func levels() {
+        for refusal in RefreshRefusal.allCases {
+            #expect(
+                TokenOutcome.refused(.refresh(refusal)).level == (refusal == .stateRegressed ? .error : .notice),
+                "\(refusal)")
+        }
+    }
+}

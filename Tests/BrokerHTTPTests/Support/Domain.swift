@@ -1,0 +1,143 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NativeSSO
+import Synchronization
+import Testing
+
+/// The domain's real rules over ports in memory. `app-one` has a login, and `app-two` may use it.
+struct Domain: Sendable {
+    static let issuer = Issuer(validated: "https://idp.example.com")
+    static let subject = Subject(validated: "248289761001")
+    static let sessionID = SessionID(validated: "S1")
+    static let deviceID = "95twdf3w4y6wvftw35634t"
+    static let deviceSecret = "device-secret-of-this-phone"
+    static let sessionRow = UniqueID(high: 1, low: 1)
+
+    let clock = FixedClock()
+    let registry = InMemoryGrantRegistry()
+    let directory = InMemoryClientDirectory(clients)
+    let verifier: StubIDTokenVerifier
+    let signer = StubTokenSigner()
+    let macKeys = SoftwareMACKeys()
+    let audit = RecordingAuditTrail()
+
+    static let clients: [Client] = [
+        client("app-one"), client("app-two"),
+        client("app-refresh-only", grants: [.refreshToken]),
+        client("app-disabled", isEnabled: false),
+        client("server", authentication: .clientSecretBasic),
+        client("demanding", contextClasses: ["urn:example:loa3"], maximumAuthenticationAge: 600),
+    ]
+
+    static func client(
+        _ id: String, authentication: Client.Authentication = .none, isEnabled: Bool = true,
+        grants: Set<Client.Grant> = Set(Client.Grant.allCases), contextClasses: [String] = [],
+        maximumAuthenticationAge: Seconds? = nil
+    ) -> Client {
+        Client(
+            id: ClientID(validated: id), authentication: authentication, isEnabled: isEnabled, grants: grants,
+            allowedScope: Scope(["openid", "profile", "orders.read", "payments"]),
+            defaultScope: Scope(["openid", "profile"]), audiences: ["https://api.example.com"],
+            acceptedContextClasses: contextClasses, maximumAuthenticationAge: maximumAuthenticationAge)
+    }
+
+    init() throws {
+        let device = try #require(DeviceDigest(octets: [UInt8](repeating: 7, count: 32)))
+        verifier = StubIDTokenVerifier(.claims(Self.claims(at: clock.now)))
+        let group = GroupID(validated: "suite")
+        for client in Self.clients {
+            registry.put(client: client.id, isEnabled: client.isEnabled)
+            registry.put(
+                MemberRow(
+                    issuer: Self.issuer, client: client.id,
+                    membership: Membership(group: group, role: client.id.string == "app-one" ? .source : .target)))
+        }
+        registry.put(
+            SessionRow(
+                id: Self.sessionRow, issuer: Self.issuer, sid: Self.sessionID, subject: Self.subject,
+                sourceClient: ClientID(validated: "app-one"), device: device,
+                expiresIn: .days(90)))
+        directory.setScopesRequiringConsent(Scope(["payments"]))
+    }
+
+    static func claims(at now: UnixTime) -> IDTokenClaims {
+        let issued = UnixTime(seconds: now.seconds - 3600)
+        return IDTokenClaims(
+            issuer: issuer, subject: subject, sessionID: sessionID, sourceClient: ClientID(validated: "app-one"),
+            audience: [ClientID(validated: "app-one")], issuedAt: issued, expiresAt: issued.adding(.hours(2)),
+            login: Login(authenticatedAt: issued, contextClass: "urn:example:loa1", methods: ["pwd"]),
+            deviceIDHash: DeviceValue(deviceID, profile: .deviceID)?.hash(function: .sha256),
+            deviceSecretHash: DeviceValue(deviceSecret, profile: .deviceSecret)?.hash(function: .sha256),
+            hashFunction: .sha256)
+    }
+
+    static let issuers = [
+        IssuerPolicy(
+            issuer: issuer, audienceAliases: ["api://default"], profiles: [.deviceID, .deviceSecret],
+            acceptsHyphenatedIDTokenType: false),
+        IssuerPolicy(
+            issuer: Issuer(validated: "https://lenient.example"), profiles: Set(Profile.allCases),
+            acceptsHyphenatedIDTokenType: true),
+    ]
+}
+
+/// Holds calls to the registry back until it is opened.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var arrived = 0
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let (isOpen, due) = state.withLock { state in
+                state.arrived += 1
+                let due = state.watchers.filter { $0.count <= state.arrived }
+                state.watchers.removeAll { $0.count <= state.arrived }
+                if !state.isOpen { state.waiting.append(continuation) }
+                return (state.isOpen, due)
+            }
+            for watcher in due { watcher.continuation.resume() }
+            if isOpen { continuation.resume() }
+        }
+    }
+
+    /// Returns once so many calls have come.
+    func arrivals(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.arrived < count { state.watchers.append((count, continuation)) }
+                return state.arrived >= count
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}
+
+struct GatedRegistry: GrantRegistry {
+    let registry: any GrantRegistry
+    let gate: Gate
+
+    func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
+        await gate.pass()
+        return try await registry.admit(admission)
+    }
+
+    func advance(_ advancement: Advancement) async throws(PortError) -> AdvanceFacts {
+        await gate.pass()
+        return try await registry.advance(advancement)
+    }
+}

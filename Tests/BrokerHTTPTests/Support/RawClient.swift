@@ -1,0 +1,124 @@
+@testable import BrokerHTTP
+import NIOCore
+import NIOPosix
+import StrictCoding
+
+/// A TCP connection that sends exactly the octets it is given.
+final class RawClient {
+    private let inbound: Mailbox<ByteBuffer>
+    private var received: [UInt8] = []
+    let channel: any Channel
+
+    private init(_ channel: any Channel, _ inbound: Mailbox<ByteBuffer>) {
+        self.channel = channel
+        self.inbound = inbound
+    }
+
+    /// - Parameter readsNothing: The kernel's buffers fill, and then the server's.
+    static func connect<Result>(
+        to port: Int, readsNothing: Bool = false, _ body: (RawClient) async throws -> Result
+    ) async throws -> Result {
+        let inbound = Mailbox<ByteBuffer>()
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Receiver(inbound: inbound))
+                }
+            }
+        if readsNothing {
+            bootstrap = bootstrap.channelOption(.autoRead, value: false)
+                .channelOption(.socketOption(.so_rcvbuf), value: 4096)
+        }
+        let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        defer { channel.close(promise: nil) }
+        return try await body(RawClient(channel, inbound))
+    }
+
+    func send(_ octets: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: octets)) }
+    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+    /// Sends, and does not mind if the server has hung up already.
+    func trySend(_ text: String) async { try? await send(text) }
+
+    /// The client has nothing more to say.
+    func finish() { channel.close(mode: .output, promise: nil) }
+
+    /// The next answer; `nil` at the end of the connection.
+    ///
+    /// - Parameter hasBody: `false` for an answer to HEAD.
+    func answer(hasBody: Bool = true) async throws -> RawAnswer? {
+        while true {
+            if let (answer, length) = RawAnswer.parse(received, hasBody: hasBody) {
+                received.removeFirst(length)
+                return answer
+            }
+            guard let more = await inbound.next() else {
+                guard received.isEmpty else { throw RawAnswer.Cut(received: received) }
+                return nil
+            }
+            received.append(contentsOf: more.readableBytesView)
+        }
+    }
+
+    /// What answer there is, where the server may cut the connection off.
+    func lastAnswer() async -> RawAnswer? { try? await answer() }
+}
+
+private final class Receiver: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let inbound: Mailbox<ByteBuffer>
+
+    init(inbound: Mailbox<ByteBuffer>) { self.inbound = inbound }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { inbound.put(unwrapInboundIn(data)) }
+    func channelInactive(context: ChannelHandlerContext) { inbound.finish() }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .inputClosed? = event as? ChannelEvent { inbound.finish() }
+    }
+}
+
+/// An HTTP/1.1 answer as it came.
+struct RawAnswer: Sendable {
+    let statusLine: String
+    let fields: [(name: String, value: String)]
+    let body: [UInt8]
+
+    struct Cut: Error {
+        let received: [UInt8]
+    }
+
+    var status: Int { Int(statusLine.split(separator: " ")[1]) ?? 0 }
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    func values(_ name: String) -> [String] {
+        fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+    }
+
+    var error: String? { (try? JSONReader.parse(body))?.object?.string("error") }
+    var closes: Bool { values("connection") == ["close"] }
+
+    /// `nil` as long as octets are missing.
+    static func parse(_ octets: [UInt8], hasBody: Bool) -> (RawAnswer, length: Int)? {
+        let end = Array("\r\n\r\n".utf8)
+        guard let headEnd = (0..<max(0, octets.count - 3)).first(where: { octets[$0..<$0 + 4].elementsEqual(end) })
+        else { return nil }
+        let head = String(decoding: octets[..<headEnd], as: UTF8.self)
+        let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false).map(String.init)
+        let fields = lines.dropFirst().map { line in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return (name: String(parts[0]), value: parts.count > 1 ? parts[1].drop { $0 == " " }.description : "")
+        }
+        let isEmpty = !hasBody || lines[0].contains(" 100 ")
+        let length =
+            isEmpty ? 0 : fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
+        let bodyStart = headEnd + 4
+        guard octets.count >= bodyStart + length else { return nil }
+        let answer = RawAnswer(
+            statusLine: lines[0], fields: fields, body: Array(octets[bodyStart..<bodyStart + length]))
+        return (answer, bodyStart + length)
+    }
+}

@@ -1,0 +1,184 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import Logging
+import NIOCore
+import NativeSSO
+import OAuthWire
+import ServiceLifecycle
+import StrictCoding
+import Synchronization
+import Testing
+
+/// A running broker on ports of its own.
+struct TestBroker: Sendable {
+    struct Options: Sendable {
+        var limits = ListenerLimits()
+        var publicPort = 0
+        var drainTimeout = Duration.seconds(10)
+        var authenticators: [Client.Authentication: any ClientAuthenticator] = [:]
+        /// Stands between the domain and the registry.
+        var gate: Gate?
+    }
+
+    let domain: Domain
+    let log = LogLines()
+    let metrics = BrokerMetrics(sources: [TestGauges()])
+    let check = SwitchableCheck()
+    let keys = StubKeys()
+    private(set) var ports: BrokerServer.Ports
+    private let group: GroupBox
+
+    /// Runs a broker around `body`, and sees it stop.
+    static func run(_ options: Options = Options(), _ body: (TestBroker) async throws -> Void) async throws {
+        let broker = try TestBroker()
+        let started = OneTime<Result<BrokerServer.Ports, any Error>>()
+        let group = broker.serviceGroup(options, started)
+        broker.group.value.withLock { $0 = group }
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                do {
+                    try await group.run()
+                } catch {
+                    started.set(.failure(error))  // it did not even start
+                    throw error
+                }
+            }
+            var running = broker
+            running.ports = try await started.value().get()
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(running))
+            } catch {
+                result = .failure(error)
+            }
+            options.gate?.open()
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            try result.get()
+        }
+    }
+
+    private init() throws {
+        domain = try Domain()
+        ports = BrokerServer.Ports(public: 0, internal: 0)
+        group = GroupBox()
+    }
+
+    /// Begins a graceful stop, as SIGTERM does.
+    func stop() async {
+        await group.value.withLock { $0 }?.triggerGracefulShutdown()
+    }
+
+    private func serviceGroup(_ options: Options, _ started: OneTime<Result<BrokerServer.Ports, any Error>>)
+        -> ServiceGroup
+    {
+        let logger = Logger(label: "broker") { _ in log.handler() }
+        let registry: any GrantRegistry =
+            options.gate.map { GatedRegistry(registry: domain.registry, gate: $0) } ?? domain.registry
+        let lifetimes = Lifetimes()
+        let issuer = Issuer(validated: "https://sso.example.com")
+        let mint = TokenMint(
+            issuer: issuer, signer: domain.signer, refreshTokens: domain.macKeys, lifetimes: lifetimes)
+        let readiness = Readiness(checks: [check])
+        let endpoint = TokenEndpoint(
+            exchange: Exchange(
+                idTokens: domain.verifier, registry: registry, directory: domain.directory, devices: domain.macKeys,
+                mint: mint, lifetimes: lifetimes, clock: domain.clock),
+            refresh: Refresh(registry: registry, mint: mint, lifetimes: lifetimes),
+            directory: domain.directory, authenticators: options.authenticators, issuers: Domain.issuers,
+            audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
+        let metadata = ServerMetadata(
+            issuer: issuer, tokenEndpoint: "https://sso.example.com/token",
+            keySetURI: "https://sso.example.com/jwks.json", signingAlgorithms: ["ES256"], scopes: Scope(["openid"]))
+        let server = BrokerServer(
+            configuration: BrokerServer.Configuration(
+                publicAddress: .init(port: options.publicPort), internalAddress: .init(port: 0),
+                publicLimits: options.limits,
+                internalLimits: options.limits, drainTimeout: options.drainTimeout),
+            tokenEndpoint: endpoint,
+            internalEndpoint: InternalEndpoint(
+                readiness: readiness, keys: keys, metadata: metadata, metrics: metrics),
+            readiness: readiness, clock: domain.clock, logger: logger,
+            onStarted: { started.set(.success($0)) })
+        return ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))
+    }
+}
+
+final class GroupBox: Sendable {
+    let value = Mutex<ServiceGroup?>(nil)
+}
+
+/// A value that comes once; later ones are ignored.
+final class OneTime<Value: Sendable>: Sendable {
+    private let state = Mutex<(value: Value?, waiting: CheckedContinuation<Value, Never>?)>((nil, nil))
+
+    func set(_ value: Value) {
+        let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in
+            guard state.value == nil else { return nil }
+            state.value = value
+            return state.waiting
+        }
+        waiting?.resume(returning: value)
+    }
+
+    func value() async -> Value {
+        await withCheckedContinuation { continuation in
+            let value = state.withLock { state in
+                if state.value == nil { state.waiting = continuation }
+                return state.value
+            }
+            if let value { continuation.resume(returning: value) }
+        }
+    }
+}
+
+/// What was logged about token requests, as it would be printed.
+final class LogLines: Sendable {
+    private let lines = Mutex<[JSONObject]>([])
+    private let texts = Mutex<[String]>([])
+
+    /// Lines about requests.
+    var requests: [JSONObject] { lines.withLock { $0 }.filter { $0.string("msg") == "token request" } }
+    var all: String { texts.withLock { $0.joined() } }
+
+    func handler() -> any LogHandler { Handler(lines: self) }
+
+    private struct Handler: LogHandler {
+        let lines: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let text = LogFormat.json.render(event)
+            lines.texts.withLock { $0.append(text) }
+            if let object = try? JSONReader.parse(Array(text.utf8)).object {
+                lines.lines.withLock { $0.append(object) }
+            }
+        }
+    }
+}
+
+struct TestGauges: MetricSource {
+    var samples: [MetricSample] { [MetricSample("database_connections", "Open connections.", .gauge, 7)] }
+}
+
+final class SwitchableCheck: ReadinessCheck {
+    private let state = Mutex<StaticString?>(nil)
+    let name = "database"
+    func problem() async -> StaticString? { state.withLock { $0 } }
+    func fail(_ reason: StaticString?) { state.withLock { $0 = reason } }
+}
+
+final class StubKeys: PublishedKeys {
+    private let failure = Mutex<PortError?>(nil)
+    let maximumAge: Seconds = 300
+    func fail(with error: PortError?) { failure.withLock { $0 = error } }
+    func keySet() async throws(PortError) -> [UInt8] {
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        return Array(#"{"keys":[]}"#.utf8)
+    }
+}

@@ -1,0 +1,134 @@
+import BrokerTesting
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite("POST /token, from socket to socket", .timeLimit(.minutes(1)))
+struct TokenEndpointTests {
+    @Test("An exchange of the 2018 profile, Basic with an empty password: body, headers, log line")
+    func exchange() async throws {
+        try await TestBroker.run { broker async throws in
+            let parameters = Requests.changed(
+                Requests.exchange, [("client_id", nil), ("scope", "profile orders.read")])
+            let answer = try #require(try await broker.answer(parameters, headers: [Requests.basic("app-two:")]))
+            #expect(answer.statusLine == "HTTP/1.1 200 OK")
+            let body = try #require(try JSONReader.parse(answer.body).object)
+            #expect(
+                body.names == [
+                    "access_token", "issued_token_type", "token_type", "expires_in", "scope", "refresh_token",
+                ])
+            #expect(body.string("issued_token_type") == "urn:ietf:params:oauth:token-type:access_token")
+            #expect(body.string("token_type") == "Bearer")
+            #expect(body.number("expires_in")?.int64 == 300)
+            #expect(body.string("scope") == "profile orders.read")
+            let claims = try #require(UnverifiedJWS(body.string("access_token") ?? "")).claims
+            #expect(claims.string("client_id") == "app-two")
+            #expect(claims.string("sub") == Domain.subject.string)
+            #expect(body.string("refresh_token")?.hasPrefix("nsr1.") == true)
+
+            #expect(answer.values("cache-control") == ["no-store"])
+            #expect(answer.values("pragma") == ["no-cache"])
+            #expect(answer.values("content-type") == ["application/json"])
+            #expect(answer.values("x-content-type-options") == ["nosniff"])
+            #expect(answer.values("date") == ["Wed, 18 Nov 2026 11:06:40 GMT"])
+            #expect(answer.values("server").isEmpty)
+            #expect(!answer.closes)
+            let requestID = try #require(answer.values("x-request-id").first.flatMap(UniqueID.init))
+            #expect(broker.domain.registry.admissions.map(\.requestID) == [requestID])
+
+            let line = try #require(broker.log.requests.first)
+            #expect(broker.log.requests.count == 1)
+            #expect(line.string("request_id") == requestID.description)
+            #expect(line.string("grant") == "token_exchange")
+            #expect(line.string("client_id") == "app-two")
+            #expect(line.string("outcome") == "granted")
+            #expect(line.number("status")?.int64 == 200)
+            #expect(broker.domain.audit.events.isEmpty)
+        }
+    }
+
+    @Test("An exchange of draft 07, then a refresh, then the same refresh again")
+    func refresh() async throws {
+        try await TestBroker.run { broker async throws in
+            let first = try #require(try await broker.answer(Requests.currentExchange))
+            #expect(first.status == 200)
+            let token = try #require(try JSONReader.parse(first.body).object?.string("refresh_token"))
+            let second = try #require(try await broker.answer(Requests.refresh(token)))
+            #expect(second.status == 200)
+            let successor = try JSONReader.parse(second.body).object
+            #expect(successor?.contains("issued_token_type") == false)
+            #expect(successor?.string("refresh_token") != token)
+            let again = try #require(try await broker.answer(Requests.refresh(token)))
+            #expect(
+                try JSONReader.parse(again.body).object?.string("refresh_token") == successor?.string("refresh_token"))
+        }
+    }
+
+    @Test("An unknown parameter is ignored, its value logged nowhere; so is a Scope that is no scope")
+    func unknownParameter() async throws {
+        try await TestBroker.run { broker async throws in
+            let parameters = Requests.exchange + [("foo", "canary-value"), ("Scope", "payments")]
+            #expect(try await broker.answer(parameters)?.status == 200)
+            #expect(!broker.log.all.contains("canary"))
+        }
+    }
+
+    @Test("Spoofed proxy headers change nothing, and the request id is never the caller's")
+    func proxyHeaders() async throws {
+        try await TestBroker.run { broker async throws in
+            let headers = [
+                "X-Forwarded-For: 10.0.0.1", "X-Forwarded-Proto: https", "Forwarded: for=10.0.0.1", "X-Client-Cert: x",
+                "X-Request-Id: 00000000-0000-0000-0000-000000000001", "X-Forwarded-Host: evil.example",
+            ]
+            let answer = try #require(try await broker.answer(Requests.exchange, headers: headers))
+            #expect(answer.status == 200)
+            #expect(answer.values("x-request-id").first != "00000000-0000-0000-0000-000000000001")
+        }
+    }
+
+    @Test("A database that is away is a 503 and a retry, never a refusal")
+    func outage() async throws {
+        try await TestBroker.run { broker async throws in
+            let first = try #require(try await broker.answer(Requests.exchange))
+            let token = try #require(try JSONReader.parse(first.body).object?.string("refresh_token"))
+            broker.domain.registry.fail(with: .outage(Outage(.database, "connection refused")))
+            for parameters in [Requests.exchange, Requests.refresh(token)] {
+                let answer = try #require(try await broker.answer(parameters))
+                #expect(answer.status == 503)
+                #expect(answer.values("retry-after") == ["1"])
+                #expect(
+                    answer.text
+                        == #"{"error":"temporarily_unavailable","error_description":"The service is temporarily unavailable."}"#
+                )
+            }
+            broker.domain.directory.fail(with: .outage(Outage(.database, "never loaded")))
+            #expect(try await broker.answer(Requests.exchange)?.status == 503)
+            #expect(broker.domain.audit.events.isEmpty)
+            #expect(broker.log.requests.last?.string("outcome") == "unavailable")
+            #expect(broker.log.requests.last?.string("reason") == "database: never loaded")
+        }
+    }
+
+    @Test("A key module that is away is a 503")
+    func keyModuleOutage() async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.signer.fail(with: .outage(Outage(.keyModule, "no session")))
+            #expect(try await broker.answer(Requests.exchange)?.status == 503)
+            broker.domain.verifier.answer(.outage)
+            #expect(try await broker.answer(Requests.exchange)?.status == 503)
+        }
+    }
+
+    @Test("A defect of ours is a 500 that says nothing; the log says what")
+    func defect() async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.signer.fail(with: .broken("canary-defect"))
+            let answer = try #require(try await broker.answer(Requests.exchange))
+            #expect(answer.status == 500)
+            #expect(
+                answer.text == #"{"error":"server_error","error_description":"The request could not be processed."}"#)
+            #expect(broker.log.requests.last?.string("reason") == "canary-defect")
+            #expect(broker.log.requests.last?.string("level") == "error")
+        }
+    }
+}
