@@ -13,6 +13,7 @@ let strict: [SwiftSetting] = [
 let strictWithC: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 extension Target.Dependency {
+    static let argumentParser: Self = .product(name: "ArgumentParser", package: "swift-argument-parser")
     static let asyncHTTPClient: Self = .product(name: "AsyncHTTPClient", package: "async-http-client")
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
     static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
@@ -23,18 +24,25 @@ extension Target.Dependency {
     static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio")
     static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
     static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+    static let unixSignals: Self = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+    static let yams: Self = .product(name: "Yams", package: "Yams")
 }
 
 let package = Package(
     name: "native-sso",
+    products: [
+        .executable(name: "native-sso", targets: ["native-sso"])
+    ],
     dependencies: [
         // Exact, because warnings are errors: a build of this revision is the same build everywhere, and at any time.
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         // Tests only: an independent JWT implementation to compare with.
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     ],
@@ -74,6 +82,14 @@ let package = Package(
             dependencies: [
                 "NativeSSO", "OAuthWire", "StrictCoding", .hummingbirdCore, .nioCore, .nioPosix, .nioHTTP1, .logging,
                 .serviceLifecycle,
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "native-sso",
+            dependencies: [
+                "NativeSSO", "OAuthWire", "JOSE", "KeyModule", "PostgresClient", "Registry", "Migrations", "Migrator",
+                "IdentityProvider", "BrokerHTTP", "StrictCoding", .argumentParser, .yams, .logging, .serviceLifecycle,
+                .unixSignals,
             ],
             swiftSettings: strict),
 
@@ -124,6 +140,9 @@ let package = Package(
         .testTarget(
             name: "NativeSSOTests", dependencies: ["NativeSSO", "BrokerTesting", "StrictCoding"],
             resources: [.copy("Vectors")], swiftSettings: strict),
+        .testTarget(
+            name: "NativeSSOCommandTests", dependencies: ["native-sso", "NativeSSO", "JOSE", "StrictCoding", .logging],
+            resources: [.copy("Golden")], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,47 @@
+public import ArgumentParser
+public import NativeSSO
+import OAuthWire
+
+// The values of the domain as arguments: what does not fit is a usage error before anything is done.
+
+extension ClientID: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension GroupID: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension Issuer: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension SessionID: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension Subject: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension Membership.Role: ExpressibleByArgument {}
+
+/// `90d`, `12h`, `30m` or `60s`; never nothing.
+extension Seconds: ExpressibleByArgument {
+    public init?(argument: String) {
+        guard let span = DurationText.parse(argument), span.count > 0 else { return nil }
+        self = span
+    }
+}
+
+/// Scope tokens separated by single spaces; the empty text is the empty scope. RFC 6749 §3.3.
+extension Scope: ExpressibleByArgument {
+    public init?(argument: String) {
+        if argument.isEmpty {
+            self = .empty
+        } else {
+            guard let scope = ScopeTokens(argument) else { return nil }
+            self.init(scope.tokens)
+        }
+    }
+}

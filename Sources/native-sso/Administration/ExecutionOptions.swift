@@ -1,0 +1,75 @@
+import ArgumentParser
+import Registry
+import StrictCoding
+
+/// Why something is changed.
+struct ReasonOption: ParsableArguments {
+    @Option(help: "Why, for the audit.")
+    var reason: String?
+
+    mutating func validate() throws {
+        if let reason, reason.isEmpty || reason.utf8.count > 1000 {
+            throw ValidationError("--reason is from 1 to 1000 octets long.")
+        }
+    }
+}
+
+/// Of commands that destroy something: without `--execute` they say what they would do, and do nothing.
+struct ExecutionOptions: ParsableArguments {
+    @Flag(help: "Do it. Without this, only show what would be done.")
+    var execute = false
+
+    @OptionGroup var why: ReasonOption
+
+    mutating func validate() throws {
+        if execute, why.reason == nil { throw ValidationError("--execute needs --reason, for the audit.") }
+    }
+
+    /// Shows `plan`, and carries it out if that was asked for.
+    func carryOut(
+        _ plan: Plan, _ options: GlobalOptions,
+        _ body: (AdministrativeAct) async throws(CommandFailure) -> Void
+    ) async throws(CommandFailure) {
+        guard execute else {
+            try options.output.show(plan)
+            return
+        }
+        try await body(options.act(reason: why.reason))
+        try options.output.show(plan.done)
+    }
+}
+
+/// What a destructive command would do, or has done.
+struct Plan: CommandResult {
+    /// Such as `remove client app2`.
+    let action: String
+    /// What else goes with it.
+    let consequences: [String]
+    private var isDone = false
+
+    init(_ action: String, consequences: [String] = []) {
+        self.action = action
+        self.consequences = consequences
+    }
+
+    var done: Plan {
+        var done = self
+        done.isDone = true
+        return done
+    }
+}
+
+extension Plan {
+    var lines: [String] {
+        [isDone ? "done: \(action)" : "would \(action)"] + consequences.map { "  \($0)" }
+            + (isDone ? [] : ["Nothing was changed. Add --execute and --reason to do it."])
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("action", action)
+            json.member("consequences", consequences)
+            json.member("executed", isDone)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import StrictCoding
+
+/// Where a command puts its result: standard output, for people or, with `--json`, for programs. Nothing else goes there.
+struct CommandOutput: Sendable {
+    enum Format: Sendable { case text, json }
+
+    let format: Format
+
+    func show(_ result: some CommandResult) throws(CommandFailure) {
+        switch format {
+        case .text:
+            try StandardStream.output.write(Self.text(result.lines))
+        case .json:
+            try StandardStream.output.write(Self.json { result.write(to: &$0) })
+        }
+    }
+
+    /// On standard error: what the operator should know, though the command goes on.
+    func warn(_ lines: [String]) {
+        try? StandardStream.error.write(Self.text(lines))
+    }
+
+    /// On standard error. What cannot be written there is lost: there is nowhere left to say so.
+    func report(_ failure: CommandFailure) {
+        if case .outputClosed = failure { return }
+        switch format {
+        case .text: try? StandardStream.error.write(Self.text(failure.lines))
+        case .json: try? StandardStream.error.write(Self.json { failure.write(to: &$0) })
+        }
+    }
+
+    private static func text(_ lines: [String]) -> [UInt8] {
+        lines.flatMap { Array(TerminalText.escaped($0).utf8) + [UInt8(ascii: "\n")] }
+    }
+
+    private static func json(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var json = JSONWriter()
+        write(&json)
+        return TerminalText.escaped(json: json.bytes) + [UInt8(ascii: "\n")]
+    }
+}
+
+/// What a command found out or did, in both forms.
+protocol CommandResult {
+    /// For people; escaped for the terminal by whoever prints them.
+    var lines: [String] { get }
+    /// For programs: one value. Names, once published, stay.
+    func write(to json: inout JSONWriter)
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import Foundation
+
+/// What every command takes, before or after its name.
+struct GlobalOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The configuration.", valueName: "file"))
+    var config = "/etc/native-sso/native-sso.yaml"
+
+    @Flag(help: "Write results and errors as JSON.")
+    var json = false
+
+    var output: CommandOutput { CommandOutput(format: json ? .json : .text) }
+
+    /// The configuration, with its warnings on standard error.
+    func configuration() throws(CommandFailure) -> Configuration {
+        let result = try readConfiguration()
+        output.warn(result.warnings.map { $0.line(file: config, isWarning: true) })
+        return result.configuration
+    }
+
+    func readConfiguration() throws(CommandFailure) -> ConfigurationReader.Result {
+        do throws(ConfigurationError) {
+            return try ConfigurationReader.read(file: config, environment: ProcessInfo.processInfo.environment)
+        } catch {
+            throw .configuration(error)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import NativeSSO
+
+/// What can be said of a client. Nothing is said of what is not given: the default of a new client, or what was there.
+struct ClientSettings: ParsableArguments {
+    @Option(parsing: .upToNextOption, help: "The resource servers its access tokens are for: their `aud`.")
+    var audience: [String] = []
+
+    @Option(help: ArgumentHelp("All it may ever be given.", valueName: "\"scope …\""))
+    var allowedScope: Scope?
+
+    @Option(help: ArgumentHelp("What it gets when it names no scope.", valueName: "\"scope …\""))
+    var defaultScope: Scope?
+
+    @Option(help: ArgumentHelp("Life of its access tokens, from 10s to 24h.", valueName: "5m"))
+    var accessTokenLifetime: Seconds?
+
+    @Option(help: ArgumentHelp("Absolute life of its refresh tokens, up to 400d.", valueName: "30d"))
+    var refreshTokenLifetime: Seconds?
+
+    @Flag(inversion: .prefixedNo, help: "A refresh token from an exchange with a device_secret.")
+    var refreshToken: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "An id_token of ours from an exchange.")
+    var idToken: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "`sid` in its access tokens.")
+    var sessionID: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "May exchange an id_token that was made for itself.")
+    var selfExchange: Bool?
+
+    @Option(parsing: .upToNextOption, help: "`acr` values of a login, any one of which is enough.")
+    var acr: [String] = []
+
+    @Option(help: ArgumentHelp("Longest time since the login.", valueName: "12h"))
+    var maxAuthenticationAge: Seconds?
+
+    mutating func validate() throws {
+        if let accessTokenLifetime, accessTokenLifetime < 10 || accessTokenLifetime > .hours(24) {
+            throw ValidationError("--access-token-lifetime is from 10s to 24h.")
+        }
+        if let refreshTokenLifetime, refreshTokenLifetime > .days(400) {
+            throw ValidationError("--refresh-token-lifetime is at most 400d.")
+        }
+        guard (audience + acr).allSatisfy({ Issuer($0) != nil }) else {
+            throw ValidationError("--audience and --acr take printable ASCII.")
+        }
+        if let defaultScope, let allowedScope, !defaultScope.isSubset(of: allowedScope) {
+            throw ValidationError("--default-scope must lie within --allowed-scope.")
+        }
+    }
+}
+
+extension ClientSettings {
+    /// A public client with these settings.
+    func client(_ id: ClientID) -> Client {
+        changing(Client(id: id, allowedScope: .empty, defaultScope: .empty, audiences: audience))
+    }
+
+    /// `client` with what is given here in place of what was there.
+    func changing(_ client: Client) -> Client {
+        var changed = client
+        changed.allowedScope = allowedScope ?? client.allowedScope
+        changed.defaultScope = defaultScope ?? client.defaultScope
+        changed.audiences = audience.isEmpty ? client.audiences : audience
+        changed.accessTokenLifetime = accessTokenLifetime ?? client.accessTokenLifetime
+        changed.refreshTokenLifetime = refreshTokenLifetime ?? client.refreshTokenLifetime
+        changed.issuesRefreshToken = refreshToken ?? client.issuesRefreshToken
+        changed.issuesIDToken = idToken ?? client.issuesIDToken
+        changed.includesSessionID = sessionID ?? client.includesSessionID
+        changed.allowsSelfExchange = selfExchange ?? client.allowsSelfExchange
+        changed.acceptedContextClasses = acr.isEmpty ? client.acceptedContextClasses : acr
+        changed.maximumAuthenticationAge = maxAuthenticationAge ?? client.maximumAuthenticationAge
+        return changed
+    }
+}
+
+extension Client {
+    /// The same client, enabled or not.
+    func enabled(_ isEnabled: Bool) -> Client {
+        var changed = self
+        changed.isEnabled = isEnabled
+        return changed
+    }
+}

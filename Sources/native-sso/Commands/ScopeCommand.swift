@@ -1,0 +1,87 @@
+import ArgumentParser
+import NativeSSO
+import Registry
+
+/// `native-sso scope`
+struct ScopeCommand: CommandGroup {
+    static let configuration = CommandConfiguration(
+        commandName: "scope", abstract: "Scopes of which there is something to say.",
+        subcommands: [ScopeAddCommand.self, ScopeListCommand.self, ScopeRemoveCommand.self])
+}
+
+/// One scope token, RFC 6749 §3.3.
+struct ScopeName: ParsableArguments {
+    @Argument(help: "The scope.") var name: Scope
+
+    mutating func validate() throws {
+        guard name.tokens.count == 1 else { throw ValidationError("Name one scope, without spaces.") }
+    }
+
+    var string: String { name.description }
+}
+
+/// `native-sso scope add`
+struct ScopeAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "add", abstract: "Register a scope, or change it.")
+
+    @OptionGroup var scope: ScopeName
+
+    @Flag(help: "Only a login in the browser can grant it, never an exchange.")
+    var requiresConsent = false
+
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let scope = RegisteredScope(name: scope.string, requiresConsent: requiresConsent)
+        try await options.administer { registry throws(AdministrationError) in
+            try await registry.put(scope, options.act(reason: why.reason))
+        }
+        try options.output.show(
+            Record([("scope", .text(scope.name)), ("requires_consent", .flag(scope.requiresConsent))]))
+    }
+}
+
+/// `native-sso scope list`
+struct ScopeListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "All registered scopes.")
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let scopes = try await options.administer { registry throws(AdministrationError) in
+            try await registry.scopes()
+        }
+        var table = Table("scopes", columns: ["scope", "requires_consent"])
+        for scope in scopes { table.append([.text(scope.name), .flag(scope.requiresConsent)]) }
+        try options.output.show(table)
+    }
+}
+
+/// `native-sso scope remove`
+struct ScopeRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Forget a scope: from then on it needs no consent.")
+
+    @OptionGroup var scope: ScopeName
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let name = scope.string
+        let scopes = try await options.administer { registry throws(AdministrationError) in
+            try await registry.scopes()
+        }
+        guard let registered = scopes.first(where: { $0.name == name }) else {
+            throw CommandFailure.notFound("scope \(name) does not exist")
+        }
+        let plan = Plan(
+            "remove scope \(name)",
+            consequences: registered.requiresConsent ? ["an exchange may grant it without consent"] : [])
+        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
+            try await options.administer { registry throws(AdministrationError) in
+                try await registry.removeScope(name, act)
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import NativeSSO
+import Registry
+
+/// `native-sso session end`
+struct SessionEndCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "end", abstract: "End sessions: every app in them is refused from its next call on.")
+
+    @OptionGroup var which: SessionSelectionOptions
+
+    @Flag(help: "Every session of every user.")
+    var all = false
+
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    /// How many are ended in one transaction.
+    private static let batch: Int64 = 1000
+
+    mutating func validate() throws {
+        guard all == (which.sid == nil && which.sub == nil) else {
+            throw ValidationError("Say which sessions: --sid, --sub or --all.")
+        }
+    }
+
+    func run() async throws {
+        let selection = try which.selection(try options.configuration()) ?? .all
+        let live = try await sessions(selection, limit: Self.batch)
+        guard !live.isEmpty else { throw CommandFailure.notFound("no such session is live") }
+        try await execution.carryOut(plan(live), options) { act throws(CommandFailure) in
+            try await end(selection, act)
+        }
+    }
+
+    private func plan(_ live: [SessionRecord]) -> Plan {
+        let isMore = live.count == Self.batch
+        let shown = live.prefix(20).map { session in
+            "\(session.issuer) sid \(session.sessionID) of \(session.subject?.string ?? "an unknown user"), "
+                + "\(session.liveGrants) live grants"
+        }
+        let rest =
+            live.count > shown.count ? ["… and \(live.count - shown.count)\(isMore ? " or more" : "") others"] : []
+        return Plan(
+            "end \(live.count)\(isMore ? " or more" : "") session\(live.count == 1 ? "" : "s")",
+            consequences: shown + rest)
+    }
+
+    /// Batch by batch: what was ended before a failure stays ended.
+    private func end(_ selection: SessionSelection, _ act: AdministrativeAct) async throws(CommandFailure) {
+        while true {
+            let isOver = try await options.administer { registry throws(AdministrationError) in
+                let live = try await registry.sessions(selection, liveOnly: true, limit: Self.batch)
+                let ended = try await registry.end(live.map(\.id), reason: "operator", act)
+                // Where none could be ended there is no point in asking again.
+                return live.count < Self.batch || ended.isEmpty
+            }
+            if isOver { return }
+        }
+    }
+
+    private func sessions(
+        _ selection: SessionSelection, limit: Int64
+    ) async throws(CommandFailure) -> [SessionRecord] {
+        try await options.administer { registry throws(AdministrationError) in
+            try await registry.sessions(selection, liveOnly: true, limit: limit)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import NativeSSO
+import Registry
+
+/// `native-sso sweep`
+struct SweepCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sweep", abstract: "Remove what is over for longer than it is to be kept.",
+        discussion: "A running broker does the same by itself, every retention.interval.")
+
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let policy = try options.configuration().retention.policy
+        guard execution.execute else {
+            let prospect = try await registry { registry throws(PortError) in try await registry.sweepable(policy) }
+            try options.output.show(Self.plan(prospect))
+            return
+        }
+        let act = options.act(reason: execution.why.reason)
+        guard let report = try await registry({ registry throws(PortError) in try await registry.sweep(policy, act) })
+        else { throw CommandFailure.refused("another sweep is running; nothing was removed") }
+        try options.output.show(Self.plan(report).done)
+        if !report.isComplete { throw CommandFailure.refused("another sweep came between; the rest is left to it") }
+    }
+
+    private static func plan(_ report: SweepReport) -> Plan {
+        Plan(
+            "remove what is over",
+            consequences: [
+                "\(report.sessions) sessions with their grants", "\(report.grants) revoked grants",
+                "\(report.devices) devices", "\(report.proofs) used proofs",
+                report.auditMonths.isEmpty
+                    ? "no month of the audit" : "of the audit: " + report.auditMonths.joined(separator: ", "),
+            ])
+    }
+
+    private func registry<Value: Sendable>(
+        _ body: (Administration) async throws(PortError) -> Value
+    ) async throws(CommandFailure) -> Value {
+        try await options.withRegistry { registry throws(CommandFailure) in
+            do throws(PortError) {
+                return try await body(registry)
+            } catch {
+                throw CommandFailure.infrastructure("\(error)")
+            }
+        }
+    }
+}

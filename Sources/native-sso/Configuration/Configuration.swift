@@ -1,0 +1,30 @@
+import NativeSSO
+
+/// What the operator decided, checked as a whole: whatever has this type can be served.
+///
+/// Comes from one YAML file and `NATIVE_SSO_…` variables, by ``ConfigurationReader`` alone. Every section is a file of
+/// its own: the keys, their defaults and their bounds stand together there.
+struct Configuration: Sendable {
+    /// `iss` of what the broker signs.
+    let issuer: Issuer
+    /// Allows what only a laptop may have: http and IP addresses in URLs, short sessions, verbose logs. Binds every
+    /// listener to loopback in return.
+    let isDevelopment: Bool
+    let publicListener: PublicListener
+    let internalListener: InternalListener
+    let database: Database
+    let keys: Keys
+    /// At least one. No issuer and no alias occurs twice, disabled ones included.
+    let identityProviders: [IdentityProvider]
+    let sessions: Sessions
+    let tokens: Tokens
+    let retention: Retention
+    let log: Log
+
+    /// What holds for every client that says nothing else.
+    var lifetimes: Lifetimes {
+        Lifetimes(
+            accessToken: tokens.access, refreshGrace: tokens.refreshGrace,
+            unboundRefreshGrace: tokens.unboundRefreshGrace, sessionIdle: sessions.idle)
+    }
+}

@@ -1,0 +1,184 @@
+import NativeSSO
+
+/// One mapping of the file while it is read, together with the variables that stand for its keys.
+///
+/// Reading a key makes it known; what is left over when the section ends is reported as unknown. So a key's name, type,
+/// default and bounds are written once, where it is read.
+final class Section {
+    /// Empty for the whole file.
+    let path: String
+    private let place: Place
+    private var entries: [String: ConfigurationDocument.Entry] = [:]
+    private var known: Set<String> = []
+    /// `nil` inside lists.
+    private let variables: Variables?
+    private let problems: Problems
+
+    init(path: String, place: Place, variables: Variables?, problems: Problems) {
+        self.path = path
+        self.place = place
+        self.variables = variables
+        self.problems = problems
+    }
+
+    func fill(from document: ConfigurationDocument) {
+        guard case .mapping(let entries, _) = document else {
+            problems.report(place, "must be a section of keys and values")
+            return
+        }
+        for entry in entries { self.entries[entry.key] = entry }
+    }
+
+    // MARK: Problems
+
+    /// Of a key of this section: where it was given, or else where it should have been.
+    func place(of key: String) -> Place {
+        let path = path(of: key)
+        if let variables, variables.isSet(path) {
+            return Place(origin: .variable(Variables.name(of: path)), key: path)
+        }
+        return Place(origin: entries[key].map { .line($0.line) } ?? place.origin, key: path)
+    }
+
+    func report(_ key: String, _ message: String) { problems.report(place(of: key), message) }
+    func report(_ place: Place, _ message: String) { problems.report(place, message) }
+    func warn(_ key: String, _ message: String) { problems.warn(place(of: key), message) }
+
+    /// Reports a key that has a meaning but no place here.
+    func refuse(_ key: String, _ reason: String) {
+        known.insert(key)
+        if entries[key] != nil { report(key, reason) }
+    }
+
+    /// Reports what nobody asked for.
+    func end() {
+        for entry in entries.values where !known.contains(entry.key) {
+            let suggestion =
+                NearestName.of(entry.key, among: known).map { "did you mean \($0)?" }
+                ?? "known here: \(known.sorted().joined(separator: ", "))"
+            problems.report(place(of: entry.key), "is not a key of the configuration; \(suggestion)")
+        }
+    }
+
+    // MARK: Parts
+
+    /// A section inside this one; an empty one where it is not given.
+    func section<Result>(_ key: String, _ read: (Section) -> Result) -> Result {
+        known.insert(key)
+        let inner = Section(path: path(of: key), place: place(of: key), variables: variables, problems: problems)
+        if let entry = entries[key] { inner.fill(from: entry.value) }
+        let result = read(inner)
+        inner.end()
+        return result
+    }
+
+    /// The mappings of a list; `nil` where the key is missing or is no list.
+    func sections<Result>(_ key: String, _ read: (Section) -> Result) -> [Result]? {
+        guard let elements = elements(of: key) else { return nil }
+        return elements.enumerated().map { index, element in
+            let path = "\(path(of: key))[\(index)]"
+            let inner = Section(
+                path: path, place: Place(origin: .line(element.line), key: path), variables: nil, problems: problems)
+            inner.fill(from: element)
+            let result = read(inner)
+            inner.end()
+            return result
+        }
+    }
+
+    /// The scalars of a list that hold; `nil` where the key is missing or is no list.
+    func values<Value>(
+        _ key: String, _ parse: (String) throws(ValueDefect) -> Value
+    ) -> [Located<Value>]? {
+        guard let elements = elements(of: key) else { return nil }
+        return elements.enumerated().compactMap { index, element in
+            let place = Place(origin: .line(element.line), key: "\(path(of: key))[\(index)]")
+            guard case .scalar(let scalar, _) = element, !scalar.isNull else {
+                problems.report(place, "must be a single value")
+                return nil
+            }
+            return parsed(scalar.text, at: place, parse).map { Located(value: $0, place: place) }
+        }
+    }
+
+    func scalar(_ key: String) -> Located<ConfigurationDocument.Scalar>? {
+        known.insert(key)
+        let place = place(of: key)
+        if let text = variables?.value(of: path(of: key)) {
+            let scalar = ConfigurationDocument.Scalar(text: text, isPlain: true)
+            return present(scalar, at: place)
+        }
+        guard let entry = entries[key] else { return nil }
+        guard case .scalar(let scalar, _) = entry.value else {
+            problems.report(place, "must be a single value")
+            return nil
+        }
+        return present(scalar, at: place)
+    }
+
+    func parsed<Value>(
+        _ text: String, at place: Place, _ parse: (String) throws(ValueDefect) -> Value
+    ) -> Value? {
+        do throws(ValueDefect) {
+            return try parse(text)
+        } catch {
+            problems.report(place, error.message)
+            return nil
+        }
+    }
+
+    /// Whether the key is given as a list of nothing.
+    func isEmptyList(_ key: String) -> Bool {
+        if case .sequence(let elements, _) = entries[key]?.value { elements.isEmpty } else { false }
+    }
+
+    /// The text of a scalar in the file, without a word on what it should be.
+    func text(_ key: String) -> Located<String>? {
+        guard case .scalar(let scalar, _) = entries[key]?.value, !scalar.isNull else { return nil }
+        return Located(value: scalar.text, place: place(of: key))
+    }
+
+    /// The texts of a list in the file, without a word on what they should be.
+    func texts(_ key: String) -> [Located<String>] {
+        guard case .sequence(let elements, _) = entries[key]?.value else { return [] }
+        return elements.enumerated().compactMap { index, element in
+            guard case .scalar(let scalar, let line) = element, !scalar.isNull else { return nil }
+            return Located(value: scalar.text, place: Place(origin: .line(line), key: "\(path(of: key))[\(index)]"))
+        }
+    }
+
+    /// Whether the key is given at all, well or badly.
+    func isGiven(_ key: String) -> Bool {
+        entries[key] != nil || variables?.isSet(path(of: key)) == true
+    }
+
+    // MARK: Private
+
+    private func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    private func elements(of key: String) -> [ConfigurationDocument]? {
+        known.insert(key)
+        guard let entry = entries[key] else { return nil }
+        guard case .sequence(let elements, _) = entry.value else {
+            report(key, "must be a list")
+            return nil
+        }
+        return elements
+    }
+
+    private func present(
+        _ scalar: ConfigurationDocument.Scalar, at place: Place
+    ) -> Located<ConfigurationDocument.Scalar>? {
+        guard !scalar.isNull else {
+            problems.report(place, "has no value; write one, or remove it to have the default")
+            return nil
+        }
+        return Located(value: scalar, place: place)
+    }
+}
+
+/// A value and where it was given.
+struct Located<Value> {
+    let value: Value
+    let place: Place
+}

@@ -1,0 +1,124 @@
+import JOSE
+import NativeSSO
+import StrictCoding
+
+/// What the section of one identity provider takes over from the rest of the file.
+struct IdentityProviderContext {
+    let isDevelopment: Bool
+    /// `nil` where that section does not hold.
+    let sessions: Configuration.Sessions?
+}
+
+extension Configuration.IdentityProvider {
+    init?(reading section: Section, _ context: IdentityProviderContext) {
+        let issuer = section.required("issuer", example: "https://idp.example.com") { text throws(ValueDefect) in
+            try IssuerURL.parse(text, isDevelopment: context.isDevelopment)
+        }
+        if issuer?.hasTrailingSlash == true { section.warn("issuer", IssuerURL.trailingSlashWarning) }
+        let keySource = Configuration.KeySource(reading: section, issuer: issuer, isDevelopment: context.isDevelopment)
+        let refresh = section.duration("jwks_refresh", default: .minutes(5), in: 30 ... .hours(24))
+        let algorithms = Self.algorithms(section)
+        let isDisabled = section.flag("disabled", default: false)
+        let policy = Self.policy(section, issuer: issuer, context)
+        guard let policy, let keySource, let refresh, let isDisabled, !algorithms.isEmpty else { return nil }
+        self.init(
+            policy: policy, keySource: keySource, algorithms: algorithms, keySetRefresh: refresh, isDisabled: isDisabled
+        )
+    }
+
+    // MARK: Policy
+
+    private static func policy(
+        _ section: Section, issuer: Issuer?, _ context: IdentityProviderContext
+    ) -> IssuerPolicy? {
+        let profiles = profiles(section)
+        let aliases = section.values("audience_aliases", alias) ?? []
+        let hashMode = section.choice("hash_mode", default: DeviceHashMode.leftHalf)
+        let hyphenated = section.flag("legacy_id_token_type", default: false)
+        let firstSight = section.flag("admit_on_first_sight", default: false)
+        let unexpired = section.flag("require_unexpired", default: false)
+        let age = section.duration(
+            "subject_token_max_age", default: context.sessions?.maximumSubjectTokenAge ?? .days(90),
+            in: Configuration.Sessions.subjectTokenAges)
+        guard let issuer, let hashMode, let hyphenated, let firstSight, let unexpired, let age,
+            let sessions = context.sessions, !profiles.isEmpty
+        else { return nil }
+        return IssuerPolicy(
+            issuer: issuer, audienceAliases: aliases.map(\.value), profiles: profiles, hashMode: hashMode,
+            acceptsHyphenatedIDTokenType: hyphenated, admitsOnFirstSight: firstSight,
+            requiresUnexpiredIDToken: unexpired, maximumSubjectTokenAge: age, sessionLifetime: sessions.absolute)
+    }
+
+    static func alias(_ text: String) throws(ValueDefect) -> String {
+        guard let alias = Issuer(text) else {
+            throw ValueDefect("write at most \(Issuer.maximumLength) printable ASCII characters")
+        }
+        return alias.string
+    }
+
+    /// The names an operator chooses from. `device-secret` stands for the current type and the older `urn:x-oath:` one.
+    private enum ProfileName: String, CaseIterable {
+        case deviceID = "device-id"
+        case deviceSecret = "device-secret"
+    }
+
+    private static func profiles(_ section: Section) -> Set<Profile> {
+        let acceptsOlderType = section.flag("x_oath_urn", default: true)
+        guard let names = section.values("profiles", Choice<ProfileName>.parse) else {
+            if !section.isGiven("profiles") {
+                section.report("profiles", "is missing; write [device-secret], [device-id] or both")
+            }
+            return []
+        }
+        var profiles: Set<Profile> = []
+        for name in names {
+            switch name.value {
+            case .deviceID: profiles.insert(.deviceID)
+            case .deviceSecret:
+                profiles.insert(.deviceSecret)
+                if acceptsOlderType == true { profiles.insert(.deviceSecretTransitional) }
+            }
+        }
+        if section.isEmptyList("profiles") { section.report("profiles", "must name device-secret, device-id or both") }
+        return profiles
+    }
+
+    // MARK: Algorithms
+
+    private static func algorithms(_ section: Section) -> [SignatureAlgorithm] {
+        guard let names = section.values("algorithms", algorithm) else {
+            if !section.isGiven("algorithms") {
+                section.report(
+                    "algorithms", "is missing; write what the identity provider signs id_tokens with, such as [RS256]")
+            }
+            return []
+        }
+        if section.isEmptyList("algorithms") {
+            section.report("algorithms", "must name at least one algorithm, such as RS256")
+        }
+        var algorithms: [SignatureAlgorithm] = []
+        for name in names {
+            if algorithms.contains(where: { $0.isSame(as: name.value) }) {
+                section.report(name.place, "is the same algorithm as one before; remove it")
+            } else {
+                algorithms.append(name.value)
+            }
+        }
+        return algorithms
+    }
+
+    private static func algorithm(_ name: String) throws(ValueDefect) -> SignatureAlgorithm {
+        if let algorithm = SignatureAlgorithm(name: name) { return algorithm }
+        let known = SignatureAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
+        switch name.lowercased() {
+        case "none":
+            throw ValueDefect("none is no signature: anyone could write such a token; write one of \(known)")
+        case let name where name.hasPrefix("hs"):
+            throw ValueDefect(
+                "is symmetric: whoever can check such a token, or finds the public key set, can write one; write one of \(known)"
+            )
+        default:
+            throw ValueDefect("is not a signature algorithm that is accepted here; write one of \(known)")
+        }
+    }
+}

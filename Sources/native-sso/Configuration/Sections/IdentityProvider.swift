@@ -1,0 +1,18 @@
+import JOSE
+import NativeSSO
+
+extension Configuration {
+    /// One of `identity_providers`: an issuer whose id_tokens are accepted as subject tokens.
+    struct IdentityProvider: Sendable, Hashable {
+        let policy: IssuerPolicy
+        let keySource: KeySource
+        /// Allowed in the header of its id_tokens; never empty, no algorithm under two names.
+        let algorithms: [SignatureAlgorithm]
+        /// Between two fetches of the key set.
+        let keySetRefresh: Seconds
+        /// Configured and checked, but every exchange that names it is refused.
+        let isDisabled: Bool
+
+        var issuer: Issuer { policy.issuer }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+
+/// A connection URI of libpq, held to what is safe: no secret inside, and nothing but TLS with a checked name on the way
+/// to another machine (libpq's default, `sslmode=prefer`, falls back to plain text whenever it is told to).
+struct DatabaseURL: Sendable, Hashable {
+    let string: String
+
+    init(_ text: String) throws(ValueDefect) {
+        guard text.hasPrefix("postgresql://"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw ValueDefect(
+                "write a URL that begins with postgresql://, such as postgresql://broker@%2Frun%2Fpostgresql/native_sso"
+            )
+        }
+        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw ValueDefect("must not contain a fragment (#)") }
+        let parts = text.dropFirst("postgresql://".count).split(
+            separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let parameters = try Self.parameters(parts.count == 2 ? parts[1] : "")
+        let authority = parts[0].prefix { $0 != "/" }
+        let hosts = try Self.hosts(authority, parameters)
+        guard !hosts.isEmpty else {
+            throw ValueDefect("must name a host or the directory of a Unix socket, such as %2Frun%2Fpostgresql")
+        }
+        guard parameters["sslmode"] == "verify-full" || hosts.allSatisfy(Self.isLocal) else {
+            throw ValueDefect("on the way to another host sslmode=verify-full is required; add it to the query")
+        }
+        string = text
+    }
+
+    // MARK: Parts
+
+    /// Every host that libpq might connect to. `host` and `hostaddr` of the query take precedence over the authority.
+    private static func hosts(_ authority: Substring, _ parameters: [String: String]) throws(ValueDefect) -> [String] {
+        var list = authority
+        if let at = authority.lastIndex(of: "@") {
+            guard !authority[..<at].contains(":") else { throw withPassword }
+            list = authority[authority.index(after: at)...]
+        }
+        var hosts: [String] = []
+        for element in list.split(separator: ",") {
+            guard let host = decoded(hostName(of: element)) else { throw ValueDefect("has a broken % escape") }
+            hosts.append(host)
+        }
+        for key in ["host", "hostaddr"] {
+            hosts += parameters[key]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
+        }
+        return hosts
+    }
+
+    private static func hostName(of element: Substring) -> Substring {
+        if element.hasPrefix("[") { return element.dropFirst().prefix { $0 != "]" } }
+        return element.prefix { $0 != ":" }
+    }
+
+    private static func parameters(_ query: Substring) throws(ValueDefect) -> [String: String] {
+        var parameters: [String: String] = [:]
+        for parameter in query.split(separator: "&") {
+            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let name = decoded(parts[0]), let value = decoded(parts[1]) else {
+                throw ValueDefect("has a query parameter that is not name=value")
+            }
+            if let reason = refused[name] { throw ValueDefect(reason) }
+            guard parameters.updateValue(value, forKey: name) == nil else {
+                throw ValueDefect("must not give a query parameter twice")
+            }
+        }
+        return parameters
+    }
+
+    private static let withPassword = ValueDefect(
+        "must not contain a password; write it to a file and name that as database.password_file")
+
+    private static let refused = [
+        "password": withPassword.message,
+        "sslpassword":
+            "must not contain a password (sslpassword); use a client key without one, readable by its owner only",
+        "passfile": "must not name a password file; name it as database.password_file",
+        "service": "must not name a service, which could replace every other setting; write the settings here",
+        "servicefile": "must not name a service file, which could replace every other setting; write the settings here",
+    ]
+
+    private static func isLocal(_ host: String) -> Bool {
+        // libpq: a name that begins with a slash is a socket directory, with @ a socket in the abstract namespace.
+        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || IPAddress(host)?.isLoopback == true
+    }
+
+    private static func decoded(_ text: Substring) -> String? { String(text).removingPercentEncoding }
+}

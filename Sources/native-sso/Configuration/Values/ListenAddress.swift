@@ -1,0 +1,55 @@
+/// Where a listener is bound: a numeric address and a port, such as `127.0.0.1:8080` or `[::1]:8080`. No names, so that
+/// nothing but this file decides who can reach the listener.
+struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
+    let address: IPAddress
+    /// 0 asks the system for a free port.
+    let port: Int
+
+    /// As a socket takes it: numeric, without brackets.
+    var host: String { address.description }
+    var isLoopback: Bool { address.isLoopback }
+
+    init(_ text: String) throws(ValueDefect) {
+        guard let parts = Self.split(text), let address = IPAddress(parts.host),
+            (address.family == .v6) == parts.isBracketed
+        else {
+            throw ValueDefect("write a numeric address and a port, such as 127.0.0.1:8080 or [::1]:8080")
+        }
+        guard let port = Self.port(parts.port) else {
+            throw ValueDefect("write a port from 0 to 65535 after the address")
+        }
+        self.address = address
+        self.port = port
+    }
+
+    /// Whether the two cannot be bound at the same time. `[::]` takes the IPv4 addresses as well.
+    func collides(with other: ListenAddress) -> Bool {
+        guard port == other.port, port != 0 else { return false }
+        if address == other.address { return true }
+        return address.covers(other.address) || other.address.covers(address)
+    }
+
+    var description: String { address.family == .v6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    private static func split(_ text: String) -> (host: String, port: String, isBracketed: Bool)? {
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
+        let host = text[..<colon]
+        let port = String(text[text.utf8.index(after: colon)...])
+        guard host.hasPrefix("[") else { return (String(host), port, false) }
+        guard host.hasSuffix("]") else { return nil }
+        return (String(host.dropFirst().dropLast()), port, true)
+    }
+
+    private static func port(_ text: String) -> Int? {
+        guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let port = Int(text), port <= 65_535, String(port) == text
+        else { return nil }
+        return port
+    }
+}
+
+extension IPAddress {
+    fileprivate func covers(_ other: IPAddress) -> Bool {
+        isUnspecified && (family == .v6 || other.family == .v4)
+    }
+}

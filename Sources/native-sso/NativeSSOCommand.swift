@@ -1,0 +1,69 @@
+import ArgumentParser
+import Glibc
+import KeyModule
+
+/// The broker and its tools.
+@main
+struct NativeSSOCommand: CommandGroup {
+    static let configuration = CommandConfiguration(
+        commandName: "native-sso",
+        abstract: "A token-exchange broker for OpenID Connect Native SSO.",
+        version: Version.current,
+        subcommands: [
+            ServeCommand.self, MigrateCommand.self, ConfigCommand.self, KeyCommand.self, JWKSCommand.self,
+            ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, SweepCommand.self,
+        ])
+
+    @OptionGroup var options: GlobalOptions
+
+    static func main() async {
+        // A reader who goes away must not kill a command in the middle of its work; see StandardStream.
+        signal(SIGPIPE, SIG_IGN)
+        // Every command, not only `serve`: others read keys and passwords too.
+        do throws(ProcessHardening.Failure) {
+            try ProcessHardening.apply()
+        } catch {
+            CommandOutput(format: .text).report(.infrastructure("this process cannot be hardened: \(error)"))
+            Glibc.exit(ExitStatus.infrastructure.rawValue)
+        }
+        Glibc.exit(await status(of: Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    /// Runs one command line to its end, and reports what went wrong.
+    static func status(of arguments: [String]) async -> ExitStatus {
+        do {
+            var command = try parseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            return .done
+        } catch {
+            return conclude(error, arguments)
+        }
+    }
+
+    private static func conclude(_ error: any Error, _ arguments: [String]) -> ExitStatus {
+        // Arguments that do not parse have no options yet.
+        let output = CommandOutput(format: arguments.prefix { $0 != "--" }.contains("--json") ? .json : .text)
+        do throws(CommandFailure) {
+            try settle(error)
+            return .done
+        } catch {
+            output.report(error)
+            return error.status
+        }
+    }
+
+    /// Answers `--help` and `--version`, which ArgumentParser gives as errors; throws everything else.
+    private static func settle(_ error: any Error) throws(CommandFailure) {
+        if let failure = error as? CommandFailure { throw failure }
+        switch exitCode(for: error) {
+        case .success:
+            try StandardStream.output.write(Array(fullMessage(for: error).utf8) + [UInt8(ascii: "\n")])
+        case .validationFailure: throw .usage(message(for: error))
+        default: throw .infrastructure(String(describing: error))
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import IdentityProvider
+import KeyModule
+import Logging
+import PostgresClient
+import ServiceLifecycle
+import UnixSignals
+
+extension Broker {
+    /// Clients and keys are read again when the database says that they changed, and this often in any case: a change by
+    /// the operator is in use on every broker this soon, whatever becomes of a notification.
+    private static let refreshInterval: Duration = .seconds(3)
+    /// Where the triggers of the schema tell of changes.
+    private static let changes: StaticString = "native_sso_registry"
+    /// What is not ended by then after SIGTERM is left behind.
+    private static let stopTimeout: Duration = .seconds(30)
+    /// How long the start waits for a database that is slow to answer, before it goes on without.
+    private static let startTimeout: Duration = .seconds(2)
+
+    /// Runs until SIGTERM or SIGINT.
+    ///
+    /// It comes up, and answers `/livez`, whatever else is down; `/readyz` says whether it can do its work.
+    func run() async throws(CommandFailure) {
+        let directory = DirectoryRefresh(snapshot, providers: providers.map(\.keys), logger: logger)
+        do throws(CommandFailure) {
+            try await prepare(directory)
+        } catch {
+            await close()
+            throw error
+        }
+        do {
+            try await ServiceGroup(configuration: group(directory)).run()
+        } catch {
+            throw .infrastructure("the broker cannot run: \(error)")
+        }
+    }
+
+    /// Loads what can be loaded before the first request. Keys that are there but wrong end the start: no waiting mends
+    /// them, and the other brokers go on with theirs.
+    private func prepare(_ directory: DirectoryRefresh) async throws(CommandFailure) {
+        do throws(PostgresError) {
+            try await pool.waitUntilConnected(within: Self.startTimeout)
+            try await lanes.waitUntilConnected(within: Self.startTimeout)
+        } catch {
+            logger.warning("the database does not answer yet", metadata: ["reason": "\(error)"])
+            return
+        }
+        // First, because the device key vouches for what is remembered of the identity providers' keys.
+        if let problem = await keys.refresh().first(where: { $0.state == .active }) {
+            throw .infrastructure(problem.description)
+        }
+        await directory.refresh()
+    }
+
+    /// Stopped in reverse order, each when the one after it has ended: no request is left without its database, no
+    /// refusal without its audit record.
+    private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
+        let (keys, audit, pool, lanes, documents) = (keys, audit, pool, lanes, documents)
+        let sweep = SweepService(configuration.retention, database: pool, logger: logger)
+        var services: [any Service] = [
+            ClosingService { await pool.shutdown() },
+            ClosingService { await lanes.shutdown() },
+            ClosingService { try? await documents.shutdown() },
+            AuditService(audit: audit),
+            RefreshService(changes: pool.notifications(on: Self.changes), interval: Self.refreshInterval) {
+                await directory.refresh()
+                await keys.refresh()
+            },
+            PeriodicService(interval: sweep.interval) { await sweep.run() },
+            HangupService { await keys.refresh(always: true) },
+        ]
+        services += providers.map { provider in BackgroundService { await provider.keys.run() } }
+        services.append(server)
+        var group = ServiceGroupConfiguration(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        group.maximumGracefulShutdownDuration = Self.stopTimeout
+        return group
+    }
+
+    private func close() async {
+        await lanes.shutdown()
+        await pool.shutdown()
+        try? await documents.shutdown()
+    }
+}

@@ -1,0 +1,67 @@
+import BrokerHTTP
+import IdentityProvider
+import KeyModule
+import Logging
+import NativeSSO
+import Registry
+
+extension Broker {
+    /// Both listeners, over the rooms.
+    var server: BrokerServer {
+        let metrics = BrokerMetrics(
+            sources: [LaneReport(lanes: lanes), PoolReport(pool: pool), LogReport(sink: .standardError)])
+        let readiness = Readiness(checks: checks)
+        return BrokerServer(
+            configuration: BrokerServer.Configuration(
+                publicAddress: configuration.publicListener.listen.socketAddress,
+                internalAddress: configuration.internalListener.listen.socketAddress,
+                publicLimits: ListenerLimits(connections: configuration.publicListener.maximumConnections)),
+            tokenEndpoint: tokenEndpoint(metrics),
+            internalEndpoint: InternalEndpoint(
+                readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, metrics: metrics),
+            readiness: readiness, clock: clock, logger: logger
+        ) { [logger] ports in
+            logger.notice(
+                "listening",
+                metadata: ["public": .stringConvertible(ports.public), "internal": .stringConvertible(ports.internal)])
+        }
+    }
+
+    private func tokenEndpoint(_ metrics: BrokerMetrics) -> TokenEndpoint {
+        let registry = PostgresGrantRegistry(database: lanes)
+        let lifetimes = configuration.lifetimes
+        let mint = TokenMint(issuer: configuration.issuer, signer: ring, refreshTokens: ring, lifetimes: lifetimes)
+        let idTokens = IDTokenValidator(
+            providers.map {
+                IDTokenValidator.Provider(keys: $0.keys, algorithms: Set($0.configuration.algorithms))
+            })
+        return TokenEndpoint(
+            exchange: Exchange(
+                idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, mint: mint,
+                lifetimes: lifetimes, clock: clock),
+            refresh: Refresh(registry: registry, mint: mint, lifetimes: lifetimes),
+            directory: snapshot, issuers: providers.map(\.configuration.policy), audit: audit, metrics: metrics,
+            clock: clock, logger: logger)
+    }
+
+    private var checks: [any ReadinessCheck] {
+        [DatabaseCheck(database: lanes), DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring)]
+            + providers.map { IdentityProviderCheck(keys: $0.keys) }
+    }
+
+    /// The broker as it is seen from outside: under its issuer, whatever the addresses it listens on.
+    private var metadata: ServerMetadata {
+        let base = configuration.issuer.withoutTrailingSlash
+        return ServerMetadata(
+            issuer: configuration.issuer, tokenEndpoint: base + "/token", keySetURI: base + "/.well-known/jwks.json",
+            signingAlgorithms: KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.map(\.rawValue))
+    }
+}
+
+extension ListenAddress {
+    fileprivate var socketAddress: BrokerServer.Address { BrokerServer.Address(host: host, port: port) }
+}
+
+extension Issuer {
+    fileprivate var withoutTrailingSlash: String { hasTrailingSlash ? String(string.dropLast()) : string }
+}

@@ -1,0 +1,69 @@
+import BrokerHTTP
+import IdentityProvider
+import KeyModule
+import Logging
+import NativeSSO
+import PostgresClient
+import Registry
+
+/// The rooms of the broker, each made once.
+///
+/// Making them starts nothing but the connections to the database, in the background.
+struct Broker: Sendable {
+    let configuration: Configuration
+    let logger: Logger
+    let clock = SystemClock()
+    /// For exchanges and refreshes.
+    let lanes: BatchingLanes
+    /// For everything else.
+    let pool: ConnectionPool
+    let ring = KeyRing()
+    let keys: KeyRefresh
+    let snapshot: RegistrySnapshot
+    let audit: PostgresAuditTrail
+    let documents: DocumentClient
+    /// In the order of the configuration; disabled ones are not here.
+    let providers: [(configuration: Configuration.IdentityProvider, keys: ProviderKeys)]
+
+    /// - Throws: What waiting will not mend: the key directory, a setting that a room does not accept.
+    init(_ configuration: Configuration, logger: Logger) throws(CommandFailure) {
+        self.configuration = configuration
+        self.logger = logger
+        let files = FileKeyProvider(directory: configuration.keys.directory)
+        do throws(KeyError) {
+            try files.check()
+        } catch {
+            throw CommandFailure(error)
+        }
+        let connection = try configuration.database.connection(pool: configuration.database.pool)
+        var sources: [(configuration: Configuration.IdentityProvider, source: KeySource)] = []
+        for provider in configuration.identityProviders where !provider.isDisabled {
+            sources.append((provider, try provider.source(isDevelopment: configuration.isDevelopment)))
+        }
+
+        // From here on nothing throws: an HTTP client must be shut down before it goes.
+        let history = DatabaseHistory()
+        lanes = BatchingLanes(connection, history: history) { PoolReport.log($0, to: logger) }
+        let pool = ConnectionPool(connection, history: history) { PoolReport.log($0, to: logger) }
+        self.pool = pool
+        keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: files, ring: ring, logger: logger)
+        snapshot = RegistrySnapshot(database: pool)
+        audit = PostgresAuditTrail(database: pool) { lost in
+            logger.error("audit events lost", metadata: ["events": .stringConvertible(lost)])
+        }
+        let (documents, clock) = (DocumentClient(), clock)
+        self.documents = documents
+        let (store, ring) = (ProviderKeyStore(database: pool), ring)
+        providers = sources.map { provider, source in
+            let archive = RegisteredKeyArchive(store, authenticator: ring, clock: clock, logger: logger)
+            let fetcher = KeySetFetcher(
+                issuer: provider.issuer, source: source, documents: documents,
+                allowsLoopbackHTTP: configuration.isDevelopment)
+            let keys = ProviderKeys(
+                issuer: provider.issuer, fetcher: fetcher, archive: archive,
+                settings: ProviderKeys.Settings(refreshInterval: .seconds(provider.keySetRefresh.count)),
+                wallClock: clock, logger: logger)
+            return (provider, keys)
+        }
+    }
+}

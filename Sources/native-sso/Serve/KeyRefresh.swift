@@ -1,0 +1,60 @@
+import KeyModule
+import Logging
+import NativeSSO
+import Registry
+
+/// Keeps the key ring in step with the registry's key table and with the key files.
+actor KeyRefresh {
+    private let store: SigningKeyStore
+    private let provider: any KeyProvider
+    private let ring: KeyRing
+    private let logger: Logger
+    private let changes: ChangeLog
+    /// What the ring was last loaded from without a problem.
+    private var loaded: [SigningKeyRow]?
+
+    init(store: SigningKeyStore, provider: any KeyProvider, ring: KeyRing, logger: Logger) {
+        self.store = store
+        self.provider = provider
+        self.ring = ring
+        self.logger = logger
+        changes = ChangeLog(logger)
+    }
+
+    /// Reads the table, and the files where the table has changed or a file was wrong the last time.
+    /// - Parameter always: Read the files in any case: an operator says that they changed.
+    /// - Returns: What is wrong with the keys; empty, too, where the table could not be read.
+    @discardableResult
+    func refresh(always: Bool = false) async -> [KeySet.Problem] {
+        let rows: [SigningKeyRow]
+        do throws(PortError) {
+            rows = try await store.keys()
+        } catch {
+            changes.note("\(error)", "keys cannot be listed; the present ones stay in use")
+            return []
+        }
+        guard always || rows != loaded else { return [] }
+        return load(rows)
+    }
+
+    private func load(_ rows: [SigningKeyRow]) -> [KeySet.Problem] {
+        let records = rows.compactMap(KeyRecord.init)
+        let keys = KeySet(records, isComplete: !rows.contains(where: \.mayBeUnknownRefreshTokenKey), from: provider)
+        let isAdopted = ring.adopt(keys)
+        var problems = keys.problems.map(\.description)
+        if records.count < rows.count {
+            problems.append("\(rows.count - records.count) keys are of a kind that this version does not know")
+        }
+        for use in keys.missing where !keys.problems.contains(where: { $0.use == use && $0.state == .active }) {
+            problems.append("there is no active key for use \(use.rawValue); make one with: native-sso key generate")
+        }
+        changes.note(
+            problems.isEmpty ? nil : problems.joined(separator: "; "), level: .error,
+            isAdopted ? "keys are not all usable" : "new keys are not usable; the present ones stay in use")
+        if isAdopted, rows != loaded {
+            logger.notice("keys loaded", metadata: ["signing": .string(keys.signingKID ?? "none")])
+        }
+        loaded = problems.isEmpty ? rows : nil
+        return keys.problems
+    }
+}

@@ -1,0 +1,68 @@
+import NativeSSO
+import StrictCoding
+import Testing
+
+@testable import native_sso
+
+@Suite struct TableTests {
+    private func json(_ result: some CommandResult) -> String {
+        var json = JSONWriter()
+        result.write(to: &json)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    @Test func columnsLineUp() {
+        var table = Table("apps", columns: ["client_id", "live", "since"])
+        table.append([.text("mail"), .flag(true), .instant(UnixTime(seconds: 0))])
+        table.append([.text("a-much-longer-name"), .flag(false), .none])
+        #expect(
+            table.lines == [
+                "CLIENT ID           LIVE  SINCE",
+                "mail                yes   1970-01-01T00:00:00Z",
+                "a-much-longer-name  no    -",
+            ])
+        #expect(
+            json(table)
+                == #"{"apps":[{"client_id":"mail","live":true,"since":"1970-01-01T00:00:00Z"},"#
+                + #"{"client_id":"a-much-longer-name","live":false,"since":null}]}"#)
+    }
+
+    @Test func nothingIsSaidInWords() {
+        let table = Table("sharing_groups", columns: ["name"])
+        #expect(table.lines == ["no sharing groups"])
+        #expect(json(table) == #"{"sharing_groups":[]}"#)
+    }
+
+    @Test func recordsLineUp() {
+        let record = Record([("sid", .text("s1")), ("client_count", .number(2)), ("groups", .list(["a", "b"]))])
+        #expect(record.lines == ["sid:          s1", "client count: 2", "groups:       a b"])
+        #expect(json(record) == #"{"sid":"s1","client_count":2,"groups":["a","b"]}"#)
+    }
+
+    @Test(arguments: [Int64.min, -1, .max])
+    func anyInstantCanBeShown(seconds: Int64) {
+        #expect(Cell.instant(UnixTime(seconds: seconds)).shown.utf8.count == 20)
+    }
+}
+
+@Suite struct TerminalTextTests {
+    @Test(arguments: [
+        ("plain – bücher 例", "plain – bücher 例"),
+        ("\u{1B}[2J", "\\u{1b}[2J"),
+        ("a\r\nb\tc", "a\\u{d}\\u{a}b\\u{9}c"),
+        ("\u{9B}31m\u{7F}", "\\u{9b}31m\\u{7f}"),
+        ("user\u{202E}txt.exe", "user\\u{202e}txt.exe"),
+        ("a\u{2028}b\u{200B}c", "a\\u{2028}b\\u{200b}c"),
+    ])
+    func whatATerminalObeysIsEscaped(text: String, expected: String) {
+        #expect(TerminalText.escaped(text) == expected)
+    }
+
+    @Test func jsonStaysTheSameJSON() throws {
+        var json = JSONWriter()
+        json.object { $0.member("a", "\u{9B}31m\u{202E}\u{1B}\u{E0001}ü") }
+        let escaped = TerminalText.escaped(json: json.bytes)
+        #expect(String(decoding: escaped, as: UTF8.self) == #"{"a":"\u009b31m\u202e\u001b\udb40\udc01ü"}"#)
+        #expect(try JSONReader.parse(escaped) == JSONReader.parse(json.bytes))
+    }
+}

@@ -1,0 +1,121 @@
+import JOSE
+import Logging
+import NativeSSO
+import Testing
+
+@testable import native_sso
+
+@Suite struct ConfigurationTests {
+    @Test func minimalFileHasTheDocumentedDefaults() throws {
+        let configuration = try SampleFile.read(SampleFile.minimal)
+        #expect(configuration.issuer.string == "https://sso.example.com")
+        #expect(!configuration.isDevelopment)
+        #expect(configuration.publicListener.listen.description == "127.0.0.1:8080")
+        #expect(configuration.publicListener.maximumConnections == 10_240)
+        #expect(configuration.internalListener.listen.description == "127.0.0.1:8081")
+        #expect(configuration.database.url == "postgresql://broker@%2Frun%2Fpostgresql/native_sso")
+        #expect(configuration.database.password == nil)
+        #expect(configuration.database.pool == 4)
+        #expect(configuration.keys.directory == "/var/lib/native-sso/keys")
+        #expect(configuration.lifetimes == Lifetimes())
+        #expect(configuration.sessions.absolute == .days(90))
+        #expect(configuration.retention.sessions == .days(90))
+        #expect(configuration.retention.audit == .days(400))
+        #expect(configuration.retention.interval == .hours(1))
+        #expect(configuration.log == Configuration.Log(level: .info, format: nil))
+
+        let provider = try #require(configuration.identityProviders.first)
+        #expect(configuration.identityProviders.count == 1)
+        #expect(
+            provider.keySource
+                == .discovery("https://idp.example.com/.well-known/openid-configuration", keySetHosts: []))
+        #expect(provider.algorithms == [.rs256])
+        #expect(provider.keySetRefresh == .minutes(5))
+        #expect(!provider.isDisabled)
+        #expect(provider.policy.profiles == [.deviceSecret, .deviceSecretTransitional])
+        #expect(provider.policy.hashMode == .leftHalf)
+        #expect(!provider.policy.admitsOnFirstSight)
+        #expect(!provider.policy.requiresUnexpiredIDToken)
+        #expect(!provider.policy.acceptsHyphenatedIDTokenType)
+        #expect(provider.policy.maximumSubjectTokenAge == .days(90))
+        #expect(provider.policy.sessionLifetime == .days(90))
+    }
+
+    @Test func everyKeyArrives() throws {
+        let password = try TemporaryFile("tr0ub4dor\n")
+        let keySet = try TemporaryFile(#"{"keys":[]}"#, mode: 0o644)
+        let configuration = try SampleFile.read(
+            """
+            issuer: https://sso.example.com/tenant
+            public: { listen: "[::1]:0", max_connections: 500 }
+            internal: { listen: 10.0.0.1:9091, allow_non_loopback: true }
+            database:
+              url: postgresql://broker@db1:5432,db2/native_sso?sslmode=verify-full&target_session_attrs=read-write
+              password_file: \(password.path)
+              pool: 16
+            keys: { directory: /keys }
+            sessions: { absolute: 400d, idle: 1h, subject_token_max_age: 30d }
+            tokens: { access: 10s, refresh_grace: 10m, unbound_refresh_grace: 0s }
+            log: { level: warning, format: text }
+            identity_providers:
+              - issuer: https://idp.example.com
+                jwks_file: \(keySet.path)
+                profiles: [device-secret, device-id]
+                x_oath_urn: false
+                algorithms: [ES256, PS384]
+                audience_aliases: ["api://default"]
+                hash_mode: full_sha256_hex
+                legacy_id_token_type: true
+                admit_on_first_sight: true
+                require_unexpired: true
+                subject_token_max_age: 12h
+                jwks_refresh: 30s
+                disabled: true
+              - issuer: https://accounts.example.net
+                discovery: https://accounts.example.net/custom?p=1
+                jwks_hosts: [keys.example.org]
+                profiles: [device-id]
+                algorithms: [RS256]
+            """)
+        #expect(configuration.publicListener.listen.host == "::1")
+        #expect(configuration.publicListener.listen.port == 0)
+        #expect(configuration.publicListener.maximumConnections == 500)
+        #expect(configuration.internalListener.listen.description == "10.0.0.1:9091")
+        #expect(configuration.database.password?.exposed == "tr0ub4dor")
+        #expect(configuration.database.pool == 16)
+        #expect(
+            configuration.lifetimes
+                == Lifetimes(
+                    accessToken: 10, refreshGrace: .minutes(10), unboundRefreshGrace: 0, sessionIdle: .hours(1)))
+        #expect(configuration.log == Configuration.Log(level: .warning, format: .text))
+
+        let (first, second) = (configuration.identityProviders[0], configuration.identityProviders[1])
+        #expect(first.keySource == .keySetFile(keySet.path))
+        #expect(first.keySetRefresh == 30)
+        #expect(first.isDisabled)
+        #expect(first.algorithms == [.es256, .ps384])
+        let issuer = try #require(Issuer("https://idp.example.com"))
+        #expect(
+            first.policy
+                == IssuerPolicy(
+                    issuer: issuer, audienceAliases: ["api://default"], profiles: [.deviceSecret, .deviceID],
+                    hashMode: .fullSHA256Hex, acceptsHyphenatedIDTokenType: true, admitsOnFirstSight: true,
+                    requiresUnexpiredIDToken: true, maximumSubjectTokenAge: .hours(12), sessionLifetime: .days(400)))
+        #expect(
+            second.keySource
+                == .discovery("https://accounts.example.net/custom?p=1", keySetHosts: ["keys.example.org"]))
+        #expect(second.policy.maximumSubjectTokenAge == .days(30))
+    }
+
+    @Test func passwordPrintsAsStars() throws {
+        let password = try TemporaryFile("tr0ub4dor")
+        let configuration = try SampleFile.read(
+            SampleFile.replacing("database:\n", with: "database:\n  password_file: \(password.path)\n"))
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        #expect(configuration.database.password != nil)
+        #expect(!"\(configuration)".contains("tr0ub4dor"))
+        #expect(!String(reflecting: configuration).contains("tr0ub4dor"))
+        #expect(!dumped.contains("tr0ub4dor"))
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Glibc
+import NativeSSO
+import Testing
+
+@testable import native_sso
+
+@Suite struct ReadingTests {
+    @Test func everythingWrongIsReportedInTheOrderOfTheFile() {
+        let problems = SampleFile.problems(
+            """
+            public: { listen: here }
+            tokens:
+              access: never
+            database: { url: mysql://x }
+            issuer: https://sso.example.com/#
+            """, ["NATIVE_SSO_LOG_LEVEL": "loud", "NATIVE_SSO_ISUER": "x"])
+        #expect(
+            problems.map { $0.split(separator: ": ").prefix(2).joined(separator: ": ") } == [
+                "test.yaml: identity_providers", "test.yaml: keys.directory", "test.yaml:1: public.listen",
+                "test.yaml:3: tokens.access", "test.yaml:4: database.url", "test.yaml:5: issuer",
+                "NATIVE_SSO_ISUER: is not a variable of the configuration; did you mean NATIVE_SSO_ISSUER?",
+                "NATIVE_SSO_LOG_LEVEL: log.level",
+            ])
+    }
+
+    // MARK: Environment
+
+    @Test func variablesOverrideTheFile() throws {
+        let configuration = try SampleFile.read(
+            SampleFile.adding("tokens: { access: nonsense }"),
+            [
+                "NATIVE_SSO_TOKENS_ACCESS": "1m", "NATIVE_SSO_DATABASE_URL": "postgresql://a@127.0.0.1/b",
+                "NATIVE_SSO_PUBLIC_MAX_CONNECTIONS": "7", "NATIVE_SSO_ISSUER": "https://other.example.com", "HOME": "/",
+            ])
+        #expect(configuration.tokens.access == .minutes(1))
+        #expect(configuration.database.url == "postgresql://a@127.0.0.1/b")
+        #expect(configuration.publicListener.maximumConnections == 7)
+        #expect(configuration.issuer.string == "https://other.example.com")
+    }
+
+    @Test(arguments: [
+        (
+            "NATIVE_SSO_TOKEN_ACCESS", "1m",
+            "NATIVE_SSO_TOKEN_ACCESS: is not a variable of the configuration; did you mean NATIVE_SSO_TOKENS_ACCESS?"
+        ),
+        ("NATIVE_SSO_X", "1", "NATIVE_SSO_X: is not a variable of the configuration; unset it"),
+        ("NATIVE_SSO_TOKENS", "1", "NATIVE_SSO_TOKENS: is not a variable of the configuration; unset it"),
+        (
+            "NATIVE_SSO_IDENTITY_PROVIDERS_0_ISSUER", "https://evil.example",
+            "NATIVE_SSO_IDENTITY_PROVIDERS_0_ISSUER: is not a variable of the configuration; unset it"
+        ),
+        (
+            "NATIVE_SSO_TOKENS_ACCESS", "5",
+            "NATIVE_SSO_TOKENS_ACCESS: tokens.access: write a whole number and a unit, such as 90d, 12h, 30m or 60s"
+        ),
+        (
+            "NATIVE_SSO_DATABASE_PASSWORD_FILE", "",
+            "NATIVE_SSO_DATABASE_PASSWORD_FILE: database.password_file: has no value; write one, or remove it to have the default"
+        ),
+        (
+            "NATIVE_SSO_PUBLIC_LISTEN", "0.0.0.0:80",
+            "NATIVE_SSO_PUBLIC_LISTEN: public.listen: without TLS the public listener must be on loopback, such as 127.0.0.1:8080; terminate TLS in front of it on the same host"
+        ),
+    ])
+    func variablesAreHeldToTheSameRules(name: String, value: String, expected: String) {
+        #expect(SampleFile.problems(SampleFile.minimal, [name: value]) == [expected])
+    }
+
+    // MARK: What is allowed
+
+    @Test(arguments: ["http://localhost:8080", "http://127.0.0.1:1", "http://[::1]:1", "https://192.0.2.1"])
+    func developmentAllowsWhatALaptopHas(issuer: String) throws {
+        let configuration = try SampleFile.read(
+            SampleFile.replacing("https://sso.example.com", with: issuer)
+                + "development: true\nlog: { level: trace }\nsessions: { idle: 2s }\n")
+        #expect(configuration.isDevelopment)
+        #expect(configuration.issuer.string == issuer)
+        #expect(configuration.sessions.idle == 2)
+    }
+
+    @Test(arguments: [
+        "postgresql://broker@localhost/x", "postgresql://broker@127.0.0.2:5433/x", "postgresql://broker@[::1]/x",
+        "postgresql:///x?host=/run/postgresql", "postgresql://%2Frun%2Fpostgresql",
+        "postgresql://broker@db1,db2/x?sslmode=verify-full",
+        "postgresql://broker@localhost/x?hostaddr=192.0.2.1&sslmode=verify-full",
+    ])
+    func databaseMayBeLocalOrVerified(url: String) throws {
+        let yaml = SampleFile.replacing("postgresql://broker@%2Frun%2Fpostgresql/native_sso", with: url)
+        #expect(try SampleFile.read(yaml).database.url == url)
+    }
+
+    @Test func bothListenersMayAskForFreePorts() throws {
+        let configuration = try SampleFile.read(
+            SampleFile.adding("public: { listen: 127.0.0.1:0 }\ninternal: { listen: 127.0.0.1:0 }"))
+        #expect(configuration.internalListener.listen.port == 0)
+    }
+
+    @Test func shortAbsoluteLifetimeCarriesIdleWithIt() throws {
+        #expect(try SampleFile.read(SampleFile.adding("sessions: { absolute: 7d }")).sessions.idle == .days(7))
+    }
+
+    // MARK: Warnings
+
+    @Test func trailingSlashIsDoubtful() throws {
+        let words =
+            "ends with a slash: issuers are compared octet by octet, so iss in every id_token must end with it as well"
+        #expect(
+            try SampleFile.warnings(SampleFile.replacing("https://idp.example.com", with: "https://idp.example.com/"))
+                == [
+                    "test.yaml:7: warning: identity_providers[0].issuer: \(words)"
+                ])
+        let configuration = try SampleFile.read(
+            SampleFile.replacing("https://idp.example.com", with: "https://idp.example.com/"))
+        #expect(
+            configuration.identityProviders[0].keySource
+                == .discovery("https://idp.example.com/.well-known/openid-configuration", keySetHosts: []))
+    }
+
+    @Test func noGraceIsDoubtful() throws {
+        let words = "0: of two refreshes at once, or where an answer was lost, the login is lost as a theft"
+        #expect(
+            try SampleFile.warnings(SampleFile.adding("tokens: { refresh_grace: 0s, unbound_refresh_grace: 0s }")) == [
+                "test.yaml:10: warning: tokens.refresh_grace: \(words)",
+                "test.yaml:10: warning: tokens.unbound_refresh_grace: \(words)",
+            ])
+        #expect(try SampleFile.warnings(SampleFile.adding("tokens: { refresh_grace: 1s }")).isEmpty)
+    }
+
+    @Test func noEnabledProviderIsDoubtful() throws {
+        #expect(
+            try SampleFile.warnings(SampleFile.adding("    disabled: true")) == [
+                "test.yaml:6: warning: identity_providers: all of them are disabled: every exchange will be refused"
+            ])
+    }
+}

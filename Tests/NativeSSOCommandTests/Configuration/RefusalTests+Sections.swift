@@ -1,0 +1,150 @@
+@testable import native_sso
+
+extension RefusalTests {
+    static let databases: [Refusal] = [
+        database(
+            "postgres://broker@localhost/x",
+            "write a URL that begins with postgresql://, such as postgresql://broker@%2Frun%2Fpostgresql/native_sso"),
+        database(
+            "host=localhost dbname=x",
+            "write a URL that begins with postgresql://, such as postgresql://broker@%2Frun%2Fpostgresql/native_sso"),
+        database("postgresql://broker:hunter2@localhost/x", withPassword),
+        database("postgresql://broker:@localhost/x", withPassword),
+        database("postgresql://broker@localhost/x?password=hunter2", withPassword),
+        database("postgresql://broker@localhost/x?%70assword=hunter2", withPassword),
+        database(
+            "postgresql://broker@localhost/x?passfile=/x",
+            "must not name a password file; name it as database.password_file"),
+        database(
+            "postgresql://broker@localhost/x?service=y",
+            "must not name a service, which could replace every other setting; write the settings here"),
+        database("\"postgresql://broker@localhost/x#y\"", "must not contain a fragment (#)"),
+        database(
+            "postgresql:///native_sso",
+            "must name a host or the directory of a Unix socket, such as %2Frun%2Fpostgresql"),
+        database("postgresql://broker@db1/x", unverified),
+        database("postgresql://broker@db1/x?sslmode=prefer", unverified),
+        database("postgresql://broker@db1/x?sslmode=require", unverified),
+        database("postgresql://broker@db1/x?sslmode=verify-ca", unverified),
+        database("postgresql://broker@localhost,db2/x", unverified),
+        database("postgresql://broker@localhost/x?host=db1", unverified),
+        database("postgresql://broker@localhost/x?hostaddr=192.0.2.1", unverified),
+        database("postgresql://broker@[2001:db8::1]:5432/x", unverified),
+        database(
+            "postgresql://broker@db1/x?sslmode=verify-full&sslmode=disable",
+            "must not give a query parameter twice"),
+        database("postgresql://broker@%zz/x", "has a broken % escape"),
+        database("postgresql://broker@localhost/x?sslmode", "has a query parameter that is not name=value"),
+    ]
+
+    static let durations: [Refusal] = [
+        .added("tokens: { access: 300 }", "10: tokens.access: \(duration)"),
+        .added("tokens: { access: -5m }", "10: tokens.access: \(duration)"),
+        .added("tokens: { access: 5 m }", "10: tokens.access: \(duration)"),
+        .added("tokens: { access: 1h30m }", "10: tokens.access: \(duration)"),
+        .added("tokens: { access: m }", "10: tokens.access: \(duration)"),
+        .added("tokens: { access: 99999999999999999d }", "10: tokens.access: \(duration)"),
+        .added("tokens: { access: 9s }", "10: tokens.access: must be from 10s to 1d"),
+        .added("tokens: { access: 25h }", "10: tokens.access: must be from 10s to 1d"),
+        .added("tokens: { refresh_grace: 11m }", "10: tokens.refresh_grace: must be from 0s to 10m"),
+        .added("tokens: { unbound_refresh_grace: 601s }", "10: tokens.unbound_refresh_grace: must be from 0s to 10m"),
+        .added("sessions: { idle: 59m }", "10: sessions.idle: must be from 1h to 400d"),
+        .added("sessions: { absolute: 401d }", "10: sessions.absolute: must be from 1h to 400d"),
+        .added(
+            "sessions: { subject_token_max_age: 91d }", "10: sessions.subject_token_max_age: must be from 1m to 90d"),
+        .added(
+            "sessions: { absolute: 1d, idle: 25h }", "10: sessions.idle: must not be longer than sessions.absolute, 1d"),
+        .added("retention: { sessions: 89d }", "10: retention.sessions: must be from 90d to 3650d"),
+        .added("retention: { audit: 29d }", "10: retention.audit: must be from 30d to 3650d"),
+        .added("retention: { interval: 59s }", "10: retention.interval: must be from 1m to 7d"),
+    ]
+
+    static let providers: [Refusal] = [
+        provider("subject_token_max_age: 91d", "subject_token_max_age: must be from 1m to 90d"),
+        provider("jwks_refresh: 29s", "jwks_refresh: must be from 30s to 1d"),
+        provider(
+            "hash_mode: sha256",
+            "hash_mode: write one of left_half, full_sha256_b64url, full_sha256_hex, full_sha512_hex"),
+        provider(
+            "admit_on_firstsight: true",
+            "admit_on_firstsight: is not a key of the configuration; did you mean admit_on_first_sight?"),
+        provider("discovery: ftp://idp", "discovery: write a URL that begins with https:// and a host"),
+        provider("jwks_file: keys.json", "jwks_file: write an absolute path, beginning with /"),
+        provider("jwks_file: /nonexistent", "jwks_file: cannot open the file: No such file or directory"),
+        provider(
+            "jwks_uri: https://a/b\n    discovery: https://a/c",
+            "jwks_uri: discovery is given as well, and there is one source of keys; remove one of them"),
+        provider("jwks_hosts: [\"a/b\"]", "jwks_hosts[0]: write a host name alone, such as keys.example.com"),
+        provider("audience_aliases: [\"\"]", "audience_aliases[0]: write at most 512 printable ASCII characters"),
+        provider(
+            "audience_aliases: [\"https://idp.example.com\"]",
+            "audience_aliases[0]: is already the issuer of identity_providers[0]; each name stands for one issuer"),
+        provider(
+            "audience_aliases: [\"https://sso.example.com\"]",
+            "audience_aliases[0]: is already the issuer of the broker itself; each name stands for one issuer"),
+        .provider(
+            "https://idp.example.com", "https://sso.example.com",
+            "7: identity_providers[0].issuer: is already the issuer of the broker itself; each name stands for one issuer"
+        ),
+        .provider(
+            "[device-secret]", "[device_secret]",
+            "8: identity_providers[0].profiles[0]: write one of device-id, device-secret"),
+        .provider(
+            "[device-secret]", "[]", "8: identity_providers[0].profiles: must name device-secret, device-id or both"),
+        .added(
+            "  - { issuer: \"https://idp.example.com\", profiles: [device-id], algorithms: [RS256] }",
+            "10: identity_providers[1].issuer: is already the issuer of identity_providers[0]; each name stands for one issuer"
+        ),
+        .added(
+            "  - { issuer: \"https://b.example.com\", profiles: [device-id], algorithms: [RS256], audience_aliases: [\"https://idp.example.com\"] }",
+            "10: identity_providers[1].audience_aliases[0]: is already the issuer of identity_providers[0]; each name stands for one issuer"
+        ),
+        Refusal(
+            SampleFile.replacing(
+                "  - issuer: https://idp.example.com\n    profiles: [device-secret]\n    algorithms: [RS256]\n",
+                with: "  []\n"),
+            "6: identity_providers: must list at least one identity provider"),
+    ]
+
+    static let others: [Refusal] = [
+        .added(
+            "log: { level: debug }",
+            "10: log.level: debug is for development only; write info, notice, warning, error or critical"),
+        .added(
+            "log: { level: trace }",
+            "10: log.level: trace is for development only; write info, notice, warning, error or critical"),
+        .added(
+            "log: { level: loud }", "10: log.level: write one of trace, debug, info, notice, warning, error, critical"),
+        .added("log: { format: xml }", "10: log.format: write one of json, text"),
+        Refusal(
+            SampleFile.replacing("/var/lib/native-sso/keys", with: "keys"),
+            "5: keys.directory: write an absolute path, beginning with /"),
+    ]
+
+    // MARK: Shapes
+
+    private static let withPassword =
+        "must not contain a password; write it to a file and name that as database.password_file"
+    private static let unverified =
+        "on the way to another host sslmode=verify-full is required; add it to the query"
+
+    static func issuer(_ value: String, _ words: String) -> Refusal {
+        Refusal(
+            SampleFile.replacing("issuer: https://sso.example.com", with: "issuer: \(value)"), "1: issuer: \(words)")
+    }
+
+    static func algorithm(_ name: String, _ words: String) -> Refusal {
+        .provider("[RS256]", "[\(name)]", "9: identity_providers[0].algorithms[0]: \(words)")
+    }
+
+    private static func database(_ url: String, _ words: String) -> Refusal {
+        Refusal(
+            SampleFile.replacing("postgresql://broker@%2Frun%2Fpostgresql/native_sso", with: url),
+            "3: database.url: \(words)")
+    }
+
+    /// One line more in the only provider.
+    private static func provider(_ line: String, _ words: String) -> Refusal {
+        .added("    \(line)", "10: identity_providers[0].\(words)")
+    }
+}

@@ -1,0 +1,47 @@
+@testable import native_sso
+
+/// A configuration that holds, and ways to spoil it.
+enum SampleFile {
+    /// Only what must be given.
+    static let minimal = """
+        issuer: https://sso.example.com
+        database:
+          url: postgresql://broker@%2Frun%2Fpostgresql/native_sso
+        keys:
+          directory: /var/lib/native-sso/keys
+        identity_providers:
+          - issuer: https://idp.example.com
+            profiles: [device-secret]
+            algorithms: [RS256]
+
+        """
+
+    /// - Parameter old: Must occur in the minimal file.
+    static func replacing(_ old: String, with new: String) -> String {
+        precondition(minimal.contains(old), "the minimal file has no \(old)")
+        return minimal.replacing(old, with: new)
+    }
+
+    static func adding(_ lines: String) -> String { minimal + lines + "\n" }
+
+    static func read(
+        _ yaml: String, _ environment: [String: String] = [:]
+    ) throws(ConfigurationError) -> Configuration {
+        try ConfigurationReader.read(yaml: yaml, file: "test.yaml", environment: environment).configuration
+    }
+
+    /// The lines that an operator would see; none where the configuration holds.
+    static func problems(_ yaml: String, _ environment: [String: String] = [:]) -> [String] {
+        do throws(ConfigurationError) {
+            _ = try ConfigurationReader.read(yaml: yaml, file: "test.yaml", environment: environment)
+            return []
+        } catch {
+            return error.problems.map { $0.line(file: error.file) }
+        }
+    }
+
+    static func warnings(_ yaml: String) throws -> [String] {
+        try ConfigurationReader.read(yaml: yaml, file: "test.yaml", environment: [:]).warnings
+            .map { $0.line(file: "test.yaml", isWarning: true) }
+    }
+}
