@@ -141,6 +141,12 @@ let package = Package(
             name: "NativeSSOTests", dependencies: ["NativeSSO", "BrokerTesting", "StrictCoding"],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
+            name: "NativeSSOProcessTests",
+            dependencies: [
+                "native-sso", "BrokerTesting", "JOSE", "NativeSSO", "PrivateCluster", "StrictCoding", .asyncHTTPClient,
+                .nioCore, .nioHTTP1,
+            ], swiftSettings: strict),
+        .testTarget(
             name: "NativeSSOCommandTests", dependencies: ["native-sso", "NativeSSO", "JOSE", "StrictCoding", .logging],
             resources: [.copy("Golden")], swiftSettings: strict),
     ],

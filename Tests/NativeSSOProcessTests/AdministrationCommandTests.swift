@@ -1,0 +1,196 @@
+import Foundation
+import Glibc
+import PrivateCluster
+import StrictCoding
+import Testing
+
+@Suite("The administration commands, as processes on a database", .timeLimit(.minutes(10)))
+struct AdministrationCommandTests {
+    // MARK: Schema
+
+    @Test func `migrate up, status and verify`() async throws {
+        try await Installation.lend { installation in
+            let before = try await installation.run(["migrate", "verify"])
+            #expect(before.status == 1)
+            #expect(before.errors.contains("migrate up"))
+
+            let applied = try await installation.object("migrate", "up")
+            #expect((applied.array("applied")?.count ?? 0) > 0)
+            #expect(try await installation.object("migrate", "up").array("applied")?.count == 0)
+            try await installation.succeed("migrate", "verify")
+            let status = try await installation.object("migrate", "status")
+            #expect(status.array("migrations")?.count == applied.array("applied")?.count)
+        }
+    }
+
+    @Test func `without a schema a command says what to type`() async throws {
+        try await Installation.lend { installation in
+            let outcome = try await installation.run(["client", "list"])
+            #expect(outcome.status == 3)
+            #expect(outcome.output.isEmpty)
+            #expect(outcome.errors.contains("native-sso migrate up"))
+        }
+    }
+
+    @Test func `the service's own user may not administer`() async throws {
+        try await Installation.lendReady { installation in
+            let outcome = try await installation.run(
+                ["client", "add", "app", "--audience", "a"], environment: installation.serviceEnvironment)
+            #expect(outcome.status == 3)
+            #expect(outcome.errors.contains("native_sso_admin"))
+        }
+    }
+
+    @Test func `a database that is away is named without its password`() async throws {
+        try await Installation.lendReady { installation in
+            let outcome = try await installation.run(
+                ["client", "list", "--json"],
+                environment: ["NATIVE_SSO_DATABASE_URL": "postgresql://postgres@127.0.0.1:1/x"])
+            #expect(outcome.status == 3)
+            let error = try #require(try JSONReader.parse(Array(outcome.errors.utf8)).object)
+            #expect(error.string("error") == "infrastructure")
+            #expect(!outcome.errors.contains(installation.cluster.password))
+        }
+    }
+
+    // MARK: Clients, groups, scopes
+
+    @Test func `a client's life`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.succeed(
+                "client", "add", "app1", "--audience", "https://a.example.com", "--allowed-scope", "openid orders",
+                "--default-scope", "openid", "--access-token-lifetime", "2m", "--session-id", "--reason", "launch")
+            var client = try await installation.object("client", "show", "app1")
+            #expect(client.strings("allowed_scope") == ["openid", "orders"])
+            #expect(client.string("access_token_lifetime") == "2m")
+            #expect(client.bool("includes_session_id") == true)
+            #expect(client.bool("enabled") == true)
+
+            try await installation.succeed("client", "update", "app1", "--allowed-scope", "openid", "--no-session-id")
+            client = try await installation.object("client", "show", "app1")
+            #expect(client.strings("allowed_scope") == ["openid"])
+            #expect(client.bool("includes_session_id") == false)
+            #expect(client.string("access_token_lifetime") == "2m")  // what is not given stays
+
+            try await installation.succeed("client", "disable", "app1")
+            #expect(try await installation.object("client", "show", "app1").bool("enabled") == false)
+            try await installation.succeed("client", "enable", "app1")
+            #expect(try await installation.object("client", "list").array("clients")?.count == 1)
+
+            let twice = try await installation.run(["client", "add", "app1", "--audience", "a"])
+            #expect(twice.status == 1)
+            #expect(twice.errors.contains("exists already"))
+        }
+    }
+
+    @Test func `what is not there is exit 1`() async throws {
+        try await Installation.lendReady { installation in
+            for arguments in [
+                ["client", "show", "nobody"], ["client", "disable", "nobody"], ["client", "remove", "nobody"],
+                ["group", "show", "nothing"], ["group", "remove", "nothing"], ["scope", "remove", "nothing"],
+                ["group", "member", "remove", "nothing", "nobody"], ["session", "show", "--sid", "x"],
+                ["session", "show", "--sid", "-x"],
+                ["session", "end", "--sid", "x"], ["group", "member", "add", "nothing", "nobody", "--role", "both"],
+            ] {
+                let outcome = try await installation.run(arguments)
+                #expect(outcome.status == 1, "\(arguments): \(outcome.errors)")
+                #expect(outcome.output.isEmpty)
+            }
+        }
+    }
+
+    @Test func `what would be destroyed is shown first, and destroyed with --execute and --reason`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            try await installation.succeed("scope", "add", "orders", "--requires-consent")
+            let recorded = try await installation.audit().count
+            let commands = [
+                ["scope", "remove", "orders"], ["group", "member", "remove", "vendor", "app2"],
+                ["client", "remove", "app1"], ["group", "remove", "vendor"],
+            ]
+            for command in commands {
+                let plan = try await installation.run(command)
+                #expect(plan.status == 0)
+                #expect(plan.output.hasPrefix("would remove "))
+                #expect(plan.output.contains("Nothing was changed"))
+                let unexplained = try await installation.run(command + ["--execute"])
+                #expect(unexplained.status == 2)
+            }
+            #expect(try await installation.audit().count == recorded)
+            for command in commands {
+                let done = try await installation.run(command + ["--execute", "--reason", "cleaning up"])
+                #expect(done.status == 0, "\(done.errors)")
+                #expect(done.output.hasPrefix("done: remove "))
+            }
+            let audit = try await installation.audit()
+            #expect(audit.count == recorded + commands.count)
+            #expect(audit.suffix(commands.count).allSatisfy { $0.contains("cleaning up") })
+        }
+    }
+
+    @Test func `the audit knows who and why`() async throws {
+        try await Installation.lendReady { installation in
+            let outcome = try await installation.run(
+                ["scope", "add", "orders", "--reason", "price list"], environment: ["SUDO_USER": "alice\u{1B}[2J"])
+            #expect(outcome.status == 0)
+            let last = try #require(try await installation.audit().last)
+            #expect(last.hasPrefix("scope_set|"))
+            #expect(last.contains(#"(sudo alice\u{1b}[2J)|price list|"#))
+        }
+    }
+
+    // MARK: Arguments
+
+    static let wrong: [[String]] = [
+        ["frobnicate"], ["client"], ["client", "list", "extra"], ["client", "list", "--secret", "hunter2"],
+        ["client", "add", "", "--audience", "a"], ["client", "add", "app"],
+        ["client", "add", "app", "--audience", "a", "--access-token-lifetime", "-5m"],
+        ["client", "add", "app", "--audience", "a", "--access-token-lifetime", "5"],
+        ["client", "add", "app", "--audience", "a", "--refresh-token-lifetime", "401d"],
+        ["client", "update", "app", "--refresh-token-lifetime", "110000000d"],
+        ["client", "add", "app", "--audience", "a", "--access-token-lifetime", "99999999999999999999d"],
+        ["client", "add", "app", "--audience", "a", "--allowed-scope", "a  b"],
+        ["client", "add", "app", "--audience", "a", "--allowed-scope", "a", "--default-scope", "b"],
+        ["client", "add", "\u{1B}[2J", "--audience", "a"], ["scope", "add", "two words"],
+        ["group", "member", "add", "g", "c", "--role", "king"], ["session", "end"],
+        ["session", "end", "--all", "--sub", "x"],
+        ["session", "list", "--sid", "a", "--sub", "b"], ["session", "list", "--limit", "0"],
+        ["key", "generate", "--algorithm", "HS256"], ["key", "generate", "--bits", "1024"],
+        ["key", "generate", "--use", "everything"], ["key", "remove"], ["key", "remove", "kid", "--execute"],
+        ["key", "publish", "kid", "--force"],
+        ["client", "add", "app", "--audience", String(repeating: "a", count: 100_000)],
+    ]
+
+    @Test(arguments: wrong)
+    func `what makes no sense is exit 2, with nothing on standard output`(arguments: [String]) async throws {
+        // No configuration is needed to see that.
+        let outcome = try await Program.run(arguments + ["--config", "/nonexistent"])
+        #expect(outcome.status == 2, "\(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+        #expect(!outcome.errors.isEmpty)
+        #expect(!outcome.errors.contains("\u{1B}"))
+    }
+
+    @Test func `metacharacters are a name like any other`() async throws {
+        try await Installation.lendReady { installation in
+            let name = "'; DROP TABLE native_sso.client; --"
+            try await installation.succeed("client", "add", "--audience", "a", "--", name)
+            #expect(try await installation.object("client", "show", "--", name).string("client_id") == name)
+        }
+    }
+
+    @Test func `a reader who goes away is no failure`() async throws {
+        try await Installation.lendReady { installation in
+            let command = "\(Program.path) key list --config \(installation.file("native-sso.yaml"))"
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/bin/bash")
+            process.arguments = ["-c", "{ \(command) 2>&4; echo $? >&4; } 4>&2 | true"]
+            let errors = Pipe()
+            process.standardError = errors
+            try process.run()
+            let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            #expect(text == "0\n")
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import JOSE
+import PrivateCluster
+import StrictCoding
+import Testing
+
+@Suite("native-sso key and jwks", .timeLimit(.minutes(10)))
+struct KeyCommandTests {
+    @Test func `the first run makes an active key for each use, the next says that there are`() async throws {
+        try await Installation.lend { installation in
+            try await installation.succeed("migrate", "up")
+            let made = try await installation.object("key", "generate")
+            let keys = try #require(made.array("keys")).compactMap(\.object)
+            #expect(keys.compactMap { $0.string("use") } == ["access-token", "refresh-token", "device"])
+            #expect(keys.allSatisfy { $0.string("state") == "active" })
+            let files = try FileManager.default.contentsOfDirectory(atPath: installation.file("keys"))
+            #expect(Set(files) == Set(keys.compactMap { $0.string("file") }))
+
+            let again = try await installation.run(["key", "generate"])
+            #expect(again.status == 1)
+            #expect(again.errors.contains("--use"))
+            let listed = try await installation.object("key", "list")
+            #expect(listed.array("keys")?.compactMap { $0.object?.bool("usable_here") } == [true, true, true])
+        }
+    }
+
+    @Test func `a second device key is refused`() async throws {
+        try await Installation.lendReady { installation in
+            let outcome = try await installation.run(["key", "generate", "--use", "device"])
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.contains("every session lost"))
+        }
+    }
+
+    @Test func `RSA keys for clients that know nothing else`() async throws {
+        try await Installation.lend { installation in
+            try await installation.succeed("migrate", "up")
+            try await installation.succeed("key", "generate", "--algorithm", "RS256", "--bits", "3072")
+            let document = Array(try await installation.succeed("jwks", "export").utf8)
+            let key = try #require(try JSONWebKeySet(document: document).keys.first)
+            #expect(key.algorithm == .rs256)
+            guard case .rsa(let modulus, _) = key.parameters else {
+                Issue.record("not RSA")
+                return
+            }
+            #expect(modulus.count == 384)
+        }
+    }
+
+    @Test func `a key that the registry did not take leaves no file`() async throws {
+        try await Installation.lend { installation in
+            try await installation.succeed("migrate", "up")
+            try await installation.cluster.psql(
+                "ALTER TABLE native_sso.signing_key ADD CHECK (use <> 'refresh-token')",
+                database: installation.database)
+            let outcome = try await installation.run(["key", "generate", "--use", "refresh-token"])
+            #expect(outcome.status == 1)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: installation.file("keys")).isEmpty)
+        }
+    }
+
+    @Test func `no private number reaches the database, standard output or the audit`() async throws {
+        try await Installation.lendReady { installation in
+            let dump = try await installation.cluster.psql(
+                "SELECT to_jsonb(k) FROM native_sso.signing_key k; SELECT to_jsonb(a) FROM native_sso.audit_event a",
+                database: installation.database)
+            let device = try Data(contentsOf: URL(fileURLWithPath: installation.file("keys/device.key")))
+            for text in [
+                Base64URL.encode(Array(device)), device.base64EncodedString(), Hexadecimal.encode(Array(device)),
+            ] {
+                #expect(!dump.contains(text))
+            }
+            #expect(!dump.contains(#""d":"#) && !dump.contains("PRIVATE"))
+        }
+    }
+
+    @Test func `an incomplete key set is not exported`() async throws {
+        try await Installation.lendReady { installation in
+            for name in try FileManager.default.contentsOfDirectory(atPath: installation.file("keys"))
+            where name.hasSuffix(".pem") {
+                try FileManager.default.removeItem(atPath: installation.file("keys/\(name)"))
+            }
+            let outcome = try await installation.run(["jwks", "export"])
+            #expect(outcome.status == 3)
+            #expect(outcome.output.isEmpty)
+            #expect(outcome.errors.contains("does not exist"))
+        }
+    }
+
+    // MARK: Steps
+
+    @Test func `a key's life, step by step, each refused before its time and audited`() async throws {
+        try await Installation.lendReady { installation in
+            let old = try #require(try await installation.keys(use: "access-token").first?.string("kid"))
+            try await installation.succeed("key", "generate", "--use", "access-token", "--pending")
+            let new = try #require(
+                try await installation.keys(use: "access-token").first { $0.string("state") == "pending" }?.string(
+                    "kid"))
+            #expect(try await !installation.succeed("jwks", "export").contains(new))
+            try await installation.step("publish", new)
+            #expect(try await installation.succeed("jwks", "export").contains(new))
+
+            let early = try await installation.run(
+                ["key", "activate", "--execute", "--reason", "r", "--", new])
+            #expect(early.status == 1 && early.errors.contains("not every copy of the JWKS"), "\(early.errors)")
+            #expect(try await installation.state(of: new) == "published")
+            // Without --execute nothing is done, and what would be is said.
+            let shown = try await installation.run(["key", "activate", "--force", "--", new])
+            #expect(shown.status == 0 && shown.output.contains("key \(old) is retired by it"), "\(shown.output)")
+            #expect(try await installation.state(of: new) == "published")
+            try await installation.step("activate", new, "--force")
+            #expect(try await installation.state(of: new) == "active")
+            #expect(try await installation.state(of: old) == "retired")
+
+            let used = try await installation.run(["key", "remove", "--execute", "--reason", "r", "--", old])
+            #expect(used.status == 1 && used.errors.contains("may be in use"), "\(used.errors)")
+            #expect(FileManager.default.fileExists(atPath: installation.file("keys/\(old).pem")))
+            try await installation.step("remove", old, "--force")
+            #expect(try await installation.state(of: old) == nil)
+            #expect(!FileManager.default.fileExists(atPath: installation.file("keys/\(old).pem")))
+            #expect(try await !installation.succeed("jwks", "export").contains(old))
+
+            let acts = try await installation.audit().filter { $0.hasPrefix("key_") && !$0.hasPrefix("key_added") }
+            #expect(
+                acts.map { $0.prefix { $0 != "|" } }.sorted() == [
+                    "key_active", "key_published", "key_removed", "key_retired",
+                ])
+            #expect(acts.allSatisfy { $0.contains("|rotation|") })
+        }
+    }
+
+    @Test func `removing a refresh-token key says what it costs; the device key and the only active one stay`()
+        async throws
+    {
+        try await Installation.lendReady { installation in
+            func kid(_ use: String) async throws -> String {
+                try #require(try await installation.keys(use: use).first?.string("kid"))
+            }
+            let (refresh, device) = (try await kid("refresh-token"), try await kid("device"))
+            for (arguments, words) in [
+                (["key", "retire", "--execute", "--reason", "r", "--", refresh], "only active"),
+                (["key", "retire", "--force", "--execute", "--reason", "r", "--", device], "every session is lost"),
+                (["key", "remove", "--force", "--execute", "--reason", "r", "--", refresh], "cannot be removed"),
+            ] {
+                let outcome = try await installation.run(arguments)
+                #expect(outcome.status == 1 && outcome.errors.contains(words), "\(outcome.errors)")
+            }
+            try await installation.step("retire", refresh, "--force")
+            let shown = try await installation.run(["key", "remove", "--force", "--", refresh])
+            #expect(shown.status == 0 && shown.output.contains("invalid_grant"), "\(shown.output)")
+            #expect(try await installation.state(of: refresh) == "retired")
+            #expect(try await installation.run(["key", "publish", "--", "no-such-key"]).status == 1)
+        }
+    }
+}
+
+extension Installation {
+    fileprivate func keys(use: String) async throws -> [JSONObject] {
+        try await object("key", "list").array("keys")?.compactMap(\.object).filter { $0.string("use") == use } ?? []
+    }
+
+    /// `nil` for a key that was removed.
+    fileprivate func state(of kid: String) async throws -> String? {
+        try await object("key", "list").array("keys")?.compactMap(\.object)
+            .first { $0.string("kid") == kid }?.string("state")
+    }
+
+    fileprivate func step(_ step: String, _ kid: String, _ options: String...) async throws {
+        let outcome = try await run(
+            ["key", step] + options + ["--execute", "--reason", "rotation", "--", kid])
+        #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+}

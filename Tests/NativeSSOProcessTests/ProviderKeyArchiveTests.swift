@@ -1,0 +1,96 @@
+import BrokerTesting
+import Foundation
+import Glibc
+import JOSE
+import PrivateCluster
+import StrictCoding
+import Testing
+
+@Suite("What serve remembers of an identity provider's keys")
+struct ProviderKeyArchiveTests {
+    @Test func `a key that left the key set is remembered; one that somebody else put into the table never counts`()
+        async throws
+    {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let first = try await Broker.start(installation)
+            try await first.waitUntilReady()
+            let old = try Login(installation, sid: "sid-old")
+            #expect(try await first.post(old.exchange(by: "app2")).status == 200)
+            first.program.signal(SIGTERM)
+            #expect(await first.program.status() == 0)
+
+            // The identity provider has another key by now. Whoever has the service's password puts two more into the
+            // table, one beside a row that the broker made and one that is no key at all.
+            let new = try TestKey(.es256, keyID: "new")
+            try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "jwks.json")
+            let planted = try TestKey(.es256, keyID: "planted")
+            try await installation.plant(planted.publicKey)
+            try await installation.plantNonsense()
+
+            let second = try await Broker.start(installation)
+            try await second.waitUntilReady()
+            #expect(
+                try await second.post(try Login(installation, sid: "sid-new", key: new).exchange(by: "app2")).status
+                    == 200)
+            #expect(try await second.post(old.exchange(by: "app2")).status == 200)
+            let forged = try await second.post(
+                try Login(installation, sid: "sid-forged", key: planted).exchange(by: "app2"))
+            #expect(forged.status == 400 && forged.object?.string("error") == "invalid_request", "\(forged.text)")
+            #expect(await second.program.errorLine(containing: "2 rows of idp_key") != nil)
+
+            // A row of the broker's whose life somebody lengthened counts as little.
+            try await installation.lengthenLives()
+            #expect(await second.program.errorLine(containing: "4 rows of idp_key") != nil)
+
+            // What the owner revoked is revoked, whatever became of the rest of its row.
+            try await installation.revoke(new.publicKey)
+            try await second.wait {
+                try await $0.post(try Login(installation, sid: "sid-2", key: new).exchange(by: "app2")).status == 400
+            }
+        }
+    }
+}
+
+extension Installation {
+    /// Runs SQL as the service may.
+    private func asService(_ sql: String) async throws {
+        try await cluster.psql("SET ROLE native_sso_broker; \(sql)", database: database)
+    }
+
+    fileprivate func plant(_ key: JSONWebKey) async throws {
+        var json = JSONWriter()
+        json.value(.object(key.json))
+        try await asService(
+            """
+            SELECT native_sso.record_idp_keys('\(Self.identityProvider)', '{\(Base64URL.encode(key.thumbprint))}',
+                '{planted}', '{ES256}', ARRAY['\(String(decoding: json.bytes, as: UTF8.self))'],
+                ARRAY[now() - interval '90 days'], ARRAY[now() + interval '90 days'], ARRAY[repeat('A', 43)])
+            """)
+    }
+
+    fileprivate func plantNonsense() async throws {
+        try await asService(
+            """
+            SELECT native_sso.record_idp_keys('\(Self.identityProvider)', ARRAY[repeat('B', 43)], '{1}',
+                '{ES256}', '{"[]"}', ARRAY[now()], ARRAY[now()], ARRAY[repeat('A', 43)])
+            """)
+    }
+
+    fileprivate func lengthenLives() async throws {
+        try await asService(
+            """
+            SELECT native_sso.record_idp_keys(issuer, ARRAY[thumbprint], ARRAY[kid], ARRAY[algorithm],
+                ARRAY[public_jwk::text], ARRAY[first_seen_at], ARRAY[last_seen_at + interval '90 days'], ARRAY[tag])
+            FROM native_sso.idp_key
+            """)
+    }
+
+    fileprivate func revoke(_ key: JSONWebKey) async throws {
+        try await cluster.psql(
+            """
+            UPDATE native_sso.idp_key SET revoked_at = now(), public_jwk = '{}'
+            WHERE thumbprint = '\(Base64URL.encode(key.thumbprint))'
+            """, database: database)
+    }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import Glibc
+import JOSE
+import PrivateCluster
+import StrictCoding
+import Testing
+
+@Suite("native-sso serve, as a process", .timeLimit(.minutes(10)))
+struct ServeTests {
+    @Test func `an app exchanges, refreshes, and is refused when the session has ended`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let broker = try await Broker.start(installation)
+            try await broker.waitUntilReady()
+
+            let login = try Login(installation, sid: "sid-1")
+            let exchanged = try await broker.post(login.exchange(by: "app2", scope: "openid orders"))
+            #expect(exchanged.status == 200, "\(exchanged.text)")
+            let token = try #require(exchanged.object?.string("access_token"))
+            let keys = try JSONWebKeySet(document: try await broker.get("/.well-known/jwks.json").body)
+            let claims = try CompactJWS(token).verified(by: keys, allowing: [.es256]).claims
+            #expect(claims.string("iss") == Installation.issuer)
+            #expect(claims.string("sub") == "user-1")
+            #expect(claims.string("client_id") == "app2")
+            #expect(claims.string("scope") == "openid orders")
+
+            let first = try #require(exchanged.object?.string("refresh_token"))
+            let refreshed = try await broker.post(Login.refresh(first, by: "app2"))
+            #expect(refreshed.status == 200, "\(refreshed.text)")
+            let second = try #require(refreshed.object?.string("refresh_token"))
+
+            let shown = try await installation.object("session", "show", "--sid", "sid-1")
+            #expect(shown.object("session")?.string("sub") == "user-1")
+            #expect(shown.array("grants")?.count == 1)
+            try await installation.succeed(
+                "session", "end", "--sid", "sid-1", "--execute", "--reason", "device was stolen")
+            for form in [Login.refresh(second, by: "app2"), login.exchange(by: "app2")] {
+                let refused = try await broker.post(form)
+                #expect(refused.status == 400)
+                #expect(refused.object?.string("error") == "invalid_grant")
+            }
+        }
+    }
+
+    @Test func `no secret comes into the log, the arguments or the environment of the process`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let broker = try await Broker.start(installation)
+            try await broker.waitUntilReady()
+            let login = try Login(installation, sid: "sid-1")
+            let answer = try await broker.post(login.exchange(by: "app2"))
+            let refreshToken = try #require(answer.object?.string("refresh_token"))
+            let accessToken = try #require(answer.object?.string("access_token"))
+            _ = try await broker.post(Login.refresh(refreshToken + "x", by: "app2"))
+
+            let arguments = try String(contentsOfFile: "/proc/\(broker.program.id)/cmdline", encoding: .utf8)
+            broker.program.signal(SIGTERM)
+            #expect(await broker.program.status() == 0)
+            let log = broker.program.errors
+            #expect(log.contains("token request"))
+            for secret in [
+                login.idToken, login.deviceSecret, refreshToken, accessToken, installation.cluster.password,
+            ] {
+                #expect(!log.contains(secret))
+                #expect(!log.contains(secret.prefix(24)) || secret == installation.cluster.password)
+                #expect(!arguments.contains(secret))
+            }
+        }
+    }
+
+    @Test func `it listens for changes of the registry`() async throws {
+        try await Installation.lendReady { installation in
+            let broker = try await Broker.start(installation)
+            let listens = """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = '\(installation.database)' AND query = 'LISTEN "native_sso_registry"'
+                """
+            try await broker.wait { _ in try await installation.cluster.psql(listens) == "1\n" }
+        }
+    }
+
+    @Test func `the process is hardened`() async throws {
+        try await Installation.lendReady { installation in
+            let broker = try await Broker.start(installation)
+            let process = "/proc/\(broker.program.id)"
+            let status = try String(contentsOfFile: "\(process)/status", encoding: .utf8)
+            #expect(status.contains("NoNewPrivs:\t1\n"))
+            #expect(status.contains("Umask:\t0077\n"))
+            let limits = try String(contentsOfFile: "\(process)/limits", encoding: .utf8)
+            let cores = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+            #expect(cores.split(separator: " ").filter { $0 == "0" }.count == 2)
+            // What is not dumpable belongs to root and cannot be read by the user that runs it; root sees this much.
+            let owner = try FileManager.default.attributesOfItem(atPath: "\(process)/mem")[.ownerAccountID] as? Int
+            #expect(owner == 0)
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `a signal stops it gracefully`(signal: Int32) async throws {
+        try await Installation.lendReady { installation in
+            let broker = try await Broker.start(installation)
+            broker.program.signal(signal)
+            #expect(await broker.program.status() == 0)
+            #expect(broker.program.output.isEmpty)
+        }
+    }
+
+    // MARK: What is down
+
+    @Test func `it starts without a database, and works when there is one`() async throws {
+        let cluster = try await PrivateCluster.start(options: .testing)
+        let installation = try Installation(cluster, database: "later")
+        let broker = try await Broker.start(
+            installation, environment: ["NATIVE_SSO_DATABASE_URL": installation.ownerURL])
+        #expect(try await broker.get("/livez").status == 200)
+        let ready = try await broker.get("/readyz")
+        #expect(ready.status == 503)
+        #expect(ready.text.contains(#""name":"database","status":"failed""#))
+        try await expectOutage(of: broker, installation)
+
+        try await cluster.createDatabase("later")
+        try await installation.succeed("migrate", "up")
+        try await installation.succeed("key", "generate")
+        try await installation.registerApps()
+        try await broker.waitUntilReady()
+        // Clients are copied every few seconds: the copy may be from before they were registered.
+        try await broker.wait {
+            try await $0.post(try Login(installation, sid: "s").exchange(by: "app2")).status == 200
+        }
+
+        try await cluster.kill9()
+        try await broker.waitUntilReady(false)
+        #expect(try await broker.get("/livez").status == 200)
+        try await expectOutage(of: broker, installation)
+        try await cluster.restart()
+        try await broker.waitUntilReady()
+        #expect(try await broker.post(try Login(installation, sid: "t").exchange(by: "app2")).status == 200)
+        try await cluster.stop()
+    }
+
+    /// An app must not delete its login because of it: 503, never `invalid_grant`.
+    private func expectOutage(of broker: Broker, _ installation: Installation) async throws {
+        let answer = try await broker.post(try Login(installation, sid: "outage").exchange(by: "app2"))
+        #expect(answer.status == 503)
+        #expect(answer.object?.string("error") == "temporarily_unavailable")
+    }
+
+    @Test func `without a schema it is not ready, and is as soon as there are schema and keys`() async throws {
+        try await Installation.lend { installation in
+            let broker = try await Broker.start(
+                installation, environment: ["NATIVE_SSO_DATABASE_URL": installation.ownerURL])
+            let before = try await broker.get("/readyz")
+            #expect(before.status == 503)
+            #expect(before.text.contains("not_migrated"))
+            try await installation.succeed("migrate", "up")
+            try await installation.succeed("key", "generate")
+            try await broker.waitUntilReady()
+        }
+    }
+
+    // MARK: What keeps it from starting
+
+    @Test func `a damaged key file ends the start with one line that says what to do`() async throws {
+        try await Installation.lendReady { installation in
+            let names = try FileManager.default.contentsOfDirectory(atPath: installation.file("keys"))
+            let pem = try #require(names.first { $0.hasSuffix(".pem") })
+            try installation.write("no key", to: "keys/\(pem)")
+            let outcome = try await installation.run(["serve"], environment: installation.serviceEnvironment)
+            #expect(outcome.status == 3)
+            let line = try #require(outcome.errors.split(separator: "\n").first { $0.hasPrefix("native-sso: ") })
+            #expect(line.contains(pem) && line.contains("holds no readable PEM"))
+        }
+    }
+
+    @Test func `a key directory that others may enter ends the start`() async throws {
+        try await Installation.lendReady { installation in
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o755], ofItemAtPath: installation.file("keys"))
+            let outcome = try await installation.run(["serve"], environment: installation.serviceEnvironment)
+            #expect(outcome.status == 3)
+            #expect(outcome.errors.contains("type: chmod go= \(installation.file("keys"))"))
+        }
+    }
+
+    @Test func `a wrong configuration ends the start`() async throws {
+        try await Installation.lendReady { installation in
+            try installation.write("issuer: 7\n", to: "native-sso.yaml")
+            let outcome = try await installation.run(["serve"])
+            #expect(outcome.status == 2)
+            #expect(outcome.output.isEmpty)
+        }
+    }
+
+    @Test func `a port that is taken ends the start`() async throws {
+        try await Installation.lendReady { installation in
+            let first = try await Broker.start(installation)
+            let outcome = try await installation.run(
+                ["serve"],
+                environment: installation.serviceEnvironment.merging(
+                    ["NATIVE_SSO_PUBLIC_LISTEN": "127.0.0.1:\(first.publicPort)"]) { $1 })
+            #expect(outcome.status == 3)
+            #expect(outcome.errors.contains("native-sso: "))
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can be refused for being root"))
+    func `root is refused outside development`() async throws {
+        try await Installation.lendReady { installation in
+            let outcome = try await installation.run(
+                ["serve"],
+                environment: installation.serviceEnvironment.merging(["NATIVE_SSO_DEVELOPMENT": "false"]) { $1 })
+            #expect(outcome.status == 2)
+            #expect(outcome.errors.contains("does not run as root"))
+        }
+    }
+
+    // MARK: Changes while it runs
+
+    @Test func `a client that is disabled is refused within seconds`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let broker = try await Broker.start(installation)
+            try await broker.waitUntilReady()
+            let login = try Login(installation, sid: "sid-1")
+            #expect(try await broker.post(login.exchange(by: "app2")).status == 200)
+            try await installation.succeed("client", "disable", "app2")
+            // Not a matter of the refresh interval: the statement that grants reads the client again.
+            #expect(try await broker.post(login.exchange(by: "app2")).status == 400)
+        }
+    }
+
+    @Test func `a new key is published before it signs`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let broker = try await Broker.start(installation)
+            try await broker.waitUntilReady()
+            let made = try await installation.object("key", "generate", "--use", "access-token")
+            let row = try #require(made.array("keys")?.first?.object)
+            #expect(row.string("state") == "published")
+            let kid = try #require(row.string("kid"))
+            try await broker.wait { try await $0.get("/.well-known/jwks.json").text.contains(kid) }
+            let exported = try JSONWebKeySet(document: Array(try await installation.succeed("jwks", "export").utf8))
+            #expect(exported.keys.count == 2)
+            let answer = try await broker.post(try Login(installation, sid: "s").exchange(by: "app2"))
+            let token = try CompactJWS(try #require(answer.object?.string("access_token")))
+            #expect(token.header.keyID != kid)
+        }
+    }
+
+    @Test func `SIGHUP reads the key files again, and keeps the present keys where a file is damaged`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let broker = try await Broker.start(installation)
+            try await broker.waitUntilReady()
+            let names = try FileManager.default.contentsOfDirectory(atPath: installation.file("keys"))
+            for name in names { try installation.write("no key", to: "keys/\(name)") }
+            broker.program.signal(SIGHUP)
+            let line = await broker.program.errorLine(containing: "the present ones stay in use")
+            #expect(line?.contains("holds no readable PEM") == true)
+            #expect(try await broker.get("/readyz").status == 200)
+            #expect(try await broker.post(try Login(installation, sid: "s").exchange(by: "app2")).status == 200)
+        }
+    }
+}
+
+extension Installation {
+    var ownerURL: String { cluster.connectionURI(database: database) }
+}
