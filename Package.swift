@@ -17,7 +17,10 @@ extension Target.Dependency {
     static let asyncHTTPClient: Self = .product(name: "AsyncHTTPClient", package: "async-http-client")
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
     static let cryptoExtras: Self = .product(name: "CryptoExtras", package: "swift-crypto")
+    static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird")
+    static let hummingbirdTesting: Self = .product(name: "HummingbirdTesting", package: "hummingbird")
     static let hummingbirdCore: Self = .product(name: "HummingbirdCore", package: "hummingbird")
+    static let httpTypes: Self = .product(name: "HTTPTypes", package: "swift-http-types")
     static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
     static let logging: Self = .product(name: "Logging", package: "swift-log")
     static let nioCore: Self = .product(name: "NIOCore", package: "swift-nio")
@@ -31,12 +34,14 @@ extension Target.Dependency {
 let package = Package(
     name: "native-sso",
     products: [
-        .executable(name: "native-sso", targets: ["native-sso"])
+        .executable(name: "native-sso", targets: ["native-sso"]),
+        .library(name: "TokenVerifier", targets: ["TokenVerifier", "TokenVerifierHummingbird"]),
     ],
     dependencies: [
         // Exact, because warnings are errors: a build of this revision is the same build everywhere, and at any time.
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -93,6 +98,12 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // For those who meet it.
+        .target(name: "TokenVerifier", dependencies: ["JOSE", "StrictCoding"], swiftSettings: strict),
+        .target(
+            name: "TokenVerifierHummingbird", dependencies: ["TokenVerifier", .hummingbird, .httpTypes],
+            swiftSettings: strict),
+
         // Development only: never linked by the broker.
         .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
         .target(
@@ -135,6 +146,16 @@ let package = Package(
             name: "IdentityProviderTests",
             dependencies: [
                 "IdentityProvider", "NativeSSO", "JOSE", "StrictCoding", "BrokerTesting", .nioCore, .nioPosix, .logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TokenVerifierTests", dependencies: ["TokenVerifier", "JOSE", "StrictCoding", "BrokerTesting"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TokenVerifierHummingbirdTests",
+            dependencies: [
+                "TokenVerifierHummingbird", "TokenVerifier", "JOSE", "StrictCoding", "BrokerTesting", .hummingbird,
+                .hummingbirdTesting, .httpTypes,
             ],
             swiftSettings: strict),
         .testTarget(

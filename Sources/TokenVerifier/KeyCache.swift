@@ -1,0 +1,110 @@
+import JOSE
+import Synchronization
+
+/// The issuer's key set, loaded by the policy and shared by all requests.
+final class KeyCache: Sendable {
+    private let loader: any KeySetLoader
+    private let policy: KeyCachePolicy
+    private let onLoadFailure: @Sendable (any Error) -> Void
+    /// Since an arbitrary instant, on a clock that is never set back.
+    private let elapsed: @Sendable () -> Duration
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private let state = Mutex(State())
+
+    private struct State {
+        var keys: JSONWebKeySet?
+        var loadedAt: Duration = .zero
+        var freshFor: Duration = .zero
+        var lastAttempt: Duration?
+        var failures = 0
+        var load: Task<Void, Never>?
+    }
+
+    init<C: Clock>(
+        loader: any KeySetLoader, policy: KeyCachePolicy, clock: C,
+        onLoadFailure: @escaping @Sendable (any Error) -> Void
+    ) where C.Duration == Duration {
+        self.loader = loader
+        self.policy = policy
+        self.onLoadFailure = onLoadFailure
+        let start = clock.now
+        elapsed = { start.duration(to: clock.now) }
+        sleep = { try await clock.sleep(for: $0) }
+    }
+
+    struct KeysUnavailable: Error {}
+    private struct TimedOut: Error {}
+
+    /// The keys to verify with. Waits only where there are none that may be used.
+    func keys() async throws(KeysUnavailable) -> JSONWebKeySet {
+        if let keys = state.withLock({ usableKeys(&$0) }) { return keys }
+        await attempt()?.value
+        guard let keys = state.withLock({ usableKeys(&$0) }) else { throw KeysUnavailable() }
+        return keys
+    }
+
+    /// Keys that were loaded after a token named one that the cache does not have.
+    ///
+    /// - Throws: If the latest load failed: then nobody can say that the issuer does not have the key.
+    func keysAfterMiss() async throws(KeysUnavailable) -> JSONWebKeySet {
+        await attempt()?.value
+        let (keys, failures) = state.withLock { ($0.keys, $0.failures) }
+        guard let keys, failures == 0 else { throw KeysUnavailable() }
+        return keys
+    }
+
+    /// The cached keys if they may be used; begins a load beside them if they have aged.
+    private func usableKeys(_ state: inout State) -> JSONWebKeySet? {
+        guard let keys = state.keys else { return nil }
+        let age = elapsed() - state.loadedAt
+        guard age <= policy.staleIfError else { return nil }
+        if age > state.freshFor { _ = attempt(&state) }
+        return keys
+    }
+
+    private func attempt() -> Task<Void, Never>? { state.withLock { attempt(&$0) } }
+
+    /// The load under way, or a new one unless the last began too short a time ago. Repeated failures space loads out.
+    private func attempt(_ state: inout State) -> Task<Void, Never>? {
+        if let load = state.load { return load }
+        let pause = policy.coolDown * (1 << min(max(state.failures - 1, 0), 4))
+        if let lastAttempt = state.lastAttempt, elapsed() - lastAttempt < pause { return nil }
+        state.lastAttempt = elapsed()
+        let load = Task { await self.loadAndInstall() }
+        state.load = load
+        return load
+    }
+
+    private func loadAndInstall() async {
+        do {
+            let document = try await documentInTime()
+            let keys = try JSONWebKeySet(document: document.octets)
+            state.withLock { state in
+                state.keys = keys
+                state.loadedAt = elapsed()
+                state.freshFor = min(policy.refreshAfter, document.maximumAge ?? policy.refreshAfter)
+                state.failures = 0
+                state.load = nil
+            }
+        } catch {
+            state.withLock { state in
+                state.failures += 1
+                state.load = nil
+            }
+            onLoadFailure(error)
+        }
+    }
+
+    private func documentInTime() async throws -> KeySetDocument {
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await self.loader.load() }
+            group.addTask {
+                try await self.sleep(self.policy.timeout)
+                throw TimedOut()
+            }
+            defer { group.cancelAll() }
+            guard let document = try await group.next() else { throw TimedOut() }
+            return document
+        }
+    }
+}

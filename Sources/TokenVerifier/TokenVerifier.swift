@@ -1,0 +1,117 @@
+public import JOSE
+import StrictCoding
+
+/// Verifies access tokens (RFC 9068) offline: the issuer is asked for its keys now and then, never about a token.
+///
+/// One per issuer and service, shared by all requests.
+public struct TokenVerifier: Sendable {
+    private let issuer: String
+    private let algorithms: Set<SignatureAlgorithm>
+    private let acceptsSenderConstrained: Bool
+    private let cache: KeyCache
+    private let now: @Sendable () -> Int64
+
+    /// - Parameters:
+    ///   - issuer: `iss` of every token, octet by octet.
+    ///   - algorithms: What the issuer signs with. Configured, never learned (RFC 8725 §3.1).
+    ///   - loader: Gets the JWKS document.
+    ///   - acceptsSenderConstrained: Set it only where DPoP proofs are checked too. Otherwise a token with `cnf` is refused: taken
+    ///     as a bearer token, a stolen one would work (RFC 9449 §7.1).
+    ///   - clock: Measures the age of the key set.
+    ///   - now: Seconds since 1970, for `exp` and `nbf`; the system's clock unless given.
+    ///   - onLoadFailure: Told why a load failed; the known keys stay in use meanwhile.
+    public init<C: Clock>(
+        issuer: String, algorithms: Set<SignatureAlgorithm>, loader: any KeySetLoader,
+        policy: KeyCachePolicy = KeyCachePolicy(), acceptsSenderConstrained: Bool = false, clock: C = ContinuousClock(),
+        now: (@Sendable () -> Int64)? = nil, onLoadFailure: @escaping @Sendable (any Error) -> Void = { _ in }
+    ) where C.Duration == Duration {
+        self.issuer = issuer
+        self.algorithms = algorithms
+        self.acceptsSenderConstrained = acceptsSenderConstrained
+        cache = KeyCache(loader: loader, policy: policy, clock: clock, onLoadFailure: onLoadFailure)
+        self.now = now ?? systemTime
+    }
+
+    /// Loads the keys, so that the first request need not wait. A failure shows again, or is mended, with that request.
+    public func prepare() async {
+        _ = try? await cache.keys()
+    }
+
+    /// Verifies one access token. RFC 9068 §4.
+    ///
+    /// Does not check: scope, whether the session has ended since issue (at most the life of an access token ago), `iat`.
+    /// - Parameters:
+    ///   - audience: The name of this resource server; one of `aud`, octet by octet.
+    ///   - leeway: Clock difference allowed on `exp` and `nbf`; 5 s by default, 60 s at most.
+    public func verify(
+        _ token: String, audience: String, leeway: Duration = .seconds(5)
+    ) async throws(VerificationError) -> AccessTokenClaims {
+        let claims = try AccessTokenClaims(try await verifiedClaims(of: token))
+        guard claims.issuer.hasSameOctets(as: issuer) else { throw VerificationError(.wrongIssuer) }
+        guard claims.audience.contains(where: { $0.hasSameOctets(as: audience) }) else {
+            throw VerificationError(.wrongAudience)
+        }
+        try checkTime(of: claims, leeway: leeway)
+        guard acceptsSenderConstrained || !claims.all.contains("cnf") else {
+            throw VerificationError(.senderConstrained)
+        }
+        return claims
+    }
+
+    /// Form, type, algorithm, key, signature: nothing in the token is believed before.
+    private func verifiedClaims(of text: String) async throws(VerificationError) -> JSONObject {
+        let token = try parse(text)
+        let keys = try await VerificationError.keys { () async throws(KeyCache.KeysUnavailable) in
+            try await cache.keys()
+        }
+        switch verified(token, by: keys) {
+        case .success(let verified): return verified.claims
+        case .failure(.unknownKey): break
+        case .failure(let error): throw VerificationError(error)
+        }
+        let newer = try await VerificationError.keys { () async throws(KeyCache.KeysUnavailable) in
+            try await cache.keysAfterMiss()
+        }
+        switch verified(token, by: newer) {
+        case .success(let verified): return verified.claims
+        case .failure(let error): throw VerificationError(error)
+        }
+    }
+
+    private func parse(_ text: String) throws(VerificationError) -> CompactJWS {
+        do throws(JWSError) {
+            let token = try CompactJWS(text)
+            try token.requireAlgorithm(among: algorithms)
+            guard token.header.hasType("at+jwt") else { throw .wrongType }
+            return token
+        } catch {
+            throw VerificationError(error)
+        }
+    }
+
+    private func verified(_ token: CompactJWS, by keys: JSONWebKeySet) -> Result<VerifiedJWS, JWSError> {
+        Result { () throws(JWSError) in try token.verified(by: keys, allowing: algorithms) }
+    }
+
+    private func checkTime(of claims: AccessTokenClaims, leeway: Duration) throws(VerificationError) {
+        let leeway = min(max(leeway, .zero), .seconds(60)).components.seconds
+        let now = now()
+        // The leeway is on our side of each comparison: a claim can be any number, and must not overflow.
+        guard claims.expiresAt > now - leeway else { throw VerificationError(.expired) }
+        if let notBefore = try AccessTokenClaims.time("nbf", of: claims.all), notBefore > now + leeway {
+            throw VerificationError(.notYetValid)
+        }
+    }
+}
+
+extension VerificationError {
+    fileprivate static func keys(
+        _ load: () async throws(KeyCache.KeysUnavailable) -> JSONWebKeySet
+    ) async throws(VerificationError) -> JSONWebKeySet {
+        do throws(KeyCache.KeysUnavailable) {
+            return try await load()
+        } catch {
+            throw VerificationError(.keysUnavailable)
+        }
+    }
+}

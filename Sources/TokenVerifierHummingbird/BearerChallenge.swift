@@ -1,0 +1,48 @@
+import HTTPTypes
+import Hummingbird
+import TokenVerifier
+
+/// The answers of RFC 6750 §3. Bodies are empty: all there is to say is in the header.
+struct BearerChallenge: Sendable {
+    private let realm: String
+
+    /// - Parameter realm: Shown to clients; what cannot stand in a quoted string is left out.
+    init(realm: String) {
+        self.realm = Self.quotable(realm)
+    }
+
+    /// No credentials were sent: no error code, so as not to teach (§3.1).
+    var credentialsMissing: Response {
+        response(.unauthorized, [])
+    }
+
+    /// The header does not follow §2.1, or came twice.
+    var malformedRequest: Response {
+        response(.badRequest, [("error", "invalid_request")])
+    }
+
+    func refusal(_ error: VerificationError, requiredScope: [String]) -> Response {
+        switch error.code {
+        case .keysUnavailable:
+            Response(status: .serviceUnavailable, headers: [.retryAfter: "5", .cacheControl: "no-store"])
+        case .insufficientScope:
+            response(
+                .forbidden,
+                [("error", "insufficient_scope"), ("scope", Self.quotable(requiredScope.joined(separator: " ")))])
+        case .expired:
+            response(.unauthorized, [("error", "invalid_token"), ("error_description", "The access token expired")])
+        default:
+            response(.unauthorized, [("error", "invalid_token")])
+        }
+    }
+
+    private func response(_ status: HTTPResponse.Status, _ parameters: [(name: String, value: String)]) -> Response {
+        let challenge = ([("realm", realm)] + parameters).map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ", ")
+        return Response(
+            status: status, headers: [.wwwAuthenticate: "Bearer " + challenge, .cacheControl: "no-store"])
+    }
+
+    private static func quotable(_ text: String) -> String {
+        String(decoding: text.utf8.filter { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }, as: UTF8.self)
+    }
+}

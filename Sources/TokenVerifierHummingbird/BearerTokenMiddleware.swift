@@ -1,0 +1,53 @@
+import HTTPTypes
+public import Hummingbird
+public import TokenVerifier
+
+/// Lets a request through only with a verified access token of sufficient scope, and puts its claims in the context.
+///
+/// The token is taken from the `Authorization` field and from nowhere else: in a query it would end up in logs and histories
+/// (RFC 6750 §5.3). Nothing of it is logged here.
+public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterMiddleware {
+    private let verifier: TokenVerifier
+    private let audience: String
+    private let scope: [String]
+    private let leeway: Duration
+    private let challenge: BearerChallenge
+
+    /// - Parameters:
+    ///   - audience: The name of this resource server in `aud`.
+    ///   - scope: What every request needs; 403 without.
+    ///   - realm: Shown to clients in `WWW-Authenticate`.
+    public init(
+        verifier: TokenVerifier, audience: String, scope: [String] = [], realm: String = "api",
+        leeway: Duration = .seconds(5)
+    ) {
+        self.verifier = verifier
+        self.audience = audience
+        self.scope = scope
+        self.leeway = leeway
+        challenge = BearerChallenge(realm: realm)
+    }
+
+    public func handle(
+        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        let fields = request.headers[values: .authorization]
+        guard fields.count <= 1 else { return challenge.malformedRequest }
+        let token: String
+        switch fields.first.map(BearerCredentials.init) ?? .otherScheme {
+        case .token(let text): token = text
+        case .malformed: return challenge.malformedRequest
+        case .otherScheme: return challenge.credentialsMissing
+        }
+        let claims: AccessTokenClaims
+        do throws(VerificationError) {
+            claims = try await verifier.verify(token, audience: audience, leeway: leeway)
+            try claims.requires(scope: scope)
+        } catch {
+            return challenge.refusal(error, requiredScope: scope)
+        }
+        var context = context
+        context.accessToken = claims
+        return try await next(request, context)
+    }
+}

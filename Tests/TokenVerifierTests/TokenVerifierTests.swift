@@ -1,0 +1,152 @@
+import BrokerTesting
+import JOSE
+import StrictCoding
+import Testing
+import TokenVerifier
+
+/// RFC 9068 §4.
+@Suite struct TokenVerifierTests {
+    private let resource = Resource()
+    private let key: TestKey
+
+    init() throws {
+        key = try TestKey.shared(.es256)
+        try resource.loader.answer([key, try TestKey.shared(.es384)])
+    }
+
+    private func refusal(_ changes: (String, JSONValue?)...) async throws -> VerificationError? {
+        await resource.refusal(try resource.token(key, changes))
+    }
+
+    private func time(_ offset: Int64) -> JSONValue { .number(JSONNumber(Resource.now + offset)) }
+
+    @Test func readsEveryClaim() async throws {
+        let token = try resource.token(
+            key,
+            [
+                ("aud", .array([.string("https://other.example"), .string("https://api.example.com")])),
+                ("auth_time", time(-6000)), ("acr", .string("urn:example:loa2")), ("amr", .array([.string("pwd")])),
+                ("sid", .string("s1")), ("role", .string("x")),
+            ])
+        let claims = try await resource.verifier.verify(token, audience: "https://api.example.com")
+        #expect(claims.issuer == "https://sso.example.com")
+        #expect(claims.subject == "248289761001")
+        #expect(claims.clientID == "app-two")
+        #expect(claims.audience == ["https://other.example", "https://api.example.com"])
+        #expect(claims.issuedAt == Resource.now)
+        #expect(claims.expiresAt == Resource.now + 300)
+        #expect(claims.tokenID == "b1f5")
+        #expect(claims.scope == ["profile", "orders.read"])
+        #expect(claims.authenticatedAt == Resource.now - 6000)
+        #expect(claims.contextClass == "urn:example:loa2")
+        #expect(claims.methods == ["pwd"])
+        #expect(claims.sessionID == "s1")
+        #expect(claims.proofKeyThumbprint == nil)
+        #expect(claims.all.string("role") == "x")
+    }
+
+    @Test(arguments: ["at+jwt", "application/at+jwt", "AT+JWT"])
+    func acceptableTypes(type: String) async throws {
+        #expect(await resource.refusal(try resource.token(key, type: type)) == nil)
+    }
+
+    /// An id_token is no access token, whatever is in it.
+    @Test(arguments: [nil, "JWT", "jwt", "logout+jwt", "at+jwt ", "dpop+jwt"])
+    func otherTypes(type: String?) async throws {
+        #expect(await resource.refusal(try resource.token(key, type: type)) == VerificationError(.wrongType))
+    }
+
+    @Test func formKeyAndSignature() async throws {
+        for text in ["", "a.b.c", "..", "a.b.c.d.e"] {
+            #expect(await resource.refusal(text) == VerificationError(.malformed))
+        }
+        let none = try key.sign(header: #"{"alg":"none","typ":"at+jwt"}"#, payload: "{}")
+        #expect(await resource.refusal(none) == VerificationError(.algorithmNotAllowed))
+        let es384 = try resource.token(try TestKey.shared(.es384))
+        #expect(await resource.refusal(es384) == VerificationError(.algorithmNotAllowed))
+        let forged = try resource.token(try TestKey(.es256, keyID: key.keyID))
+        #expect(await resource.refusal(forged) == VerificationError(.badSignature))
+        let stranger = try resource.token(try TestKey(.es256, keyID: "stranger"))
+        #expect(await resource.refusal(stranger) == VerificationError(.unknownKey))
+        let array = try key.sign(header: #"{"alg":"ES256","typ":"at+jwt","kid":"test-ES256"}"#, payload: "[]")
+        #expect(await resource.refusal(array) == VerificationError(.malformed))
+    }
+
+    @Test(arguments: ["iss", "sub", "client_id", "jti"])
+    func requiredTexts(name: String) async throws {
+        for value: JSONValue? in [nil, .null, .string(""), .number(JSONNumber(1)), .array([.string("a")])] {
+            #expect(try await refusal((name, value)) == VerificationError(.malformedClaim, claim: name))
+        }
+    }
+
+    @Test(arguments: ["iat", "exp"])
+    func requiredTimes(name: String) async throws {
+        let values = ["null", "true", "\"1795000000\"", "1e308", "9223372036854775808"]
+        for value in [nil] + (try values.map { try JSONReader.parse(Array($0.utf8)) as JSONValue? }) {
+            #expect(try await refusal((name, value)) == VerificationError(.malformedClaim, claim: name))
+        }
+    }
+
+    @Test func issuerAndAudience() async throws {
+        for issuer in ["https://sso.example.com/", "https://SSO.example.com", "https://idp.example.com"] {
+            #expect(try await refusal(("iss", .string(issuer))) == VerificationError(.wrongIssuer))
+        }
+        for audience in ["https://api.example.com/", "https://api.example.co", "app-two"] {
+            #expect(try await refusal(("aud", .string(audience))) == VerificationError(.wrongAudience))
+        }
+        for value: JSONValue? in [nil, .null, .array([]), .array([.null]), .number(JSONNumber(1))] {
+            #expect(try await refusal(("aud", value)) == VerificationError(.malformedClaim, claim: "aud"))
+        }
+    }
+
+    @Test func expiryToTheSecond() async throws {
+        #expect(try await refusal(("exp", time(-4))) == nil)
+        #expect(try await refusal(("exp", time(-5))) == VerificationError(.expired))
+        #expect(try await refusal(("exp", .number(JSONNumber(.min)))) == VerificationError(.expired))
+        #expect(try await refusal(("exp", .number(JSONNumber(.max)))) == nil)
+        #expect(try await refusal(("nbf", time(5))) == nil)
+        #expect(try await refusal(("nbf", time(6))) == VerificationError(.notYetValid))
+        #expect(try await refusal(("nbf", .number(JSONNumber(.max)))) == VerificationError(.notYetValid))
+        #expect(try await refusal(("nbf", .string("0"))) == VerificationError(.malformedClaim, claim: "nbf"))
+    }
+
+    @Test func leewayIsBounded() async throws {
+        func isAccepted(expired seconds: Int64, leeway: Duration) async throws -> Bool {
+            let token = try resource.token(key, [("exp", time(-seconds))])
+            return (try? await resource.verifier.verify(token, audience: "https://api.example.com", leeway: leeway))
+                != nil
+        }
+        #expect(try await isAccepted(expired: 59, leeway: .seconds(3600)))
+        #expect(try await !isAccepted(expired: 60, leeway: .seconds(3600)))
+        #expect(try await isAccepted(expired: -1, leeway: .seconds(-3600)))
+        #expect(try await !isAccepted(expired: 0, leeway: .zero))
+    }
+
+    /// RFC 9449 §7.1: as a bearer token, a bound one is refused.
+    @Test func senderConstrainedTokens() async throws {
+        let confirmation = JSONValue.object(try #require(try JSONReader.parse(Array(#"{"jkt":"abc"}"#.utf8)).object))
+        #expect(try await refusal(("cnf", confirmation)) == VerificationError(.senderConstrained))
+        #expect(try await refusal(("cnf", .null)) == VerificationError(.senderConstrained))
+        let accepting = Resource(acceptsSenderConstrained: true)
+        try accepting.loader.answer([key])
+        let token = try accepting.token(key, [("cnf", confirmation)])
+        let claims = try await accepting.verifier.verify(token, audience: "https://api.example.com")
+        #expect(claims.proofKeyThumbprint == "abc")
+    }
+
+    @Test func scope() async throws {
+        let claims = try await resource.verifier.verify(try resource.token(key), audience: "https://api.example.com")
+        try claims.requires(scope: "orders.read")
+        try claims.requires(scope: "orders.read", "profile")
+        try claims.requires(scope: [])
+        for missing in ["orders", "orders.write", "ORDERS.READ", ""] {
+            #expect(throws: VerificationError(.insufficientScope)) { try claims.requires(scope: "profile", missing) }
+        }
+        let without = try await resource.verifier.verify(
+            try resource.token(key, [("scope", nil)]), audience: "https://api.example.com")
+        #expect(without.scope.isEmpty)
+        for value: JSONValue in [.null, .array([.string("orders.read")]), .string("a\nb"), .string("é")] {
+            #expect(try await refusal(("scope", value)) == VerificationError(.malformedClaim, claim: "scope"))
+        }
+    }
+}
