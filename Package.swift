@@ -36,6 +36,7 @@ let package = Package(
     products: [
         .executable(name: "native-sso", targets: ["native-sso"]),
         .library(name: "TokenVerifier", targets: ["TokenVerifier", "TokenVerifierHummingbird"]),
+        .library(name: "NativeSSOClient", targets: ["NativeSSOClient"]),
     ],
     dependencies: [
         // Exact, because warnings are errors: a build of this revision is the same build everywhere, and at any time.
@@ -103,6 +104,7 @@ let package = Package(
         .target(
             name: "TokenVerifierHummingbird", dependencies: ["TokenVerifier", .hummingbird, .httpTypes],
             swiftSettings: strict),
+        .target(name: "NativeSSOClient", dependencies: ["OAuthWire", "StrictCoding", .crypto], swiftSettings: strict),
 
         // Development only: never linked by the broker.
         .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
@@ -157,6 +159,9 @@ let package = Package(
                 "TokenVerifierHummingbird", "TokenVerifier", "JOSE", "StrictCoding", "BrokerTesting", .hummingbird,
                 .hummingbirdTesting, .httpTypes,
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "NativeSSOClientTests", dependencies: ["NativeSSOClient", "OAuthWire", "StrictCoding"],
             swiftSettings: strict),
         .testTarget(
             name: "NativeSSOTests", dependencies: ["NativeSSO", "BrokerTesting", "StrictCoding"],

@@ -1,0 +1,94 @@
+public import OAuthWire
+import StrictCoding
+
+/// One login in the system browser: code flow with PKCE, RFC 8252 and OpenID Connect Core §3.1.
+///
+/// Make one for each attempt, open ``address`` in the system's browser (never in a web view, RFC 8252 §8.12), and hand the
+/// address that the browser came back with to ``code(from:)``.
+public struct LoginAttempt: Sendable {
+    public let provider: IdentityProvider
+    public let clientID: String
+    public let redirectURI: String
+    public let scope: String
+    public let verifier: CodeVerifier
+    public let state: String
+    public let nonce: String
+
+    /// - Parameter scope: Holds `openid`; `device_sso` asks for a device secret (Native SSO §3.1).
+    public init(provider: IdentityProvider, clientID: String, redirectURI: String, scope: String) {
+        self.init(
+            provider: provider, clientID: clientID, redirectURI: redirectURI, scope: scope, verifier: CodeVerifier(),
+            state: RandomText.make(), nonce: RandomText.make())
+    }
+
+    /// With values that were chosen elsewhere.
+    init(
+        provider: IdentityProvider, clientID: String, redirectURI: String, scope: String, verifier: CodeVerifier,
+        state: String, nonce: String
+    ) {
+        self.provider = provider
+        self.clientID = clientID
+        self.redirectURI = redirectURI
+        self.scope = scope
+        self.verifier = verifier
+        self.state = state
+        self.nonce = nonce
+    }
+
+    /// The authorization request.
+    ///
+    /// - Parameters:
+    ///   - prompt: `none` to use an existing session or fail, `login` to ask for credentials in any case.
+    ///   - contextClasses: `acr_values`, and `maximumAge`: `max_age`, where the broker asked for a stronger or newer login.
+    public func address(
+        prompt: String? = nil, contextClasses: [String] = [], maximumAge: Int64? = nil
+    ) -> String {
+        var parameters = [
+            (name: "response_type", value: "code"), (Parameter.clientID, clientID),
+            (Parameter.redirectURI, redirectURI), (Parameter.scope, scope), ("state", state), ("nonce", nonce),
+            ("code_challenge", verifier.challenge), ("code_challenge_method", "S256"),
+        ]
+        if let prompt { parameters.append(("prompt", prompt)) }
+        if !contextClasses.isEmpty { parameters.append(("acr_values", contextClasses.joined(separator: " "))) }
+        if let maximumAge { parameters.append(("max_age", String(maximumAge))) }
+        return provider.authorizationEndpoint + separator(after: provider.authorizationEndpoint)
+            + String(decoding: FormEncoder.encode(parameters), as: UTF8.self)
+    }
+
+    /// The code in the address that the browser came back with.
+    ///
+    /// - Throws: ``CallbackError``. Whatever it is, the attempt is over.
+    public func code(from callback: String) throws(CallbackError) -> Credential {
+        let prefix = redirectURI + separator(after: redirectURI)
+        guard callback.utf8.starts(with: prefix.utf8),
+            let answer = try? FormDecoder.decode(callback.utf8.dropFirst(prefix.utf8.count), rules: .callback)
+        else { throw .malformed }
+        guard let state = answer["state"], ConstantTime.equal(state.utf8, self.state.utf8) else { throw .otherState }
+        // RFC 9207 §2.4: another issuer's answer is the sign of a mix-up. A provider that sends none is taken as it is.
+        if let issuer = answer["iss"], !issuer.hasSameOctets(as: provider.issuer) { throw .otherIssuer }
+        if let error = answer["error"] { throw .refused(error) }
+        guard let code = answer[Parameter.code] else { throw .malformed }
+        return Credential(code)
+    }
+
+    /// An address may have a query of its own already (RFC 6749 §3.1).
+    private func separator(after address: String) -> String {
+        address.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+    }
+}
+
+/// Why a login attempt brought no code.
+public enum CallbackError: Error, Sendable, Equatable {
+    /// Not an answer to an authorization request.
+    case malformed
+    /// Not an answer to this one: `state` differs.
+    case otherState
+    /// It came from another provider (RFC 9207).
+    case otherIssuer
+    /// The provider's error, for instance `access_denied` or `login_required`.
+    case refused(String)
+}
+
+extension FormRules {
+    fileprivate static let callback = FormRules(maximumValueLength: 4096)
+}

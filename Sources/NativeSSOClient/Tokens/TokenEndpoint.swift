@@ -1,0 +1,128 @@
+public import OAuthWire
+import StrictCoding
+
+/// One client at one token endpoint. Holds no tokens.
+public struct TokenEndpoint: Sendable {
+    /// How a public client says who it is.
+    public enum Identification: Sendable {
+        /// `client_id` in the form: the current profile.
+        case form
+        /// HTTP Basic with an empty password: the 2018 profile.
+        case basic
+    }
+
+    public let address: String
+    public let clientID: String
+    public let identification: Identification
+    private let transport: any HTTPTransport
+
+    public init(
+        address: String, clientID: String, identification: Identification = .form, transport: any HTTPTransport
+    ) {
+        self.address = address
+        self.clientID = clientID
+        self.identification = identification
+        self.transport = transport
+    }
+
+    /// Redeems the code of a login. The answer has a checked id_token.
+    ///
+    /// - Parameters:
+    ///   - device: The 2018 profile's `device_id`, to be stamped into the id_token.
+    ///   - deviceSecret: A secret that the device got earlier; the answer says which one holds from now on.
+    ///   - now: Seconds since 1970.
+    public func redeem(
+        _ code: Credential, of attempt: LoginAttempt, device: DeviceIdentifier? = nil, deviceSecret: Credential? = nil,
+        at now: Int64
+    ) async throws(ClientError) -> TokenSet {
+        var form: [(name: String, value: String)] = [
+            (Parameter.grantType, GrantType.authorizationCode.rawValue), (Parameter.code, code.secret),
+            (Parameter.redirectURI, attempt.redirectURI), (Parameter.codeVerifier, attempt.verifier.text),
+        ]
+        if let device { form.append((Parameter.deviceID, device.text)) }
+        if let deviceSecret { form.append((Parameter.deviceSecret, deviceSecret.secret)) }
+        let tokens = try await send(form)
+        guard let idToken = tokens.idToken else { throw .untrustedIDToken(.missing) }
+        try IDTokenCheck.check(idToken.secret, of: attempt, at: now)
+        return tokens
+    }
+
+    /// Exchanges a shared login for tokens of this client: RFC 8693 in the profiles of Native SSO.
+    ///
+    /// - Parameters:
+    ///   - issuer: Of the login's id_token.
+    ///   - scope: nil for the client's default.
+    public func exchange(
+        _ login: SharedLogin, issuer: String, scope: String? = nil
+    ) async throws(ClientError) -> TokenSet {
+        var form: [(name: String, value: String)] = [
+            (Parameter.grantType, GrantType.tokenExchange.rawValue), (Parameter.audience, issuer),
+            (Parameter.subjectToken, login.idToken.secret),
+            (Parameter.subjectTokenType, TokenTypeURI.idToken.rawValue),
+            (Parameter.actorToken, login.device.actorToken),
+            (Parameter.actorTokenType, login.device.tokenType.rawValue),
+        ]
+        if let scope { form.append((Parameter.scope, scope)) }
+        return try await send(form)
+    }
+
+    /// Refreshes. Where no answer came, the same token may be sent again: the broker re-delivers the same successor.
+    public func refresh(_ token: Credential, scope: String? = nil) async throws(ClientError) -> TokenSet {
+        var form: [(name: String, value: String)] = [
+            (Parameter.grantType, GrantType.refreshToken.rawValue), (Parameter.refreshToken, token.secret),
+        ]
+        if let scope { form.append((Parameter.scope, scope)) }
+        return try await send(form)
+    }
+
+    private func send(_ form: [(name: String, value: String)]) async throws(ClientError) -> TokenSet {
+        let request =
+            switch identification {
+            case .form:
+                TransportRequest(
+                    address: address, authorization: nil,
+                    body: FormEncoder.encode(form + [(Parameter.clientID, clientID)]))
+            case .basic:
+                TransportRequest(
+                    address: address, authorization: BasicCredentials(clientID: clientID).headerValue,
+                    body: FormEncoder.encode(form))
+            }
+        let response: TransportResponse
+        do {
+            response = try await transport.post(request)
+        } catch {
+            throw .noAnswer(error)
+        }
+        return try response.tokens()
+    }
+}
+
+extension TransportResponse {
+    /// The tokens in the answer; its status decides first what it is.
+    func tokens() throws(ClientError) -> TokenSet {
+        switch status {
+        case 200:
+            guard let tokens = TokenSet(body) else { throw .unexpectedAnswer(status: status) }
+            return tokens
+        case 429, 500...599: throw .unavailable(status: status, retryAfter: delay)
+        case 400, 401:
+            guard let refusal else { throw .unexpectedAnswer(status: status) }
+            throw .refused(refusal)
+        default: throw .unexpectedAnswer(status: status)
+        }
+    }
+
+    private var refusal: TokenRefusal? {
+        guard let json = (try? JSONReader.parse(body))?.object, let error = json.string("error") else { return nil }
+        return TokenRefusal(
+            status: status, error: error, description: json.string("error_description"), requestID: requestID,
+            contextClasses: (json.string("acr_values") ?? "").split(separator: " ").map(String.init),
+            maximumAge: json.number("max_age")?.wholeSeconds)
+    }
+
+    /// `Retry-After` in seconds (RFC 9110 §10.2.3), an hour at most. A date is not read: the phone's clock may be off.
+    private var delay: Duration? {
+        guard let retryAfter, let seconds = Int64(retryAfter), seconds >= 0 else { return nil }
+        return .seconds(min(seconds, 3600))
+    }
+}
