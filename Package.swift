@@ -107,6 +107,13 @@ let package = Package(
         .target(name: "NativeSSOClient", dependencies: ["OAuthWire", "StrictCoding", .crypto], swiftSettings: strict),
 
         // Development only: never linked by the broker.
+        .target(
+            name: "DevelopmentIdP",
+            dependencies: [
+                "JOSE", "OAuthWire", "StrictCoding", .crypto, .cryptoExtras, .hummingbird, .httpTypes, .nioCore,
+                .logging,
+            ],
+            swiftSettings: strict),
         .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
         .target(
             name: "BrokerTesting", dependencies: ["NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras],
@@ -162,6 +169,13 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "NativeSSOClientTests", dependencies: ["NativeSSOClient", "OAuthWire", "StrictCoding"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DevelopmentIdPTests",
+            dependencies: [
+                "DevelopmentIdP", "JOSE", "OAuthWire", "StrictCoding", .crypto, .hummingbird, .hummingbirdTesting,
+                .httpTypes, .nioCore, .logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "NativeSSOTests", dependencies: ["NativeSSO", "BrokerTesting", "StrictCoding"],

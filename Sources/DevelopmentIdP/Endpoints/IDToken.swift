@@ -1,0 +1,39 @@
+import StrictCoding
+
+/// The claims of one id_token, OpenID Connect Core §2, with those of Native SSO.
+struct IDToken {
+    let grant: Grant
+    let nonce: String?
+    /// For `at_hash`.
+    let accessToken: String
+    /// For `ds_hash`.
+    let deviceSecret: String?
+    let issuedAt: Int64
+
+    func signed(by provider: Provider) throws -> String {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("iss", provider.configuration.issuer)
+            json.member("sub", grant.subject)
+            json.member("aud", grant.clientID)
+            json.member("iat", issuedAt)
+            json.member("exp", issuedAt + provider.configuration.lifetimes.idToken)
+            json.member("auth_time", grant.authenticatedAt)
+            json.member("acr", Self.acr)
+            json.member("amr", ["pwd"])
+            if let nonce { json.member("nonce", nonce) }
+            json.member("at_hash", LeftHalfHash.ofSHA256(accessToken))
+            if provider.configuration.mode == .stamping { stamp(&json) }
+        }
+        return try provider.signingKey.sign(payload: json.bytes, type: "JWT")
+    }
+
+    /// The one way to log in here is a password.
+    static let acr = "urn:example:acr:password"
+
+    private func stamp(_ json: inout JSONWriter) {
+        json.member("sid", grant.sid)
+        if let hash = grant.deviceIDHash { json.member("di_hash", hash) }
+        if let deviceSecret { json.member("ds_hash", LeftHalfHash.ofSHA256(deviceSecret)) }
+    }
+}

@@ -1,0 +1,30 @@
+import Crypto
+import StrictCoding
+
+/// The `code_challenge` of an authorization request, RFC 7636, method S256 only.
+struct CodeChallenge: Sendable {
+    private let digest: [UInt8]
+
+    /// nil unless `text` is a SHA-256 digest in base64url, which has 43 characters (§4.2).
+    init?(_ text: String) {
+        guard let digest = Base64URL.decode(text), digest.count == SHA256.byteCount else { return nil }
+        self.digest = digest
+    }
+
+    /// Whether `verifier` is well formed (§4.1) and is what the challenge was made from (§4.6).
+    func isMet(by verifier: String) -> Bool {
+        guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(Self.isUnreserved) else {
+            return false
+        }
+        return ConstantTime.equal(Array(SHA256.hash(data: Array(verifier.utf8))), digest)
+    }
+
+    private static func isUnreserved(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~".utf8.contains(octet)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import OAuthWire
+import StrictCoding
+
+extension ProviderConfiguration {
+    /// Reads a configuration file:
+    ///
+    ///     { "port": 9000, "mode": "stamping", "lifetimes": { "id_token": 300 },
+    ///       "clients": [ { "client_id": "app-one", "redirect_uris": ["com.example.one:/callback"] } ] }
+    ///
+    /// Optional: `issuer`, `host`, `mode`, `lifetimes` and each of its members, a client's `client_secret` and
+    /// `post_logout_redirect_uris`.
+    public init(file path: String) throws(ProviderError) {
+        guard let bytes = try PrivateFile.read(path) else { throw .unreadableFile(path) }
+        let file = try ConfigurationFile(path, bytes)
+        let root = file.root
+        try file.expectMembers(of: root, ["issuer", "host", "port", "mode", "lifetimes", "clients"])
+        guard let port = root.number("port")?.int64, let port = UInt16(exactly: port) else {
+            throw file.malformed("\"port\" is no port number")
+        }
+        guard let mode = ProviderMode(rawValue: try file.optionalString("mode", of: root) ?? "stamping") else {
+            throw file.malformed("\"mode\" is neither \"plain\" nor \"stamping\"")
+        }
+        try self.init(
+            issuer: try file.optionalString("issuer", of: root),
+            host: try file.optionalString("host", of: root) ?? "127.0.0.1", port: Int(port), mode: mode,
+            lifetimes: try Lifetimes(in: file),
+            clients: try file.objects("clients", of: root).map { entry throws(ProviderError) in
+                try RegisteredClient(entry, in: file)
+            })
+    }
+}
+
+extension Lifetimes {
+    init(in file: ConfigurationFile) throws(ProviderError) {
+        self.init()
+        guard file.root.contains("lifetimes") else { return }
+        guard let entry = file.root.object("lifetimes") else { throw file.malformed("\"lifetimes\" is no object") }
+        try file.expectMembers(
+            of: entry, ["code", "id_token", "access_token", "refresh_token", "session", "login_page"])
+        code = try file.seconds("code", of: entry) ?? code
+        idToken = try file.seconds("id_token", of: entry) ?? idToken
+        accessToken = try file.seconds("access_token", of: entry) ?? accessToken
+        refreshToken = try file.seconds("refresh_token", of: entry) ?? refreshToken
+        session = try file.seconds("session", of: entry) ?? session
+        loginPage = try file.seconds("login_page", of: entry) ?? loginPage
+    }
+}
+
+extension RegisteredClient {
+    init(_ entry: JSONObject, in file: ConfigurationFile) throws(ProviderError) {
+        try file.expectMembers(
+            of: entry, ["client_id", "client_secret", "redirect_uris", "post_logout_redirect_uris"])
+        self.init(
+            id: try file.string("client_id", of: entry),
+            secret: try file.optionalString("client_secret", of: entry).map(Credential.init),
+            redirectURIs: try file.strings("redirect_uris", of: entry).map { text throws(ProviderError) in
+                guard let uri = RedirectURI(text) else { throw file.malformed("unusable redirect URI \"\(text)\"") }
+                return uri
+            },
+            postLogoutRedirectURIs: try file.strings("post_logout_redirect_uris", of: entry))
+    }
+}

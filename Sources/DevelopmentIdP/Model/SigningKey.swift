@@ -1,0 +1,88 @@
+import Crypto
+import CryptoExtras
+import Foundation
+public import JOSE
+import StrictCoding
+
+/// The provider's only signing key. Its file is plain PKCS #8 PEM, so that scripts can sign tokens of their own with it.
+public struct SigningKey: Sendable {
+    private enum Material: Sendable {
+        case es256(P256.Signing.PrivateKey)
+        case rs256(_RSA.Signing.PrivateKey)
+    }
+
+    /// What others verify with. Its `kid` is its RFC 7638 thumbprint.
+    public let publicKey: JSONWebKey
+    public let algorithm: SigningAlgorithm
+    private let material: Material
+
+    /// A new key.
+    public init(generating algorithm: SigningAlgorithm) throws {
+        switch algorithm {
+        case .es256: try self.init(.es256(P256.Signing.PrivateKey()))
+        case .rs256: try self.init(.rs256(_RSA.Signing.PrivateKey(keySize: .bits2048)))
+        }
+    }
+
+    /// The key in the file `path`; where there is none, a new one is written there, readable by its owner alone.
+    public init(file path: String, algorithm: SigningAlgorithm) throws {
+        guard let bytes = try PrivateFile.read(path) else {
+            try self.init(generating: algorithm)
+            try PrivateFile.create(path, Array(pem.utf8))
+            return
+        }
+        let pem = String(decoding: bytes, as: UTF8.self)
+        do {
+            switch algorithm {
+            case .es256: try self.init(.es256(P256.Signing.PrivateKey(pemRepresentation: pem)))
+            case .rs256: try self.init(.rs256(_RSA.Signing.PrivateKey(pemRepresentation: pem)))
+            }
+        } catch {
+            throw ProviderError.unusableKey(path)
+        }
+    }
+
+    private init(_ material: Material) throws {
+        self.material = material
+        let parameters: JSONWebKey.Parameters
+        switch material {
+        case .es256(let key):
+            algorithm = .es256
+            let point = Array(key.publicKey.rawRepresentation)
+            parameters = .ec(.p256, x: Array(point.prefix(32)), y: Array(point.suffix(32)))
+        case .rs256(let key):
+            algorithm = .rs256
+            let primitives = try key.publicKey.getKeyPrimitives()
+            parameters = .rsa(modulus: Array(primitives.modulus), exponent: Array(primitives.publicExponent))
+        }
+        let thumbprint = try JSONWebKey(parameters).thumbprint
+        publicKey = try JSONWebKey(
+            parameters, keyID: Base64URL.encode(thumbprint), algorithm: SignatureAlgorithm(name: algorithm.rawValue))
+    }
+
+    /// The compact serialisation of a JWS over `payload`, RFC 7515 §7.1.
+    func sign(payload: [UInt8], type: String) throws -> String {
+        var header = JSONWriter()
+        header.object { json in
+            json.member("alg", algorithm.rawValue)
+            publicKey.keyID.map { json.member("kid", $0) }
+            json.member("typ", type)
+        }
+        let input = Base64URL.encode(header.bytes) + "." + Base64URL.encode(payload)
+        return try input + "." + Base64URL.encode(signature(Data(input.utf8)))
+    }
+
+    private var pem: String {
+        switch material {
+        case .es256(let key): key.pemRepresentation + "\n"
+        case .rs256(let key): key.pkcs8PEMRepresentation + "\n"
+        }
+    }
+
+    private func signature(_ input: Data) throws -> Data {
+        switch material {
+        case .es256(let key): try key.signature(for: input).rawRepresentation  // r‖s, RFC 7518 §3.4
+        case .rs256(let key): try key.signature(for: input, padding: .insecurePKCS1v1_5).rawRepresentation
+        }
+    }
+}

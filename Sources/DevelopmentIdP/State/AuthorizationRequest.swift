@@ -1,0 +1,11 @@
+/// An authorization request that passed every check but the user's login.
+struct AuthorizationRequest: Sendable {
+    let clientID: String
+    /// As requested: the token request must repeat it to the octet (RFC 6749 §4.1.3).
+    let redirectURI: String
+    /// What of the requested scope this provider knows, in the order of the request.
+    let scope: [String]
+    let state: String?
+    let nonce: String?
+    let challenge: CodeChallenge
+}

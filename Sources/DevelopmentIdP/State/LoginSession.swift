@@ -1,0 +1,28 @@
+/// One login of one user in one browser.
+struct LoginSession: Sendable {
+    /// `sid` in id_tokens and logout tokens. Not the cookie: this value is public.
+    let sid: String
+    let subject: String
+    /// `auth_time`.
+    let authenticatedAt: Int64
+    let expiresAt: Int64
+    /// Proof that a logout form is ours.
+    let logoutToken = RandomToken.make()
+    /// Whoever got tokens in it.
+    var clients: Set<String> = []
+
+    func isLive(at now: Int64) -> Bool { now < expiresAt }
+}
+
+/// A login that has just ended: what a logout token would say of it (OpenID Connect Back-Channel Logout 1.0 §2.4).
+public struct EndedSession: Sendable, Equatable {
+    public let sid: String
+    public let subject: String
+    /// The clients that got tokens in it, sorted.
+    public let clients: [String]
+}
+
+/// Hears of logouts, after the session and its refresh tokens are gone.
+public protocol SessionEndListener: Sendable {
+    func sessionEnded(_ session: EndedSession) async
+}

@@ -1,0 +1,89 @@
+import StrictCoding
+
+extension ProviderState {
+    /// A code for the user of `session`.
+    func issueCode(for request: AuthorizationRequest, in session: LoginSession, at now: Int64) -> String {
+        forgetExpired(at: now)
+        let code = RandomToken.make()
+        codes[code] = IssuedCode(
+            request: request, subject: session.subject, sid: session.sid, authenticatedAt: session.authenticatedAt,
+            expiresAt: now + lifetimes.code)
+        return code
+    }
+
+    /// Redeems a code: one attempt each, right or wrong. A second attempt takes back what came of the first
+    /// (RFC 6749 §4.1.2).
+    func redeem(_ redemption: CodeRedemption, at now: Int64) throws(GrantRefusal) -> (Grant, nonce: String?) {
+        guard var code = codes[redemption.code] else { throw .unknown }
+        if case .spent(let grantID) = code.status {
+            if let grantID { revoke(grantID: grantID) }
+            throw .usedBefore
+        }
+        code.status = .spent(grantID: nil)
+        codes[redemption.code] = code
+        guard now < code.expiresAt else { throw .expired }
+        guard code.request.clientID.hasSameOctets(as: redemption.clientID) else { throw .otherClient }
+        guard code.request.redirectURI.hasSameOctets(as: redemption.redirectURI) else { throw .otherRedirectURI }
+        guard code.request.challenge.isMet(by: redemption.verifier) else { throw .verifierMismatch }
+        guard let cookie = sessions.first(where: { $0.value.sid == code.sid })?.key else { throw .sessionEnded }
+        sessions[cookie]?.clients.insert(code.request.clientID)
+        let grant = Grant(
+            id: RandomToken.make(), clientID: code.request.clientID, subject: code.subject, sid: code.sid,
+            authenticatedAt: code.authenticatedAt, scope: code.request.scope, deviceIDHash: redemption.device?.hash,
+            expiresAt: now + lifetimes.refreshToken)
+        grants[grant.id] = grant
+        code.status = .spent(grantID: grant.id)
+        codes[redemption.code] = code
+        return (grant, code.request.nonce)
+    }
+
+    /// Spends a refresh token. A spent one that comes back is held by two, so its grant is revoked (RFC 9700 §4.14.2).
+    func refresh(_ token: String, clientID: String, scope: [String]?, at now: Int64) throws(GrantRefusal) -> Grant {
+        guard let record = refreshTokens[token], let grant = grants[record.grantID] else { throw .unknown }
+        guard grant.clientID.hasSameOctets(as: clientID) else {
+            revoke(grantID: grant.id)
+            throw .otherClient
+        }
+        guard !record.isSpent else {
+            revoke(grantID: grant.id)
+            throw .usedBefore
+        }
+        guard now < grant.expiresAt else { throw .expired }
+        guard Set(scope ?? []).isSubset(of: grant.scope) else { throw .scopeExceeded }
+        refreshTokens[token]?.isSpent = true
+        return grant
+    }
+
+    /// New tokens under `grant`.
+    func issueTokens(under grant: Grant, scope: [String], at now: Int64) -> (access: String, refresh: String) {
+        forgetExpired(at: now)
+        let access = RandomToken.make()
+        let refresh = RandomToken.make()
+        accessTokens[access] = AccessToken(grantID: grant.id, scope: scope, expiresAt: now + lifetimes.accessToken)
+        refreshTokens[refresh] = RefreshToken(grantID: grant.id)
+        return (access, refresh)
+    }
+
+    /// The device secret to return with an id_token: the presented one if it was made here for the same user, otherwise a
+    /// new one, as if none had been sent (Native SSO §3.4).
+    func deviceSecret(presented: String?, subject: String) -> String {
+        if let presented, deviceSecrets[presented] == subject { return presented }
+        let secret = RandomToken.make()
+        deviceSecrets[secret] = subject
+        return secret
+    }
+
+    /// Whose access token this is, and for what.
+    func access(token: String, at now: Int64) -> (subject: String, scope: [String])? {
+        guard let record = accessTokens[token], now < record.expiresAt, let grant = grants[record.grantID] else {
+            return nil
+        }
+        return (grant.subject, record.scope)
+    }
+
+    func revoke(grantID: String) {
+        grants[grantID] = nil
+        refreshTokens = refreshTokens.filter { $0.value.grantID != grantID }
+        accessTokens = accessTokens.filter { $0.value.grantID != grantID }
+    }
+}
