@@ -35,6 +35,7 @@ let package = Package(
     name: "native-sso",
     products: [
         .executable(name: "native-sso", targets: ["native-sso"]),
+        .executable(name: "native-sso-dev", targets: ["native-sso-dev"]),
         .library(name: "TokenVerifier", targets: ["TokenVerifier", "TokenVerifierHummingbird"]),
         .library(name: "NativeSSOClient", targets: ["NativeSSOClient"]),
     ],
@@ -115,9 +116,23 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
+        .executableTarget(
+            name: "native-sso-dev",
+            dependencies: [
+                "DevelopmentIdP", "NativeSSOClient", "PrivateCluster", "TokenVerifier", "TokenVerifierHummingbird",
+                "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .asyncHTTPClient, .hummingbird, .httpTypes,
+                .nioCore, .nioPosix, .nioHTTP1, .logging, .unixSignals,
+            ],
+            swiftSettings: strict),
         .target(
             name: "BrokerTesting", dependencies: ["NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras],
             swiftSettings: strict),
+
+        // What runs the programs as a whole.
+        .target(
+            name: "SystemTesting",
+            dependencies: ["PrivateCluster", "BrokerTesting", "OAuthWire", "StrictCoding", .crypto],
+            path: "Tests/SystemTesting", swiftSettings: strict),
 
         // C libraries, each imported by one target.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -175,6 +190,13 @@ let package = Package(
             dependencies: [
                 "DevelopmentIdP", "JOSE", "OAuthWire", "StrictCoding", .crypto, .hummingbird, .hummingbirdTesting,
                 .httpTypes, .nioCore, .logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DevelopmentToolTests",
+            dependencies: [
+                "native-sso-dev", "DevelopmentIdP", "NativeSSOClient", "OAuthWire", "StrictCoding", "SystemTesting",
+                .hummingbird, .hummingbirdTesting, .logging,
             ],
             swiftSettings: strict),
         .testTarget(

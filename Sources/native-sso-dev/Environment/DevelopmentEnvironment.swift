@@ -1,0 +1,126 @@
+import Foundation
+import PrivateCluster
+
+/// Everything that runs: PostgreSQL, the identity provider, the broker, two resource servers.
+///
+/// The last four are processes of their own, so that each can be stopped, frozen or killed without the others noticing by
+/// other means than a real one would have.
+actor DevelopmentEnvironment {
+    let options: EnvironmentOptions
+    let ports: Ports
+    let layout: Layout
+    let broker: BrokerCommands
+    private let directory: WorkingDirectory
+    private let programs: ProgramFiles
+    private let progress: @Sendable (String) -> Void
+    private var cluster: PrivateCluster?
+    private var processes: [SupervisedProcess] = []
+
+    /// Makes the directory and starts nothing yet.
+    init(_ options: EnvironmentOptions, progress: @escaping @Sendable (String) -> Void) async throws {
+        self.options = options
+        self.progress = progress
+        programs = try ProgramFiles.locate()
+        ports = try await Ports.choose(base: options.portBase)
+        directory = try WorkingDirectory(options.directory, isKept: options.keep)
+        layout = Layout(directory: directory.path)
+        broker = BrokerCommands(program: programs.broker, layout: layout)
+        try layout.create(in: directory)
+    }
+
+    /// Starts everything, and returns when all of it answers.
+    func start() async throws -> EnvironmentDescription {
+        progress("starting PostgreSQL in \(layout.cluster)")
+        var settings = ClusterOptions()
+        settings.fsync = options.keep
+        settings.isEphemeral = !options.keep
+        let cluster = try await PrivateCluster.start(directory: layout.cluster, options: settings)
+        self.cluster = cluster
+        try await cluster.createDatabase(Self.database)
+
+        let issuer = "http://127.0.0.1:\(ports.identityProvider)"
+        progress("starting the identity provider at \(issuer)")
+        try writePrivately(
+            IdentityProviderConfiguration(port: ports.identityProvider).json, to: layout.identityProviderConfiguration)
+        try await launch(
+            "identity-provider",
+            [
+                programs.developmentTool, "idp", "--configuration", layout.identityProviderConfiguration,
+                "--signing-key", layout.signingKey, "--users", layout.users,
+            ])
+
+        progress("preparing the broker's database, keys and clients")
+        try writePrivately(Array(cluster.password.utf8), to: layout.databasePassword)
+        let administrationURL = cluster.connectionURI(database: Self.database)
+        let databaseURL = cluster.connectionURI(database: Self.database, user: Self.serviceRole)
+        try writeConfiguration(layout.administrationConfiguration, databaseURL: administrationURL, issuer)
+        try writeConfiguration(layout.brokerConfiguration, databaseURL: databaseURL, issuer)
+        try await broker.prepare()
+        try await broker.register(identityProvider: issuer)
+        try await cluster.allowLogin(role: Self.serviceRole)
+
+        progress("starting the broker at http://127.0.0.1:\(ports.brokerPublic)")
+        let serving = try await SupervisedProcess(
+            "broker", broker.serve, environment: ProgramFiles.environment, log: layout.log("broker"))
+        processes.append(serving)
+        try await BrokerReadiness(address: "http://127.0.0.1:\(ports.brokerInternal)").wait(
+            for: serving, log: layout.log("broker"))
+
+        for (name, port) in [("server-a", ports.serverA), ("server-b", ports.serverB)] {
+            progress("starting \(name) at http://127.0.0.1:\(port)")
+            try await launch(
+                name,
+                [
+                    programs.developmentTool, "server", "--name", name, "--port", String(port), "--issuer",
+                    "http://127.0.0.1:\(ports.brokerPublic)", "--keys",
+                    "http://127.0.0.1:\(ports.brokerInternal)/.well-known/jwks.json", "--audience", SampleApp.audience,
+                ])
+        }
+        return EnvironmentDescription(
+            layout: layout, ports: ports, brokerProgram: programs.broker, clusterPasswordFile: cluster.passwordFile,
+            databaseURL: databaseURL, administrationURL: administrationURL, profiles: options.profiles,
+            processes: Dictionary(uniqueKeysWithValues: processes.map { ($0.name, $0.pid) }))
+    }
+
+    /// Ends everything and waits for the end. Whatever was not started is passed over.
+    func stop() async {
+        progress("stopping")
+        await withTaskGroup { group in
+            for process in processes { group.addTask { await process.stop() } }
+        }
+        processes = []
+        try? await cluster?.stop()
+        cluster = nil
+        await directory.remove()
+        if options.keep { progress("kept \(layout.directory)") }
+    }
+
+    private static let database = "native_sso"
+    private static let serviceRole = "native_sso_broker"
+
+    /// Starts one of our own programs; it says that it is ready by a line.
+    private func launch(_ name: String, _ arguments: [String]) async throws {
+        try Task.checkCancellation()
+        let process = try await SupervisedProcess(
+            name, arguments, environment: ProgramFiles.environment, log: layout.log(name))
+        processes.append(process)
+        guard await process.nextLine() == Readiness.line else {
+            await process.stop()
+            throw ProcessFailure(name: name, status: await process.waitForEnd(), log: layout.log(name))
+        }
+    }
+
+    private func writeConfiguration(_ path: String, databaseURL: String, _ identityProvider: String) throws {
+        let configuration = BrokerConfiguration(
+            ports: ports, layout: layout, issuer: "http://127.0.0.1:\(ports.brokerPublic)", databaseURL: databaseURL,
+            identityProvider: identityProvider, profiles: options.profiles,
+            accessTokenLifetime: options.accessTokenLifetime ?? 300)
+        try writePrivately(Array(configuration.yaml.utf8), to: path)
+    }
+
+    private func writePrivately(_ bytes: [UInt8], to path: String) throws {
+        let file = try FileHandle(appendingTo: path)  // 0600 from the first moment
+        try file.write(contentsOf: Data(bytes))
+        try file.close()
+    }
+}

@@ -1,0 +1,25 @@
+import StrictCoding
+
+/// The development identity provider's configuration file.
+struct IdentityProviderConfiguration {
+    let port: Int
+
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("port", Int64(port))
+            json.member("mode", "stamping")
+            json.member(
+                "clients",
+                array: { json in
+                    for app in SampleApp.all {
+                        json.object { json in
+                            json.member("client_id", app.clientID)
+                            json.member("redirect_uris", [app.redirectURI])
+                        }
+                    }
+                })
+        }
+        return json.bytes
+    }
+}

@@ -1,0 +1,31 @@
+/// What lies where in the working directory.
+struct Layout: Sendable {
+    let directory: String
+
+    var cluster: String { "\(directory)/postgresql" }
+
+    var identityProvider: String { "\(directory)/identity-provider" }
+    var identityProviderConfiguration: String { "\(identityProvider)/configuration.json" }
+    var signingKey: String { "\(identityProvider)/signing-key.pem" }
+    var users: String { "\(identityProvider)/users.json" }
+
+    var broker: String { "\(directory)/broker" }
+    /// For `serve`: connects as the service, which may do little.
+    var brokerConfiguration: String { "\(broker)/native-sso.yaml" }
+    /// For everything else: connects as the cluster's owner.
+    var administrationConfiguration: String { "\(broker)/administration.yaml" }
+    var databasePassword: String { "\(broker)/database-password" }
+    var brokerKeys: String { "\(broker)/keys" }
+
+    /// What the apps' keychains hold.
+    var device: String { "\(directory)/device" }
+
+    var logs: String { "\(directory)/logs" }
+    func log(_ program: String) -> String { "\(logs)/\(program).log" }
+
+    func create(in directory: WorkingDirectory) throws {
+        for name in ["identity-provider", "broker", "broker/keys", "device", "logs"] {
+            _ = try directory.subdirectory(name)
+        }
+    }
+}

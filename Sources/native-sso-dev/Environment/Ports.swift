@@ -1,0 +1,27 @@
+/// Where everything listens, on 127.0.0.1.
+struct Ports: Sendable, Equatable {
+    var identityProvider = 9000
+    var brokerPublic = 8080
+    var brokerInternal = 8081
+    var serverA = 9001
+    var serverB = 9002
+
+    /// - Parameter base: nil for the usual ports, 0 for free ones, otherwise the first of five in a row.
+    static func choose(base: Int?) async throws -> Ports {
+        switch base {
+        case nil: Ports()
+        case 0: Ports(try await FreePort.find(5))
+        case let base?: Ports((0..<5).map { base + $0 })
+        }
+    }
+
+    init() {}
+
+    private init(_ ports: [Int]) {
+        identityProvider = ports[0]
+        brokerPublic = ports[1]
+        brokerInternal = ports[2]
+        serverA = ports[3]
+        serverB = ports[4]
+    }
+}

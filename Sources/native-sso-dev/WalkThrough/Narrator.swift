@@ -1,0 +1,86 @@
+import NativeSSOClient
+import OAuthWire
+import StrictCoding
+
+/// Prints the walk-through. Whatever could be used again is cut short.
+struct Narrator: Sendable {
+    let write: @Sendable (String) -> Void
+
+    func title(_ text: String) { write("\n\(text)") }
+
+    /// A numbered step; the numbers up to 10 are those of the profile's own drawing.
+    func step(_ number: Int, _ text: String) {
+        write("[\(number < 10 ? " " : "")\(number)] \(text)")
+    }
+
+    func note(_ text: String) { write("     \(text)") }
+
+    /// A request to a token endpoint and its answer.
+    func tokenRequest(_ request: TransportRequest, _ response: TransportResponse) {
+        let form = try? FormDecoder.decode(request.body)
+        let parameters = Self.parameters.compactMap { name in
+            form?[name].map { "\(name)=\(Self.isPublic(name) ? $0 : Self.short($0))" }
+        }
+        note("→ POST \(request.address)\(request.authorization.map(Self.authorization) ?? "")")
+        note("  \(parameters.joined(separator: " "))")
+        let members = (try? JSONReader.parse(response.body))?.object?.members ?? []
+        let shown = members.map {
+            "\($0.name)=\(Self.isPublic($0.name) ? Self.text($0.value) : Self.short(Self.text($0.value)))"
+        }
+        note("← \(response.status) \(shown.joined(separator: " "))")
+    }
+
+    /// What the browser did.
+    func visit(_ visit: UserAgent.Visit) {
+        let target = visit.location.map { " → \(Self.address($0))" } ?? ""
+        note("browser: \(visit.method) \(Self.address(visit.address)) ← \(visit.status)\(target)")
+    }
+
+    /// An address without what could be used again.
+    static func address(_ address: String) -> String {
+        guard let mark = address.firstIndex(of: "?") else { return address }
+        let query = address[address.index(after: mark)...].split(separator: "&").map { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, !isPublic(String(parts[0])) else { return String(pair) }
+            return "\(parts[0])=\(short(String(parts[1])))"
+        }
+        return "\(address[..<mark])?\(query.joined(separator: "&"))"
+    }
+
+    /// Both ends of a secret: enough to tell it from another.
+    static func short(_ secret: String) -> String {
+        secret.utf8.count < 32 ? "****" : "\(secret.prefix(4))…\(secret.suffix(4))"
+    }
+
+    static func text(_ value: JSONValue) -> String {
+        switch value {
+        case .string(let text): return text
+        case .number(let number): return number.text
+        case .bool, .null, .array, .object:
+            var json = JSONWriter()
+            json.value(value)
+            return String(decoding: json.bytes, as: UTF8.self)
+        }
+    }
+
+    /// The client of HTTP Basic credentials.
+    private static func authorization(_ header: String) -> String {
+        guard case .basic(let credentials) = AuthorizationHeader(header) else { return " (unreadable credentials)" }
+        return " (Basic \(credentials.clientID):\(credentials.clientSecret == nil ? "" : "****"))"
+    }
+
+    private static let parameters = [
+        Parameter.grantType, Parameter.clientID, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier,
+        Parameter.deviceID, Parameter.deviceSecret, Parameter.audience, Parameter.subjectToken,
+        Parameter.subjectTokenType, Parameter.actorToken, Parameter.actorTokenType, Parameter.refreshToken,
+        Parameter.scope,
+    ]
+
+    private static func isPublic(_ name: String) -> Bool {
+        [
+            "grant_type", "client_id", "redirect_uri", "audience", "subject_token_type", "actor_token_type", "scope",
+            "response_type", "code_challenge_method", "prompt", "iss", "token_type", "issued_token_type", "expires_in",
+            "error", "error_description",
+        ].contains(name)
+    }
+}

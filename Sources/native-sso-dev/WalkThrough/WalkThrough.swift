@@ -1,0 +1,59 @@
+import NativeSSOClient
+import OAuthWire
+import StrictCoding
+
+/// One walk through a profile, over HTTP, with real processes: from the first login to the end of its session.
+struct WalkThrough: Sendable {
+    let environment: DevelopmentEnvironment
+    let description: EnvironmentDescription
+    let profile: DemonstratedProfile
+    let device: Device
+    let narrator: Narrator
+
+    init(
+        environment: DevelopmentEnvironment, description: EnvironmentDescription, profile: DemonstratedProfile,
+        write: @escaping @Sendable (String) -> Void = StandardOutput.write
+    ) throws {
+        self.environment = environment
+        self.description = description
+        self.profile = profile
+        device = try Device(directory: "\(description.layout.device)/\(profile)")
+        narrator = Narrator(write: write)
+    }
+
+    func run() async throws {
+        narrator.title("Native SSO, \(profile.title)")
+        let login = try await logIn()
+        let (one, two) = try await exchange()
+        guard profile != .transitionalDeviceSecret else { return }
+        try await callServers(one, two)
+        let restarted = try await restart(two)
+        try await expire(restarted)
+        try await refuse(login)
+        try await endSession(login, one, restarted)
+    }
+
+    /// Sends to any token endpoint, and tells of it.
+    var transport: any HTTPTransport {
+        ClientTransport { [narrator] in narrator.tokenRequest($0, $1) }
+    }
+
+    func start(_ app: SampleApp) throws -> DemonstrationApp {
+        try DemonstrationApp(
+            app, on: device, broker: description.tokenEndpoint, issuer: description.identityProvider,
+            identification: profile.identification, transport: transport)
+    }
+
+    /// The refusal that `work` ends in.
+    func refusal<Value: Sendable>(
+        _ expectation: String, _ work: () async throws(ClientError) -> Value
+    ) async throws(StepFailure) -> TokenRefusal {
+        do throws(ClientError) {
+            _ = try await work()
+        } catch {
+            if case .refused(let refusal) = error { return refusal }
+            throw StepFailure("\(expectation); instead: \(error)")
+        }
+        throw StepFailure("\(expectation), but there was none")
+    }
+}

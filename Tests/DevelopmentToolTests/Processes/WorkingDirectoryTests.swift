@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+@testable import native_sso_dev
+
+@Suite final class WorkingDirectoryTests {
+    private let path = NSTemporaryDirectory() + "working-" + UUID().uuidString
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    @Test func itIsRemovedWithAllThatIsInIt() async throws {
+        let directory = try WorkingDirectory(path, isKept: false)
+        _ = try directory.subdirectory("a/b")
+        await directory.remove()
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func itIsKeptOnRequest() async throws {
+        let directory = try WorkingDirectory(path, isKept: true)
+        let private_ = try directory.subdirectory("a")
+        await directory.remove()
+        let mode = try FileManager.default.attributesOfItem(atPath: private_)[.posixPermissions] as? Int
+        #expect(mode == 0o700)
+    }
+
+    @Test func whatWasThereBeforeIsNotTouched() throws {
+        try FileManager.default.createDirectory(atPath: path + "/mine", withIntermediateDirectories: true)
+        #expect(throws: WorkingDirectoryError.self) { try WorkingDirectory(self.path, isKept: false) }
+        #expect(FileManager.default.fileExists(atPath: path + "/mine"))
+    }
+
+    @Test func eachTemporaryOneIsNew() async throws {
+        let (one, two) = (try WorkingDirectory(nil, isKept: false), try WorkingDirectory(nil, isKept: false))
+        #expect(one.path != two.path)
+        await one.remove()
+        await two.remove()
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import SystemTesting
+import Testing
+
+/// `native-sso-dev demo` as a process of its own.
+@Suite(.timeLimit(.minutes(10))) struct DemoTests {
+    @Test func everyStepIsAsExpected() async throws {
+        let log = URL(filePath: NSTemporaryDirectory() + "demo-\(UInt32.random(in: 0...UInt32.max)).log")
+        defer { try? FileManager.default.removeItem(at: log) }
+        let result = try await ManagedProcess.run(
+            try BuildProducts.path(of: "native-sso-dev"), ["demo", "--once", "--port-base", "0"], log: log)
+        #expect(result.status == 0, "\((try? String(contentsOf: log, encoding: .utf8)) ?? "")")
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.last == "Every step was as expected.")
+        // Both profiles from the first step to the last, and the older token type up to its tokens.
+        for (step, walks) in [(0, 3), (8, 3), (10, 3), (12, 2), (14, 2), (17, 2), (20, 2)] {
+            let label = step < 10 ? "[ \(step)]" : "[\(step)]"
+            #expect(lines.count { $0.hasPrefix(label) } == walks, "\(label)")
+        }
+        #expect(lines.count { $0.contains("← 200 access_token=eyJh") } >= 10)
+        // No token, code or secret in full: none of them has fewer than 43 characters without a break. What else is that
+        // long is public: the session's name in claims and on the operator's command line.
+        let long = lines.filter { !$0.contains("sid") }.flatMap { $0.matches(of: /[A-Za-z0-9_\-]{43,}/) }
+        #expect(long.isEmpty, "\(long.map(\.output))")
+    }
+}

@@ -1,0 +1,71 @@
+/// What the configuration file of a broker under test says.
+public struct BrokerConfiguration: Sendable {
+    public struct Provider: Sendable {
+        public var issuer: String
+        /// Of the set of keys itself, or of the discovery document.
+        public var keys: Keys
+        public var profiles: [String]
+        public var algorithms: [String]
+        public var admitsOnFirstSight: Bool
+        public var isDisabled: Bool
+
+        public enum Keys: Sendable {
+            case discovery
+            case jwks(String)
+        }
+
+        public init(
+            _ issuer: String, keys: Keys = .discovery, profiles: [String] = ["device-id", "device-secret"],
+            algorithms: [String] = ["ES256", "RS256"], admitsOnFirstSight: Bool = true, isDisabled: Bool = false
+        ) {
+            self.issuer = issuer
+            self.keys = keys
+            self.profiles = profiles
+            self.algorithms = algorithms
+            self.admitsOnFirstSight = admitsOnFirstSight
+            self.isDisabled = isDisabled
+        }
+
+        fileprivate var yaml: String {
+            let source =
+                switch keys {
+                case .discovery: "discovery: \(issuer)/.well-known/openid-configuration"
+                case .jwks(let address): "jwks_uri: \(address)"
+                }
+            return """
+                  - issuer: \(issuer)
+                    \(source)
+                    profiles: [\(profiles.joined(separator: ", "))]
+                    algorithms: [\(algorithms.joined(separator: ", "))]
+                    admit_on_first_sight: \(admitsOnFirstSight)
+                    disabled: \(isDisabled)
+                """
+        }
+    }
+
+    public var issuer: String
+    public var providers: [Provider]
+    /// For how long a public client may ask again for a lost answer, in seconds.
+    public var unboundRefreshGrace = 10
+
+    public init(issuer: String, providers: [Provider]) {
+        self.issuer = issuer
+        self.providers = providers
+    }
+
+    func yaml(database: String, passwordFile: String, keys: String) -> String {
+        """
+        issuer: \(issuer)
+        development: true
+        database:
+          url: "\(database)"
+          password_file: \(passwordFile)
+        keys: { directory: \(keys) }
+        identity_providers:
+        \(providers.map(\.yaml).joined(separator: "\n"))
+        tokens: { unbound_refresh_grace: \(unboundRefreshGrace)s }
+        log: { level: info, format: json }
+
+        """
+    }
+}

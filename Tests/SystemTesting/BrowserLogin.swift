@@ -1,0 +1,75 @@
+import Crypto
+import Foundation
+import OAuthWire
+import StrictCoding
+
+/// A person with a browser: logs in at the development identity provider's page for an app.
+public struct BrowserLogin: Sendable {
+    public struct Failure: Error {
+        public let step: String
+        public let answer: String
+    }
+
+    /// What the app holds afterwards.
+    public struct Outcome: Sendable {
+        public let idToken: String
+        /// The app's own `device_id`, or the `device_secret` that it was given.
+        public let device: String
+        /// Everything else that nobody may write down.
+        public let secrets: [String]
+    }
+
+    public let port: UInt16
+    public let client: String
+    public let redirectURI: String
+    public let username: String
+    public let password: String
+
+    public init(port: UInt16, client: String, redirectURI: String, username: String, password: String) {
+        self.port = port
+        self.client = client
+        self.redirectURI = redirectURI
+        self.username = username
+        self.password = password
+    }
+
+    public func run(_ profile: NativeProfile) async throws -> Outcome {
+        let verifier = Unguessable.make()
+        let code = try await code(profile, verifier)
+        let deviceID = Unguessable.make()
+        var form = TokenForm([
+            "grant_type": "authorization_code", "client_id": client, "code": code, "redirect_uri": redirectURI,
+            "code_verifier": verifier,
+        ])
+        if profile == .deviceID { form["device_id"] = deviceID }
+        let answer = try await HTTPRequest.token(form.parameters).send(to: port)
+        guard answer.status == 200, let tokens = answer.json, let idToken = tokens.string("id_token"),
+            let device = profile == .deviceID ? deviceID : tokens.string("device_secret")
+        else { throw Failure(step: "token", answer: answer.text) }
+        let others = ["access_token", "refresh_token"].compactMap { tokens.string($0) }
+        return Outcome(idToken: idToken, device: device, secrets: [verifier, code] + others)
+    }
+
+    private func code(_ profile: NativeProfile, _ verifier: String) async throws -> String {
+        let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
+        let query = FormEncoder.encode([
+            "response_type": "code", "client_id": client, "redirect_uri": redirectURI,
+            "scope": profile == .deviceID ? "openid profile" : "openid profile device_sso",
+            "state": "s", "nonce": "n", "code_challenge": challenge, "code_challenge_method": "S256",
+        ])
+        let target = "/authorize?" + String(decoding: query, as: UTF8.self)
+        let page = try await HTTPRequest("GET", target).send(to: port)
+        guard page.status == 200 else { throw Failure(step: "authorize", answer: page.text) }
+        let hidden = page.text.matches(of: /<input type="hidden" name="([^"]+)" value="([^"]*)">/)
+        let fields = hidden.map { (name: String($0.output.1), value: String($0.output.2)) }
+        let cookies = page.values(of: "Set-Cookie").map { $0.prefix { $0 != ";" } }.joined(separator: "; ")
+        let login = HTTPRequest(
+            "POST", "/login", fields: [("Content-Type", "application/x-www-form-urlencoded"), ("Cookie", cookies)],
+            body: FormEncoder.encode(fields + [("username", username), ("password", password)]))
+        let redirect = try await login.send(to: port)
+        guard let location = redirect["Location"],
+            let code = URLComponents(string: location)?.queryItems?.first(where: { $0.name == "code" })?.value
+        else { throw Failure(step: "login", answer: "\(redirect.status) \(redirect.text)") }
+        return code
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+public import StrictCoding
+
+/// A `native-sso-dev up` that runs beside the tests, and where everything of it is.
+public final class DevelopmentRun: Sendable {
+    public let process: ManagedProcess
+    /// The line that it printed.
+    public let description: JSONObject
+
+    public struct DidNotStart: Error {
+        public let log: String
+    }
+
+    /// Starts one on free ports; returns when all of it answers.
+    public init(_ arguments: String...) async throws {
+        let log = FileManager.default.temporaryDirectory.appending(path: "native-sso-dev-\(Unguessable.make()).log")
+        defer { try? FileManager.default.removeItem(at: log) }
+        process = try ManagedProcess(
+            try BuildProducts.path(of: "native-sso-dev"), ["up", "--port-base", "0"] + arguments, log: log)
+        guard let line = await process.nextLine(), let object = try? JSONReader.parse(Array(line.utf8)).object else {
+            throw DidNotStart(log: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
+        }
+        description = object
+    }
+
+    deinit { process.signal(SIGTERM) }
+
+    /// A member by its path: `broker.token_endpoint`.
+    public func text(_ path: String) throws -> String {
+        var object = description
+        let names = path.split(separator: ".").map(String.init)
+        for name in names.dropLast() {
+            guard let inner = object.object(name) else { throw Missing(path: path) }
+            object = inner
+        }
+        guard let text = object.string(names.last ?? "") else { throw Missing(path: path) }
+        return text
+    }
+
+    /// The number of a process: `broker`, `identity_provider`.
+    public func pid(of name: String) throws -> Int32 {
+        guard let pid = description.object(name)?.number("pid")?.int64.flatMap({ Int32(exactly: $0) }) else {
+            throw Missing(path: "\(name).pid")
+        }
+        return pid
+    }
+
+    public func port(_ path: String) throws -> UInt16 { try Self.port(try text(path)) }
+
+    /// Of a resource server.
+    public func serverPort(_ index: Int) throws -> UInt16 {
+        let servers = (description.array("servers") ?? []).compactMap(\.object)
+        guard servers.indices.contains(index), let address = servers[index].string("address") else {
+            throw Missing(path: "servers.\(index)")
+        }
+        return try Self.port(address)
+    }
+
+    /// Runs the broker's command line as its operator.
+    @discardableResult
+    public func command(_ arguments: String...) async throws -> (status: Int32, output: String) {
+        let log = FileManager.default.temporaryDirectory.appending(path: "native-sso-\(Unguessable.make()).log")
+        defer { try? FileManager.default.removeItem(at: log) }
+        return try await ManagedProcess.run(
+            try text("broker.program"), arguments + ["--config", try text("broker.administration_configuration")],
+            log: log)
+    }
+
+    public struct Missing: Error {
+        let path: String
+
+        public init(path: String) { self.path = path }
+    }
+
+    private static func port(_ address: String) throws -> UInt16 {
+        let authority = address.split(separator: "/").dropFirst().first ?? ""
+        guard let port = authority.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+            throw Missing(path: "a port in \(address)")
+        }
+        return port
+    }
+}

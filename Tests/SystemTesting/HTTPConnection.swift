@@ -1,0 +1,82 @@
+import Glibc
+import Synchronization
+
+/// A TCP connection to a loopback port that sends exactly the octets it is given.
+///
+/// No HTTP library would send what a broken or hostile caller sends.
+public final class HTTPConnection: Sendable {
+    private let descriptor: Int32
+    private let reader = Mutex(AnswerReader())
+
+    /// Longer than any answer may take on a busy machine.
+    private static let patience: Int = 30
+
+    private init(descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { Glibc.close(descriptor) }
+
+    public static func open(port: UInt16) async throws -> HTTPConnection {
+        HTTPConnection(descriptor: try await onOwnThread { try connect(to: port) })
+    }
+
+    public func send(_ octets: some Collection<UInt8> & Sendable) async throws {
+        let descriptor = descriptor
+        let octets = Array(octets)
+        try await onOwnThread {
+            var rest = octets[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes {
+                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                // A server that has seen enough may close before it has read everything; its answer counts.
+                guard count > 0 else { return }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    /// The next answer; `nil` if the server closed the connection before one began.
+    /// - Parameter hasNoBody: Whether it answers a HEAD request.
+    public func receive(hasNoBody: Bool = false) async throws -> HTTPAnswer? {
+        try await onOwnThread { [self] in
+            if let answer = try reader.withLock({ try $0.next(hasNoBody: hasNoBody, isEnd: false) }) { return answer }
+            var portion = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = recv(descriptor, &portion, portion.count, 0)
+                guard count >= 0 || errno == ECONNRESET else { throw HTTPFailure.silence }
+                let answer = try reader.withLock { reader in
+                    reader.append(portion.prefix(max(count, 0)))
+                    return try reader.next(hasNoBody: hasNoBody, isEnd: count <= 0)
+                }
+                if let answer { return answer }
+                if count <= 0 {
+                    guard reader.withLock({ $0.isEmpty }) else { throw HTTPFailure.cutOff }
+                    return nil
+                }
+            }
+        }
+    }
+
+    /// Neither sends nor receives from now on; ends a ``send(_:)`` that waits. The descriptor stays until nobody uses it.
+    public func abort() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// Tells the server that nothing more will be sent.
+    public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    private static func connect(to port: UInt16) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
+        }
+        var noDelay: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
+        let result = LoopbackAddress.withSocketAddress(port: port) { Glibc.connect(descriptor, $0, $1) }
+        guard result == 0 else {
+            let code = errno
+            Glibc.close(descriptor)
+            throw HTTPFailure.refused(port: port, errno: code)
+        }
+        return descriptor
+    }
+}

@@ -1,0 +1,59 @@
+public import BrokerTesting
+import Crypto
+import Glibc
+public import StrictCoding
+
+/// An id_token in the making: every part of it can be bent before it is signed.
+public struct IDToken: Sendable {
+    public var header: JSONObject
+    public var claims: JSONObject
+    public var key: TestKey
+    /// Rewrites the JSON texts just before they are signed, for what no JSON writer would write.
+    public var rewritesHeader: @Sendable (String) -> String = { $0 }
+    public var rewritesClaims: @Sendable (String) -> String = { $0 }
+    /// Rewrites the finished token.
+    public var rewritesToken: @Sendable (String) -> String = { $0 }
+
+    /// A good one: a login of a minute ago, on `device`.
+    public init(issuer: String, client: String, subject: String, sid: String, device: String, key: TestKey) {
+        self.key = key
+        header = key.header()
+        let now = Int64(time(nil))
+        claims = JSONObject()
+        claims["iss"] = .string(issuer)
+        claims["sub"] = .string(subject)
+        claims["aud"] = .string(client)
+        claims["iat"] = .number(JSONNumber(now - 60))
+        claims["exp"] = .number(JSONNumber(now + 3600))
+        claims["auth_time"] = .number(JSONNumber(now - 70))
+        claims["sid"] = .string(sid)
+        claims["di_hash"] = .string(Self.leftHalfHash(device))
+        claims["ds_hash"] = claims["di_hash"]
+    }
+
+    public func signed() throws -> String {
+        let header = rewritesHeader(Self.text(of: header))
+        let claims = rewritesClaims(Self.text(of: claims))
+        return rewritesToken(try key.sign(header: header, payload: claims))
+    }
+
+    /// OpenID Connect Core §3.1.3.6 for an `alg` that ends in 256.
+    public static func leftHalfHash(_ value: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Array(value.utf8)))[..<16])
+    }
+
+    private static func text(of object: JSONObject) -> String {
+        var json = JSONWriter()
+        json.value(.object(object))
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}
+
+/// Values that nobody can guess, for devices and sessions.
+public enum Unguessable {
+    /// 43 base64url characters.
+    public static func make() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return Base64URL.encode((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    }
+}

@@ -1,0 +1,49 @@
+public import Foundation
+public import PrivateCluster
+
+/// A `psql` that stays: a look into a database that owes nothing to the code under test.
+public actor SQLSession {
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    private static let endOfAnswer = "--- end of answer ---"
+    private let process: ManagedProcess
+    private let input: FileHandle
+
+    public init(_ cluster: PrivateCluster, database: String, log: URL) throws {
+        let channel = try PrivateChannel()
+        input = channel.writing
+        process = try ManagedProcess(
+            "/usr/bin/env",
+            [
+                "psql", "-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d",
+                cluster.connectionURI(database: database),
+            ],
+            environment: ["PGPASSFILE": cluster.passwordFile, "PGOPTIONS": "-c client_min_messages=warning"], log: log,
+            input: channel.reading)
+        try channel.reading.close()
+    }
+
+    /// The rows that a statement gives, a line each, columns separated by `|`.
+    ///
+    /// The statement is text of a test, never anything that came over a wire.
+    @discardableResult
+    public func rows(_ sql: String) async throws -> [String] {
+        try input.write(contentsOf: Data("\(sql);\n\\echo \(Self.endOfAnswer)\n".utf8))
+        var rows: [String] = []
+        while let line = await process.nextLine() {
+            if line == Self.endOfAnswer { return rows }
+            rows.append(line)
+        }
+        let log = (try? String(contentsOf: process.log, encoding: .utf8)) ?? ""
+        throw Failure(description: "psql ended: \(log.suffix(500))")
+    }
+
+    /// The only row.
+    public func row(_ sql: String) async throws -> String {
+        let rows = try await rows(sql)
+        guard rows.count == 1 else { throw Failure(description: "\(rows.count) rows for \(sql)") }
+        return rows[0]
+    }
+}

@@ -1,0 +1,115 @@
+public import BrokerTesting
+import Glibc
+import Foundation
+import StrictCoding
+import Synchronization
+
+/// An identity provider of which only discovery document and JWKS exist, and which misbehaves as a test asks.
+public final class StubIdentityProvider: Sendable {
+    /// What it does with a request for its JWKS (or for its discovery document).
+    public enum Behaviour: Sendable {
+        case answers
+        /// Takes the connection and never says a word.
+        case hangs
+        case status(Int)
+        /// 200 with this body.
+        case says([UInt8])
+        case redirects(to: String)
+    }
+
+    private struct State {
+        var keys: [UInt8]
+        var discovery: Behaviour = .answers
+        var jwks: Behaviour = .answers
+        var fetches = 0
+    }
+
+    public let port: UInt16
+    public let issuer: String
+    private let listener: LoopbackListener
+    private let state: Mutex<State>
+
+    /// - Parameter port: 0: any that is free.
+    public init(keys: [TestKey], port: UInt16 = 0) throws {
+        listener = try LoopbackListener(port: port)
+        self.port = listener.port
+        issuer = "http://127.0.0.1:\(self.port)"
+        state = Mutex(State(keys: try TestKey.document(keys)))
+        Thread.detachNewThread { [weak self, listener] in
+            listener.serve { [weak self] peer in self?.serve(peer) }
+        }
+    }
+
+    deinit { stop() }
+
+    /// Ends it: connections are refused from now on.
+    public func stop() { listener.stop() }
+
+    public func publish(_ keys: [TestKey]) throws {
+        let document = try TestKey.document(keys)
+        state.withLock { $0.keys = document }
+    }
+
+    public func jwks(_ behaviour: Behaviour) { state.withLock { $0.jwks = behaviour } }
+
+    public func discovery(_ behaviour: Behaviour) { state.withLock { $0.discovery = behaviour } }
+
+    /// How often its JWKS was asked for.
+    public var jwksRequests: Int { state.withLock { $0.fetches } }
+
+    private func serve(_ peer: Int32) {
+        guard let path = Self.requestedPath(peer) else { return }
+        let isJWKS = path == "/jwks"
+        let (behaviour, document) = state.withLock { state in
+            if isJWKS { state.fetches += 1 }
+            return isJWKS ? (state.jwks, state.keys) : (state.discovery, discoveryDocument)
+        }
+        switch behaviour {
+        case .answers: Self.write(peer, status: 200, body: document)
+        case .says(let body): Self.write(peer, status: 200, body: body)
+        case .status(let status): Self.write(peer, status: status, body: [])
+        case .redirects(let target): Self.write(peer, status: 302, body: [], fields: "Location: \(target)\r\n")
+        case .hangs:
+            var octet: UInt8 = 0
+            while recv(peer, &octet, 1, 0) > 0 {}  // until the caller has had enough
+        }
+    }
+
+    private var discoveryDocument: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("issuer", issuer)
+            json.member("authorization_endpoint", issuer + "/authorize")
+            json.member("token_endpoint", issuer + "/token")
+            json.member("jwks_uri", issuer + "/jwks")
+            json.member("response_types_supported", ["code"])
+            json.member("subject_types_supported", ["public"])
+            json.member("id_token_signing_alg_values_supported", ["ES256", "RS256"])
+        }
+        return json.bytes
+    }
+
+    private static func requestedPath(_ peer: Int32) -> String? {
+        var head: [UInt8] = []
+        var portion = [UInt8](repeating: 0, count: 4096)
+        while head.firstRange(of: Array("\r\n\r\n".utf8)) == nil {
+            let count = recv(peer, &portion, portion.count, 0)
+            guard count > 0, head.count < 65_536 else { return nil }
+            head += portion[..<count]
+        }
+        return String(
+            decoding: head.split(separator: UInt8(ascii: " "), maxSplits: 2).dropFirst().first ?? [], as: UTF8.self)
+    }
+
+    private static func write(_ peer: Int32, status: Int, body: [UInt8], fields: String = "") {
+        let head =
+            "HTTP/1.1 \(status) Stub\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n"
+            + "Connection: close\r\n\(fields)\r\n"
+        var rest = (Array(head.utf8) + body)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(peer, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/// The parameters of a token request, to be bent one at a time.
+public struct TokenForm: Sendable {
+    public private(set) var parameters: [(name: String, value: String)]
+
+    public init(_ parameters: KeyValuePairs<String, String>) {
+        self.parameters = parameters.map { (name: $0.key, value: $0.value) }
+    }
+
+    /// Sets a parameter in its place, or appends it; `nil` leaves it out.
+    public subscript(_ name: String) -> String? {
+        get { parameters.first { $0.name == name }?.value }
+        set {
+            let index = parameters.firstIndex { $0.name == name }
+            switch (index, newValue) {
+            case (let index?, let value?): parameters[index].value = value
+            case (let index?, nil): parameters.remove(at: index)
+            case (nil, let value?): append(name, value)
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// Adds a parameter even where it is there already.
+    public mutating func append(_ name: String, _ value: String) { parameters.append((name: name, value: value)) }
+
+    public static func refresh(_ token: String, client: String) -> TokenForm {
+        TokenForm(["grant_type": "refresh_token", "client_id": client, "refresh_token": token])
+    }
+
+    /// Native SSO §4.1.
+    public static func exchange(
+        _ idToken: String, issuer: String, device: String, profile: NativeProfile, client: String, scope: String? = nil
+    ) -> TokenForm {
+        var form = TokenForm([
+            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": client, "audience": issuer,
+            "subject_token": idToken, "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+            "actor_token": device, "actor_token_type": profile.rawValue,
+        ])
+        form["scope"] = scope
+        return form
+    }
+}
+
+/// The three profiles by the type of their actor token.
+public enum NativeProfile: String, Sendable, CaseIterable {
+    /// The 2018 slides.
+    case deviceID = "urn:x-oath:params:oauth:token-type:device-id"
+    /// Drafts 02 to 06.
+    case transitional = "urn:x-oath:params:oauth:token-type:device-secret"
+    /// Draft 07.
+    case deviceSecret = "urn:openid:params:token-type:device-secret"
+
+    /// The claim that binds an id_token to the device.
+    public var hashClaim: String { self == .deviceID ? "di_hash" : "ds_hash" }
+}
