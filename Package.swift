@@ -133,6 +133,10 @@ let package = Package(
             name: "SystemTesting",
             dependencies: ["PrivateCluster", "BrokerTesting", "OAuthWire", "StrictCoding", .crypto],
             path: "Tests/SystemTesting", swiftSettings: strict),
+        .testTarget(
+            name: "AbuseTests",
+            dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding", .crypto],
+            swiftSettings: strict),
 
         // C libraries, each imported by one target.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),

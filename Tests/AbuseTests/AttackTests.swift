@@ -1,0 +1,73 @@
+import StrictCoding
+import SystemTesting
+import Testing
+
+/// What nobody may get by asking badly, over real HTTP. One broker for all of it, and a digest of its database before and
+/// after, so the tests take turns.
+@Suite(.serialized) struct Abuse {}
+
+extension Abuse {
+    /// Row by row.
+    struct AttackTests {
+        @Test(arguments: Attack.httpAttacks) func http(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.formAttacks) func form(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.clientAttacks) func client(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.headerAttacks) func header(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.claimAttacks) func claims(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.deviceAttacks) func device(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.scopeAttacks) func scope(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.targetAttacks) func target(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.refreshAttacks) func refresh(_ attack: Attack) async throws { try await run(attack) }
+
+        /// A table that the digest does not know could change without anybody noticing.
+        @Test func theDigestKnowsEveryTable() async throws {
+            let stage = try await Stage.shared
+            let tables = try await stage.sql.rows(
+                """
+                SELECT table_name FROM information_schema.tables
+                WHERE table_schema = 'native_sso' AND table_name NOT LIKE 'audit_event%' ORDER BY 1
+                """)
+            #expect(tables == (Stage.tables + ["idp_key", "sweep"]).sorted())
+        }
+
+        private func run(_ attack: Attack) async throws {
+            let stage = try await Stage.shared
+            for variant in attack.variants {
+                let octets = try await variant.octets(stage)
+                let before = try await stage.digest()
+                let connection = try await HTTPConnection.open(port: stage.running.publicPort)
+                try await connection.send(octets)
+                let isHead = octets.starts(with: Array("HEAD ".utf8))
+                let answer = try #require(
+                    try await connection.receive(hasNoBody: isHead), "\(attack.id) \(variant.name)")
+                try await check(answer, to: variant, isHead: isHead, on: stage)
+                if case .refused = variant.verdict {
+                    #expect(try await stage.digest() == before, "\(attack.id) \(variant.name): the registry changed")
+                }
+            }
+            // And then a good request is as welcome as ever.
+            #expect(try await stage.running.token(try stage.exchange()).status == 200)
+        }
+
+        private func check(_ answer: HTTPAnswer, to variant: Attack.Variant, isHead: Bool, on stage: Stage) async throws
+        {
+            let comment: Comment = "\(variant.name): \(answer.text)"
+            #expect(answer.keepsContract, comment)
+            let requestID = try #require(answer["X-Request-Id"], comment)
+            switch variant.verdict {
+            case .granted:
+                #expect(answer.status == 200, comment)
+                #expect(answer.json?.string("token_type") == "Bearer", comment)
+            case .refused(let status, let error, let reason):
+                #expect(answer.status == status, comment)
+                #expect(isHead ? answer.body.isEmpty : answer.error == error, comment)
+                if error == "invalid_grant" { #expect(answer.text == Verdict.unusableBody, comment) }
+                #expect(answer.json?.names.contains("access_token") != true, comment)
+                let found =
+                    variant.verdict.isAudited
+                    ? try await stage.auditedReason(of: requestID) : try await stage.loggedReason(of: requestID)
+                #expect(found == reason, comment)
+            }
+        }
+    }
+}

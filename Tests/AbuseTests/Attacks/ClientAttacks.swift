@@ -1,0 +1,96 @@
+import StrictCoding
+import SystemTesting
+
+extension Attack {
+    /// Who is asking. What concerns secrets and assertions waits for them.
+    @ListBuilder static var clientAttacks: [Attack] {
+        Attack("C-01", "no client at all") {
+            form("missing", .client("client_missing")) { $0["client_id"] = nil }
+            form("empty", .client("client_missing")) { $0["client_id"] = "" }
+            refresh("a refresh", .client("client_missing")) { form, _ in form["client_id"] = nil }
+        }
+        Attack("C-02", "an unknown or disabled client") {
+            form("unknown", .client("client_unknown")) { $0["client_id"] = "nope" }
+            form("in other letters", .client("client_unknown")) { $0["client_id"] = "APP-TWO" }
+            form("with an accent", .client("client_unknown")) { $0["client_id"] = "app-two\u{301}" }
+            form("disabled", .client("client_disabled")) { $0["client_id"] = Stage.disabled }
+            basic("unknown", "nope:", .challenged("client_unknown"))
+            basic("disabled", "\(Stage.disabled):", .challenged("client_disabled"))
+        }
+        Attack("C-04", "a client that may not use the grant") {
+            form("exchange", .refused(status: 400, error: "unauthorized_client", reason: "grant_not_allowed")) {
+                $0["client_id"] = Stage.refreshOnly
+            }
+            refresh("refresh", .refused(status: 400, error: "unauthorized_client", reason: "grant_not_allowed")) {
+                form, _ in
+                form["client_id"] = Stage.exchangeOnly
+            }
+        }
+        Attack("C-05", "a secret where there should be none") {
+            form("in the body", .client("client_secret_post")) { $0["client_secret"] = "x" }
+            basic("in the header", "\(Stage.target):x", .challenged("client_method_mismatch"))
+            form("a confidential client without its secret", .client("client_method_mismatch")) {
+                $0["client_id"] = Stage.confidential
+            }
+            basic(
+                "a confidential client with an empty one", "\(Stage.confidential):",
+                .challenged("client_method_mismatch"))
+        }
+        Attack("C-08", "two mechanisms at once") {
+            basic("a secret in the body", "\(Stage.target):", .malformed("client_several_mechanisms")) {
+                $0["client_secret"] = "x"
+            }
+            basic("an assertion in the body", "\(Stage.target):", .malformed("client_several_mechanisms")) {
+                $0["client_assertion"] = "x"
+            }
+            form("two in the body", .malformed("client_several_mechanisms")) {
+                $0["client_secret"] = "x"
+                $0["client_assertion"] = "x"
+            }
+            http("two headers", .malformed("http_authorization_repeated")) {
+                $0.fields += [("Authorization", "Basic YXBwLXR3bzo="), ("Authorization", "Basic YXBwLXR3bzo=")]
+            }
+        }
+        Attack("C-09", "another client in the body than in the header") {
+            basic("another", "\(Stage.source):", .malformed("client_id_mismatch")) {
+                $0["client_id"] = Stage.target
+            }
+            basic("the same", "\(Stage.target):", .granted) { $0["client_id"] = Stage.target }
+        }
+        Attack("C-11", "credentials that are decoded once") {
+            basic("escaped", "app%2Dtwo:", .granted) { $0["client_id"] = nil }
+            basic("escaped twice", "app%252Dtwo:", .challenged("client_unknown")) { $0["client_id"] = nil }
+            basic("half an escape", "app%2:", .challenged("client_basic_malformed"))
+            basic("no colon", "app-two", .challenged("client_basic_malformed"))
+            basic("no client", ":", .challenged("client_basic_malformed"))
+            authorization("no base64", "Basic ?!", .challenged("client_basic_malformed"))
+            authorization("unpadded", "Basic YXBwLXR3bzo", .challenged("client_basic_malformed"))
+            authorization("nothing", "Basic", .challenged("client_basic_malformed"))
+        }
+        Attack("C-12", "another scheme") {
+            for value in ["Bearer abc", "DPoP abc", "Digest a=b", "Negotiate abc", "", "basicYXBwLXR3bzo="] {
+                authorization("\"\(value)\"", value, .challenged("client_scheme_unknown"))
+            }
+        }
+    }
+}
+
+extension Attack {
+    /// A good exchange of the 2018 profile with these Basic credentials instead of a `client_id`.
+    fileprivate static func basic(
+        _ name: String, _ credentials: String, _ verdict: Verdict,
+        _ bend: @escaping @Sendable (inout TokenForm) -> Void = { _ in }
+    ) -> Variant {
+        Variant(name: "Basic, \(name)", verdict: verdict) { stage in
+            var form = try stage.exchange()
+            form["client_id"] = nil
+            bend(&form)
+            let header = "Basic " + Base64.encode(Array(credentials.utf8))
+            return HTTPRequest.token(form.parameters, fields: [("Authorization", header)]).octets
+        }
+    }
+
+    fileprivate static func authorization(_ name: String, _ value: String, _ verdict: Verdict) -> Variant {
+        http(name, verdict) { $0.fields.append(("Authorization", value)) }
+    }
+}

@@ -1,0 +1,148 @@
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Abuse {
+    /// Refresh tokens over more than one request: rows R-08 to R-20 and X-01 of the catalogue.
+    struct RefreshScenarioTests {
+        private func refresh(_ token: String, _ stage: Stage, client: String = Stage.target) async throws -> HTTPAnswer
+        {
+            try await stage.running.token(.refresh(token, client: client))
+        }
+
+        private func next(_ token: String, _ stage: Stage) async throws -> String {
+            let answer = try await refresh(token, stage)
+            return try #require(answer.json?.string("refresh_token"), "\(answer.text)")
+        }
+
+        /// R-08: spent, but its successor never used: the same successor, and nothing is written.
+        @Test func aLostAnswerIsGivenAgain() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            let successor = try await next(chain.refreshToken, stage)
+            let before = try await stage.digest()
+            #expect(try await next(chain.refreshToken, stage) == successor)
+            #expect(try await next(chain.refreshToken, stage) == successor)
+            #expect(try await stage.digest() == before)
+            #expect(try await stage.state(of: chain) == "2|")
+        }
+
+        /// R-09: spent, and the time for a lost answer is over.
+        @Test func aSpentTokenAfterTheGrace() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            _ = try await next(chain.refreshToken, stage)
+            try await stage.outliveGrace(chain)
+            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_replayed", stage)
+        }
+
+        /// R-12, R-15: older than the predecessor. The chain is dead for everyone, for ever, and each further attempt
+        /// writes nothing.
+        @Test func aReplay() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            let second = try await next(chain.refreshToken, stage)
+            let third = try await next(second, stage)
+            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_replayed", stage)
+            let before = try await stage.digest()
+            for token in [chain.refreshToken, second, third, third] {
+                let answer = try await refresh(token, stage)
+                #expect(answer.text == Verdict.unusableBody)
+                #expect(try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == "grant_revoked")
+            }
+            #expect(try await stage.digest() == before)
+            // The login is not dead with it: the app may exchange anew.
+            #expect(try await stage.running.token(try stage.logins.exchange(chain.login)).status == 200)
+        }
+
+        /// R-13: guessing never revokes.
+        @Test func aForgedTokenRevokesNothing() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            for index in [10, 30, 75] {
+                let position = chain.refreshToken.index(chain.refreshToken.startIndex, offsetBy: index)
+                var forged = chain.refreshToken
+                forged.replaceSubrange(position...position, with: chain.refreshToken[position] == "A" ? "E" : "A")
+                #expect(try await refresh(forged, stage).text == Verdict.unusableBody)
+            }
+            #expect(try await refresh(chain.refreshToken, stage).status == 200)
+        }
+
+        /// R-14: the database was set back to before the token was made.
+        @Test func aTokenAheadOfTheDatabase() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            let ahead = try await next(try await next(chain.refreshToken, stage), stage)
+            try await stage.sql.rows("SET session_replication_role = replica")  // as a restore would: no trigger asks
+            try await stage.setGeneration(of: chain, to: 1)
+            try await stage.sql.rows("SET session_replication_role = DEFAULT")
+            try await expectRevoked(chain, by: ahead, "state_regressed", stage)
+        }
+
+        /// A correct token in the hands of another client shows that it was copied.
+        @Test func aTokenOfAnotherClient() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            try await expectRevoked(
+                chain, by: chain.refreshToken, "refresh_token_foreign_client", stage, client: Stage.targetOnly)
+        }
+
+        /// R-18: revoking fails. That is an outage and not yet a refusal; the next attempt revokes.
+        @Test func aRevocationThatCannotBeWritten() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            _ = try await next(try await next(chain.refreshToken, stage), stage)
+            try await stage.sql.rows(
+                """
+                CREATE FUNCTION native_sso.fail() RETURNS trigger LANGUAGE plpgsql AS
+                $$BEGIN RAISE EXCEPTION 'disk' USING ERRCODE = 'io_error'; END$$
+                """)
+            try await stage.sql.rows(
+                """
+                CREATE TRIGGER fail BEFORE UPDATE ON native_sso.sso_grant FOR EACH ROW
+                WHEN (NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION native_sso.fail()
+                """)
+            let failed = try await refresh(chain.refreshToken, stage)
+            try await stage.sql.rows("DROP FUNCTION native_sso.fail CASCADE")
+            #expect(failed.status == 503 && failed.error == "temporarily_unavailable", "\(failed.text)")
+            #expect(try await stage.state(of: chain) == "3|")
+            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_replayed", stage)
+        }
+
+        /// R-20: one app is thrown out, the other of the same login is not.
+        @Test func oneAppOfTwoIsRevoked() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            var form = try stage.logins.exchange(chain.login)
+            form["client_id"] = Stage.targetOnly
+            let other = try #require(try await stage.running.token(form).json?.string("refresh_token"))
+            try await stage.revoke(chain)
+            #expect(try await refresh(chain.refreshToken, stage).error == "invalid_grant")
+            #expect(try await refresh(other, stage, client: Stage.targetOnly).status == 200)
+        }
+
+        /// X-01, X-12: forty at once cannot be told from one that retries.
+        @Test func fortyAtOnce() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
+                let form = TokenForm.refresh(chain.refreshToken, client: Stage.target)
+                for _ in 0..<40 { group.addTask { try await stage.running.settledToken(form) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.status))")
+            #expect(Set(answers.map { $0.json?.string("refresh_token") }).count == 1)
+            #expect(try await stage.state(of: chain) == "2|")
+        }
+
+        private func expectRevoked(
+            _ chain: Chain, by token: String, _ reason: String, _ stage: Stage, client: String = Stage.target
+        ) async throws {
+            let answer = try await refresh(token, stage, client: client)
+            #expect(answer.text == Verdict.unusableBody)
+            let requestID = try #require(answer["X-Request-Id"])
+            #expect(try await stage.state(of: chain).hasSuffix("|\(reason)"))
+            #expect(try await stage.auditedReason(of: requestID) == reason)
+        }
+    }
+}

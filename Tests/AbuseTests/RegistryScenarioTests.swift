@@ -1,0 +1,130 @@
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Abuse {
+    /// What an operator, another user or another app changes between two requests.
+    struct RegistryScenarioTests {
+        /// D-23: the id_token is a login, not a coupon.
+        @Test func tenSiblingsUseOneLogin() async throws {
+            let stage = try await Stage.shared
+            let login = try await stage.login()
+            for index in 1...10 {
+                var form = try stage.logins.exchange(login)
+                form["client_id"] = "sibling-\(index)"
+                let answer = try await stage.running.token(form)
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+        }
+
+        /// A repeated exchange goes on in the same row: neither retries nor a looping app grow the table.
+        @Test func aRepeatedExchangeAddsNoGrant() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            for _ in 0..<3 {
+                #expect(try await stage.running.token(try stage.logins.exchange(chain.login)).status == 200)
+            }
+            #expect(try await stage.state(of: chain) == "4|")
+        }
+
+        /// V-01: on a shared phone A logs out and B logs in.
+        @Test func theNextUserOfAPhone() async throws {
+            let stage = try await Stage.shared
+            let first = try await stage.chain()
+            try await stage.end(first.login)
+            let second = stage.logins.login(device: first.login.device)
+            #expect(try await stage.running.token(try stage.logins.exchange(second)).status == 200)
+            let late = try await stage.running.token(.refresh(first.refreshToken, client: Stage.target))
+            #expect(late.text == Verdict.unusableBody)
+        }
+
+        /// V-02: a sid that was ended stays dead, whoever comes with it.
+        @Test func aSessionIsNotBornTwice() async throws {
+            let stage = try await Stage.shared
+            let login = try await stage.login()
+            try await stage.end(login)
+            var again = stage.logins.login()
+            again.token.claims["sid"] = login.token.claims["sid"]
+            #expect(try await stage.running.token(try stage.logins.exchange(again)).text == Verdict.unusableBody)
+        }
+
+        /// V-05: group membership is what it is now, for exchange and refresh, and at once.
+        @Test func anAppThatLeavesTheGroup() async throws {
+            let stage = try await Stage.shared
+            var form = try stage.logins.exchange(try await stage.login())
+            form["client_id"] = "sibling-1"
+            let token = try #require(try await stage.running.token(form).json?.string("refresh_token"))
+            try await stage.move("sibling-1", to: "partner")
+            let exchanged = try await stage.running.token(form)
+            let refreshed = try await stage.running.token(.refresh(token, client: "sibling-1"))
+            try await stage.move("sibling-1", to: "vendor")
+            #expect(try await stage.auditedReason(of: exchanged["X-Request-Id"] ?? "") == "group_mismatch")
+            #expect(try await stage.auditedReason(of: refreshed["X-Request-Id"] ?? "") == "sharing_ended")
+            #expect([exchanged.text, refreshed.text] == [Verdict.unusableBody, Verdict.unusableBody])
+            #expect(try await stage.running.token(form).status == 200)
+        }
+
+        /// V-06: what the client lost is never granted again, whatever its chain once held.
+        @Test func aScopeThatWasTakenAway() async throws {
+            let stage = try await Stage.shared
+            var form = try stage.logins.exchange(try await stage.login())
+            form["client_id"] = "sibling-2"
+            form["scope"] = "openid orders.read"
+            var token = try #require(try await stage.running.token(form).json?.string("refresh_token"))
+            try await stage.sql.rows(
+                """
+                UPDATE native_sso.client SET allowed_scope = array_remove(allowed_scope, 'orders.read')
+                WHERE client_id = 'sibling-2'
+                """)
+            let scope = try await eventually("the broker has heard of it") {
+                let answer = try await stage.running.token(.refresh(token, client: "sibling-2"))
+                token = try #require(answer.json?.string("refresh_token"), "\(answer.text)")
+                let scope = answer.json?.string("scope") ?? ""
+                return scope.contains("orders.read") ? nil : scope
+            }
+            #expect(scope == "openid")
+            var wide = TokenForm.refresh(token, client: "sibling-2")
+            wide["scope"] = "openid orders.read"
+            #expect(try await stage.running.token(wide).error == "invalid_scope")
+        }
+
+        /// M-01, M-02: the metrics are as large as ever, whoever asks for what, and name no user.
+        @Test func metricsDoNotGrow() async throws {
+            let stage = try await Stage.shared
+            func lines() async throws -> [Substring] {
+                try await HTTPRequest("GET", "/metrics").send(to: stage.running.internalPort).text.split(
+                    separator: "\n")
+            }
+            _ = try await stage.chain()
+            let before = try await lines()
+            for index in 0..<50 {
+                _ = try await HTTPRequest("GET", "/x\(index)").send(to: stage.running.publicPort)
+                var form = try stage.exchange { $0.header["kid"] = .string("kid-\(index)") }
+                _ = try await stage.running.token(form)
+                form["client_id"] = "client-\(index)"
+                _ = try await stage.running.token(form)
+            }
+            let after = try await lines()
+            #expect(after.count == before.count)
+            #expect(!after.contains { $0.contains("user-") || $0.contains(Stage.target) || $0.contains("client-1") })
+        }
+
+        /// J-08, K-04: nothing that a token says is ever fetched.
+        @Test func nobodyFollowsAnAddressInAToken() async throws {
+            let stage = try await Stage.shared
+            let address = stage.trap.issuer + "/jwks"
+            let forms =
+                try ["jku", "x5u"].map { name in
+                    try stage.exchange { token in
+                        token.sign(with: stage.keys.attacker)
+                        token.header[name] = .string(address)
+                    }
+                } + [stage.exchange { $0.claims["iss"] = .string(stage.trap.issuer) }]
+            for form in forms {
+                let answer = try await stage.running.token(form)
+                #expect(answer.status == 400 && answer.error == "invalid_request", "\(answer.text)")
+            }
+            #expect(stage.trap.jwksRequests == 0)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import SystemTesting
+
+/// What an operator, or time, does to a login.
+extension Stage {
+    private func session(_ login: Login) -> String { "issuer = '\(issuer)' AND sid = '\(login.sid)'" }
+
+    func end(_ login: Login) async throws {
+        try await sql.rows(
+            """
+            SELECT native_sso.end_sessions(array_agg(session_id), 'test', 'test', NULL)
+            FROM native_sso.session WHERE \(session(login))
+            """)
+    }
+
+    /// Its absolute end has come.
+    func expire(_ login: Login) async throws {
+        try await sql.rows(
+            "UPDATE native_sso.session SET expires_at = now() - interval '1 second' WHERE \(session(login))")
+    }
+
+    /// Nobody used it for 31 days.
+    func idle(_ login: Login) async throws {
+        try await sql.rows(
+            "UPDATE native_sso.session SET last_used_at = now() - interval '31 days' WHERE \(session(login))")
+    }
+
+    func blockDevice(of login: Login) async throws {
+        try await sql.rows(
+            """
+            UPDATE native_sso.device SET blocked_at = now() WHERE device_digest = (
+                SELECT device_digest FROM native_sso.session WHERE \(session(login)))
+            """)
+    }
+
+    func expire(_ chain: Chain) async throws {
+        try await sql.rows(
+            "UPDATE native_sso.sso_grant SET expires_at = now() - interval '1 second' WHERE \(grant(chain))")
+    }
+
+    func revoke(_ chain: Chain) async throws {
+        try await sql.rows(
+            "UPDATE native_sso.sso_grant SET revoked_at = now(), revoke_reason = 'test' WHERE \(grant(chain))")
+    }
+
+    /// Its successor was made longer ago than the grace lasts.
+    func outliveGrace(_ chain: Chain) async throws {
+        try await sql.rows(
+            "UPDATE native_sso.sso_grant SET rotated_at = rotated_at - interval '1 hour' WHERE \(grant(chain))")
+    }
+
+    func setGeneration(of chain: Chain, to generation: Int) async throws {
+        try await sql.rows("UPDATE native_sso.sso_grant SET generation = \(generation) WHERE \(grant(chain))")
+    }
+
+    /// Moves an app to another group of the issuer.
+    func move(_ client: String, to group: String) async throws {
+        try await sql.rows(
+            "UPDATE native_sso.sharing_group_member SET group_id = '\(group)' WHERE client_id = '\(client)'")
+    }
+
+    /// `generation|revoke_reason` of its row.
+    func state(of chain: Chain) async throws -> String {
+        try await sql.row("SELECT generation, revoke_reason FROM native_sso.sso_grant WHERE \(grant(chain))")
+    }
+
+    private func grant(_ chain: Chain) -> String {
+        """
+        client_id = '\(Self.target)' AND session_id = (
+            SELECT session_id FROM native_sso.session WHERE \(session(chain.login)))
+        """
+    }
+
+    /// A digest of everything in the registry but the audit, and but the times at which a key was last seen at its issuer.
+    func digest() async throws -> String {
+        let rows =
+            Self.tables.map { "SELECT '\($0)' || t::text AS row FROM native_sso.\($0) t" }
+            + ["SELECT 'idp_key' || thumbprint || issuer || coalesce(revoked_at::text, '') FROM native_sso.idp_key"]
+        return try await sql.row(
+            "SELECT md5(string_agg(row, E'\\n' ORDER BY row)) FROM (\(rows.joined(separator: " UNION ALL "))) AS all_rows"
+        )
+    }
+
+    static let tables = [
+        "client", "client_key", "scope", "sharing_group", "sharing_group_member", "session", "device", "sso_grant",
+        "used_proof", "signing_key", "schema_migration",
+    ]
+
+    /// The reason that the audit has for a request; waits until it is written.
+    func auditedReason(of requestID: String) async throws -> String {
+        try await eventually("request \(requestID) is audited") {
+            try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
+        }
+    }
+
+    /// The reason that the log has for a request; waits until it is written.
+    func loggedReason(of requestID: String) async throws -> String {
+        try await eventually("request \(requestID) is logged") {
+            let line = try running.logText().split(separator: "\n").last { $0.contains(requestID) }
+            return line?.firstMatch(of: /"reason":"([^"]*)"/).map { String($0.output.1) }
+        }
+    }
+}

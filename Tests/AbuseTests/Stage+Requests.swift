@@ -1,0 +1,34 @@
+import StrictCoding
+import SystemTesting
+
+extension Stage {
+    /// A good id_token of a login that nobody has seen.
+    func idToken(device: String = Unguessable.make()) throws -> IDToken { logins.login(device: device).token }
+
+    /// The exchange of this token by the target.
+    func form(_ token: IDToken, device: String, _ profile: NativeProfile = .deviceID) throws -> TokenForm {
+        try logins.exchange(Login(token: token, device: device), profile)
+    }
+
+    /// A good exchange of a login that nobody has seen, but for what `bend` does to its id_token.
+    func exchange(
+        _ profile: NativeProfile = .deviceID, _ bend: (inout IDToken) throws -> Void = { _ in }
+    ) throws -> TokenForm {
+        var login = logins.login()
+        try bend(&login.token)
+        return try logins.exchange(login, profile)
+    }
+
+    /// The same at the issuer which offers the 2018 profile alone and brings its sessions in by itself.
+    func exchangeAtOtherIssuer(_ bend: (inout IDToken) -> Void = { _ in }) throws -> TokenForm {
+        var login = otherLogins.login()
+        bend(&login.token)
+        return try otherLogins.exchange(login)
+    }
+
+    /// Exchanges a fresh login.
+    func chain() async throws -> Chain { try await logins.chain(at: running) }
+
+    /// A login that an exchange has brought into the registry.
+    func login() async throws -> Login { try await chain().login }
+}

@@ -1,0 +1,116 @@
+import BrokerTesting
+import Foundation
+import PrivateCluster
+import StrictCoding
+import SystemTesting
+
+/// Everything that the attacks meet: one broker, two issuers, and apps of every kind.
+final class Stage: Sendable {
+    static let broker = "https://sso.example.test"
+    /// The app that logged in.
+    static let source = "app-one"
+    /// The app that uses the login.
+    static let target = "app-two"
+    static let targetOnly = "app-three"
+    static let sourceOnly = "app-four"
+    /// May have `profile` at most.
+    static let narrow = "app-narrow"
+    static let scopeless = "app-scopeless"
+    /// Wants a strong login of the last hour.
+    static let strict = "app-strict"
+    static let disabled = "app-disabled"
+    static let refreshOnly = "app-refresh-only"
+    static let exchangeOnly = "app-exchange-only"
+    static let confidential = "app-confidential"
+    /// In another group of the same issuer.
+    static let partner = "partner-app"
+    /// In no group.
+    static let loner = "lonely-app"
+    static let atOtherIssuer = "other-one"
+
+    private static let starting = Task { try await Stage() }
+    /// Started on first use, for all tests of the process.
+    static var shared: Stage { get async throws { try await starting.value } }
+
+    let keys: StageKeys
+    /// Never asked for anything, unless somebody follows an address in a token.
+    let trap: StubIdentityProvider
+    let running: Broker
+    let installation: Installation
+    let sql: SQLSession
+    let logins: LoginFactory
+    let otherLogins: LoginFactory
+    private let provider: StubIdentityProvider
+    private let otherProvider: StubIdentityProvider
+
+    var issuer: String { provider.issuer }
+    var otherIssuer: String { otherProvider.issuer }
+    var now: Int64 { Int64(time(nil)) }
+
+    private init() async throws {
+        keys = try StageKeys()
+        provider = try StubIdentityProvider(keys: [keys.es256])
+        otherProvider = try StubIdentityProvider(keys: [keys.otherIssuer])
+        trap = try StubIdentityProvider(keys: [keys.attacker])
+        provider.jwks(.says(try keys.document()))
+        logins = LoginFactory(issuer: provider.issuer, key: keys.es256, source: Self.source, target: Self.target)
+        otherLogins = LoginFactory(
+            issuer: otherProvider.issuer, key: keys.otherIssuer, source: Self.atOtherIssuer, target: Self.target)
+        let configuration = BrokerConfiguration(
+            issuer: Self.broker,
+            providers: [
+                BrokerConfiguration.Provider(provider.issuer),
+                BrokerConfiguration.Provider(
+                    otherProvider.issuer, profiles: ["device-id"], algorithms: ["ES256"], admitsOnFirstSight: false),
+            ])
+        installation = try await Installation(configuration, on: try await PrivateCluster.shared)
+        sql = try installation.session()
+        for statement in Self.registry(issuer: provider.issuer, other: otherProvider.issuer) {
+            try await sql.rows(statement)
+        }
+        running = try installation.startBroker()
+        try await running.untilReady()
+    }
+
+    private static func registry(issuer: String, other: String) -> [String] {
+        let usual = ["openid", "profile", "orders.read", "orders.write", "payments"]
+        func member(_ id: String, role: String = "both", _ change: (inout ClientRow) -> Void = { _ in }) -> ClientRow {
+            ClientRow(id, membership: .init(group: "vendor", issuer: issuer, role: role)) {
+                $0.allowedScope = usual
+                $0.defaultScope = ["openid", "profile"]
+                change(&$0)
+            }
+        }
+        let clients =
+            [
+                member(source), member(target), member(targetOnly, role: "target"), member(sourceOnly, role: "source"),
+                member(narrow) { $0.membership?.ceiling = ["openid", "profile"] },
+                member(scopeless) { $0.defaultScope = [] },
+                member(strict) {
+                    $0.acceptedACR = ["urn:example:loa2"]
+                    $0.maximumAuthenticationSeconds = 3600
+                },
+                member(disabled) { $0.isEnabled = false },
+                member(refreshOnly) { $0.grants = ["refresh_token"] },
+                member(exchangeOnly) { $0.grants = ["urn:ietf:params:oauth:grant-type:token-exchange"] },
+                member(confidential) { $0.isConfidential = true },
+                ClientRow(partner, membership: .init(group: "partner", issuer: issuer)) {
+                    $0.allowedScope = usual
+                    $0.defaultScope = ["openid"]
+                },
+                ClientRow(loner) {
+                    $0.allowedScope = usual
+                    $0.defaultScope = ["openid"]
+                },
+                ClientRow(atOtherIssuer, membership: .init(group: "other", issuer: other)) { $0.allowedScope = usual },
+            ] + (1...10).map { index in member("sibling-\(index)", role: "target") }
+        return ["INSERT INTO native_sso.scope VALUES ('payments', true), ('openid', false)"] + clients.flatMap(\.sql)
+            // The other issuer's group also knows the target.
+            + [
+                """
+                INSERT INTO native_sso.sharing_group_member (group_id, issuer, client_id, role)
+                VALUES ('other', '\(other)', '\(target)', 'both')
+                """
+            ]
+    }
+}

@@ -1,0 +1,89 @@
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Abuse {
+    /// What attacks leave behind: a line and a row each, in words of our own.
+    struct TraceTests {
+        @Test func everyRequestLeavesOneLineOfLog() async throws {
+            let stage = try await Stage.shared
+            for attack in Attack.formAttacks where ["F-08", "F-18"].contains(attack.id) {
+                for variant in attack.variants {
+                    let connection = try await HTTPConnection.open(port: stage.running.publicPort)
+                    try await connection.send(try await variant.octets(stage))
+                    let requestID = try #require(try await connection.receive()?["X-Request-Id"])
+                    _ = try await stage.loggedReason(of: requestID)
+                }
+            }
+            var seen: Set<String> = []
+            // What the program says before it serves is for a person.
+            for line in try stage.running.logText().split(separator: "\n")
+            where !line.hasPrefix("warning: running as root") {
+                let entry = try #require((try? JSONReader.parse(Array(line.utf8)))?.object, "\(line)")
+                guard let requestID = entry.string("request_id") else { continue }
+                #expect(seen.insert(requestID).inserted, "\(requestID) has two lines")
+            }
+            #expect(seen.count > 50)
+        }
+
+        /// Nothing that a caller wrote is written down, but the name of a client that is registered.
+        @Test(arguments: [
+            "${jndi:ldap://x}", "<script>", "x' OR '1'='1", "../etc/passwd", "\u{1B}[2J", "app-two\u{301}",
+        ])
+        func nothingOfTheCallersIsWrittenDown(_ text: String) async throws {
+            let stage = try await Stage.shared
+            for form in try Self.everywhere(text, stage) {
+                let request = HTTPRequest.token(form.parameters, fields: [("X-Forwarded-For", text.asciiOnly)])
+                let answer = try await request.send(to: stage.running.publicPort)
+                let requestID = try #require(answer["X-Request-Id"])
+                _ = try await stage.loggedReason(of: requestID)
+                if answer.status == 400 { _ = try await stage.auditedReason(of: requestID) }
+            }
+            for needle in [text, String(text.dropFirst(1))] { try await expectNoTrace(of: needle, stage) }
+        }
+
+        /// Neither is the user, whose name is in every id_token; the client's is, and shows that this would find it.
+        @Test func nobodyIsNamedButTheClient() async throws {
+            let stage = try await Stage.shared
+            var login = stage.logins.login()
+            let user = try #require(login.token.claims.string("sub"))
+            #expect(try await stage.running.token(try stage.logins.exchange(login)).status == 200)
+            login.token.claims["exp"] = .number(JSONNumber(0))
+            let refused = try await stage.running.token(try stage.logins.exchange(login))
+            _ = try await stage.auditedReason(of: try #require(refused["X-Request-Id"]))
+            try await expectNoTrace(of: user, stage)
+            #expect(try stage.running.logText().contains(Stage.target))
+            #expect(try await !Self.auditRows(with: Stage.target, stage).isEmpty)
+        }
+
+        /// A request for each place in which a text of the caller's can stand.
+        private static func everywhere(_ text: String, _ stage: Stage) throws -> [TokenForm] {
+            let parameters = try stage.exchange().parameters.map(\.name) + ["scope", "made_up", "requested_token_type"]
+            let exchanges = try parameters.map { name in
+                var form = try stage.exchange()
+                form[name] = text
+                return form
+            }
+            let claims = try ["sub", "sid", "aud", "acr", "iss"].map { name in
+                try stage.exchange { $0.claims[name] = .string(text) }
+            }
+            return exchanges + claims + [.refresh(text, client: Stage.target), .refresh("nsr1." + text, client: text)]
+        }
+
+        private func expectNoTrace(of text: String, _ stage: Stage) async throws {
+            #expect(try !stage.running.logText().contains(text))
+            #expect(try await Self.auditRows(with: text, stage).isEmpty)
+        }
+
+        private static func auditRows(with text: String, _ stage: Stage) async throws -> [String] {
+            let quoted = text.replacing("'", with: "''")
+            return try await stage.sql.rows(
+                "SELECT a::text FROM native_sso.audit_event a WHERE position('\(quoted)' IN a::text) > 0")
+        }
+    }
+}
+
+extension String {
+    /// What of it can stand in a header.
+    fileprivate var asciiOnly: String { String(decoding: utf8.filter { (0x21...0x7E).contains($0) }, as: UTF8.self) }
+}

@@ -1,0 +1,41 @@
+/// How a request must end.
+enum Verdict: Sendable {
+    case granted
+    case refused(status: Int, error: String, reason: String)
+
+    /// Form and cryptography: RFC 6749 §5.2, RFC 8693 §2.2.2.
+    static func malformed(_ reason: String) -> Verdict {
+        .refused(status: 400, error: "invalid_request", reason: reason)
+    }
+
+    /// State, binding, relationship: one answer for all of them, to the octet.
+    static func unusable(_ reason: String) -> Verdict { .refused(status: 400, error: "invalid_grant", reason: reason) }
+
+    static func scope(_ reason: String) -> Verdict { .refused(status: 400, error: "invalid_scope", reason: reason) }
+
+    static func target(_ reason: String) -> Verdict { .refused(status: 400, error: "invalid_target", reason: reason) }
+
+    /// The client named itself in the body.
+    static func client(_ reason: String) -> Verdict { .refused(status: 400, error: "invalid_client", reason: reason) }
+
+    /// The client used the `Authorization` header.
+    static func challenged(_ reason: String) -> Verdict {
+        .refused(status: 401, error: "invalid_client", reason: reason)
+    }
+
+    /// The body that every refusal by state has.
+    static let unusableBody =
+        #"{"error":"invalid_grant","error_description":"The presented token or device value cannot be used."}"#
+
+    /// What never became a request to the token endpoint is noise from the network: logged, not audited.
+    var isAudited: Bool {
+        guard case .refused(_, _, let reason) = self else { return true }
+        return !Self.noise.contains(reason)
+    }
+
+    private static let noise: Set = [
+        "http_malformed", "http_host", "http_target_form", "http_transfer_coding", "http_trailers",
+        "http_chunk_extension", "http_expectation", "http_header_too_large", "http_body_too_large",
+        "http_header_timeout", "http_body_timeout", "http_unknown_path", "http_method",
+    ]
+}

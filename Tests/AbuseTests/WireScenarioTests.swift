@@ -1,0 +1,67 @@
+import SystemTesting
+import Testing
+
+extension Abuse {
+    /// Connections over more than one request.
+    struct WireScenarioTests {
+        /// H-09: what follows a request that could end in two places is never looked at.
+        @Test func aSmuggledRequest() async throws {
+            let stage = try await Stage.shared
+            var first = HTTPRequest.token(try stage.exchange().parameters)
+            first.fields.append(("Transfer-Encoding", "chunked"))
+            let second = HTTPRequest.token(try stage.exchange().parameters)
+            let before = try await stage.digest()
+            let connection = try await HTTPConnection.open(port: stage.running.publicPort)
+            try await connection.send(first.octets + second.octets)
+            #expect(try await connection.receive()?.status == 400)
+            #expect(try await connection.receive() == nil)
+            #expect(try await stage.digest() == before)
+        }
+
+        /// H-29: a bad form is answered in its turn, and the next request of the connection as well.
+        @Test func requestsOnOneConnection() async throws {
+            let stage = try await Stage.shared
+            let good = HTTPRequest.token(try stage.exchange().parameters).octets
+            let bad = HTTPRequest.token([("grant_type", "password")]).octets
+            let connection = try await HTTPConnection.open(port: stage.running.publicPort)
+            try await connection.send(bad + good + bad)
+            var answers: [HTTPAnswer] = []
+            for _ in 0..<3 { answers.append(try #require(try await connection.receive())) }
+            #expect(answers.map(\.status) == [400, 200, 400])
+            #expect(Set(answers.map { $0["X-Request-Id"] }).count == 3)
+        }
+
+        /// H-21: whoever does not read holds up nobody but himself.
+        @Test func aClientThatDoesNotRead() async throws {
+            let stage = try await Stage.shared
+            // A broker of its own: what it writes about the flood would be in the way of the others.
+            let broker = try stage.installation.startBroker("flooded")
+            try await broker.untilReady()
+            let deaf = try await HTTPConnection.open(port: broker.publicPort)
+            let request = HTTPRequest.token([("grant_type", "password")]).octets
+            let flood = Task {
+                try await deaf.send(Array(repeatElement(request, count: 20_000).joined()))
+            }
+            for _ in 0..<20 { #expect(try await broker.settledToken(try stage.exchange()).status == 200) }
+            deaf.abort()
+            try await flood.value
+            #expect(try await broker.readiness() == 200)
+            #expect(await broker.process.terminate() == 0)
+        }
+    }
+}
+
+/// H-20: whoever sends too slowly.
+struct SlowRequestTests {
+    @Test(arguments: [("a body", 1), ("a header", 60)]) func isGivenUp(_ part: (name: String, missing: Int))
+        async throws
+    {
+        let stage = try await Stage.shared
+        let request = HTTPRequest.token([("grant_type", "password")]).octets
+        let connection = try await HTTPConnection.open(port: stage.running.publicPort)
+        try await connection.send(request.dropLast(part.missing))
+        let answer = try #require(try await connection.receive())
+        #expect(answer.status == 408 && answer.error == "invalid_request" && answer.keepsContract, "\(answer.text)")
+        #expect(try await connection.receive() == nil)
+    }
+}
