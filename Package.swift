@@ -137,6 +137,10 @@ let package = Package(
             name: "AbuseTests",
             dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding", .crypto],
             swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding"],
+            swiftSettings: strict),
 
         // C libraries, each imported by one target.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),

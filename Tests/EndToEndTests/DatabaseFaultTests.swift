@@ -1,0 +1,60 @@
+import PrivateCluster
+import SystemTesting
+import Testing
+
+extension Faults {
+    struct DatabaseFaultTests {
+        /// Every process of the server is killed: both grants are an outage, never `invalid_grant`, and afterwards the same
+        /// refresh token goes on.
+        @Test func aDatabaseThatIsGone() async throws {
+            let stage = try await FaultStage.shared
+            let chain = try await stage.logins.chain(at: stage.broker)
+            try await stage.cluster.kill9()
+            for form in [stage.logins.refresh(chain.refreshToken), try stage.logins.exchange(stage.logins.login())] {
+                let answer = try await stage.broker.token(form)
+                #expect(answer.isOutage, "\(answer.status) \(answer.text)")
+            }
+            #expect(try await HTTPRequest("GET", "/livez").send(to: stage.broker.internalPort).status == 200)
+            let readiness = try await HTTPRequest("GET", "/readyz").send(to: stage.broker.internalPort)
+            #expect(readiness.status == 503)
+            #expect(readiness.failedChecks.contains("database"), "\(readiness.text)")
+
+            try await stage.cluster.restart()
+            try await stage.broker.untilReady()
+            let answer = try await stage.broker.token(stage.logins.refresh(chain.refreshToken))
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(try await stage.broker.token(try stage.logins.exchange(stage.logins.login())).status == 200)
+        }
+
+        /// Connections stay open and nothing answers: the broker's own deadline is what ends the wait.
+        @Test func aDatabaseThatHangs() async throws {
+            let stage = try await FaultStage.shared
+            let chain = try await stage.logins.chain(at: stage.broker)
+            try await stage.cluster.suspend()
+            let answer = try await stage.broker.token(stage.logins.refresh(chain.refreshToken))
+            try await stage.cluster.resume()
+            #expect(answer.isOutage, "\(answer.status) \(answer.text)")
+            try await stage.broker.untilReady()
+            // It may have happened meanwhile, or not: the retry gets the successor either way.
+            let retry = try await stage.broker.token(stage.logins.refresh(chain.refreshToken))
+            #expect(retry.status == 200, "\(retry.text)")
+        }
+
+        /// Until somebody migrates, or restores what was there: an outage, not a defect.
+        @Test func aRequestWhileNothingIsMigrated() async throws {
+            let stage = try await FaultStage.shared
+            let chain = try await stage.logins.chain(at: stage.broker)
+            let sql = try stage.installation.session()
+            try await sql.rows("ALTER SCHEMA native_sso RENAME TO elsewhere")
+            let exchange = try await stage.broker.token(try stage.logins.exchange(stage.logins.login()))
+            let refresh = try await stage.broker.token(stage.logins.refresh(chain.refreshToken))
+            try await sql.rows("ALTER SCHEMA elsewhere RENAME TO native_sso")
+            for answer in [exchange, refresh] {
+                #expect(answer.isOutage && answer.keepsContract, "\(answer.status) \(answer.text)")
+            }
+            try await stage.broker.untilReady()
+            #expect(try await stage.broker.token(stage.logins.refresh(chain.refreshToken)).status == 200)
+            #expect(try await stage.broker.token(try stage.logins.exchange(stage.logins.login())).status == 200)
+        }
+    }
+}

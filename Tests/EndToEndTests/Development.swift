@@ -1,0 +1,91 @@
+import JOSE
+import Foundation
+import StrictCoding
+import SystemTesting
+
+/// The whole environment, started once for all tests that look at it.
+final class Development: Sendable {
+    static let source = "app-one"
+    static let target = "app-two"
+
+    private static let starting = Task { Development(try await DevelopmentRun()) }
+    static var shared: Development { get async throws { try await starting.value } }
+
+    let development: DevelopmentRun
+
+    private init(_ development: DevelopmentRun) { self.development = development }
+
+    var brokerIssuer: String? { try? development.text("broker.issuer") }
+
+    /// The first user logs in through the page, for the first app.
+    func logIn(_ profile: NativeProfile) async throws -> BrowserLogin.Outcome {
+        let user = try user()
+        let login = BrowserLogin(
+            port: try development.port("identity_provider.issuer"), client: Self.source, redirectURI: try redirectURI(),
+            username: user.name, password: user.password)
+        return try await login.run(profile)
+    }
+
+    func user() throws -> (name: String, password: String) {
+        let file = URL(filePath: try development.text("identity_provider.users"))
+        let users = try JSONReader.parse(Array(try Data(contentsOf: file))).object?.array("users") ?? []
+        guard let user = users.first?.object, let name = user.string("username"), let password = user.string("password")
+        else { throw DevelopmentRun.Missing(path: "a user") }
+        return (name, password)
+    }
+
+    func exchange(
+        _ login: BrowserLogin.Outcome, _ profile: NativeProfile, client: String = Development.target
+    ) throws -> TokenForm {
+        .exchange(
+            login.idToken, issuer: try development.text("identity_provider.issuer"), device: login.device,
+            profile: profile, client: client)
+    }
+
+    func token(_ form: TokenForm) async throws -> HTTPAnswer {
+        try await HTTPRequest.token(form.parameters).send(to: try development.port("broker.token_endpoint"))
+    }
+
+    /// Of an access token, once its signature is found to be the broker's.
+    func verifiedClaims(of token: String) async throws -> JSONObject {
+        let document = try await HTTPRequest("GET", "/.well-known/jwks.json").send(
+            to: try development.port("broker.internal"))
+        let keys = try JSONWebKeySet(document: document.body)
+        let jws = try CompactJWS(token)
+        let verified = try jws.verified(by: try keys.key(for: jws.header))
+        guard jws.header.type == "at+jwt" else { throw JWSError.unknownKey }
+        return verified.claims
+    }
+
+    /// Of any token, unverified.
+    func claims(of token: String) throws -> JSONObject {
+        let parts = token.split(separator: ".")
+        guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
+            let claims = try JSONReader.parse(payload).object
+        else { throw JWSError.unknownKey }
+        return claims
+    }
+
+    /// The status of `GET /orders` at a resource server.
+    func callServer(_ index: Int, with token: String) async throws -> Int {
+        try await HTTPRequest("GET", "/orders", fields: [("Authorization", "Bearer \(token)")]).send(
+            to: try development.serverPort(index)
+        ).status
+    }
+
+    private func redirectURI() throws -> String {
+        let clients = (development.description.array("clients") ?? []).compactMap(\.object)
+        guard let uri = clients.first(where: { $0.string("client_id") == Self.source })?.string("redirect_uri") else {
+            throw DevelopmentRun.Missing(path: "a redirect URI")
+        }
+        return uri
+    }
+}
+
+extension Sequence {
+    func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

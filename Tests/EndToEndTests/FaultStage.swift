@@ -1,0 +1,65 @@
+import BrokerTesting
+import JOSE
+import PrivateCluster
+import StrictCoding
+import SystemTesting
+
+/// A broker on a database of its own that may be stopped, frozen and killed.
+final class FaultStage: Sendable {
+    private static let starting = Task { try await FaultStage() }
+    /// Started on first use.
+    static var shared: FaultStage { get async throws { try await starting.value } }
+
+    let cluster: PrivateCluster
+    let provider: StubIdentityProvider
+    let installation: Installation
+    let broker: Broker
+    let logins: LoginFactory
+
+    private init() async throws {
+        let key = try TestKey(.es256, keyID: "idp")
+        provider = try StubIdentityProvider(keys: [key])
+        cluster = try await PrivateCluster.start(options: .testing)
+        (installation, logins) = try await Self.install(provider.issuer, key, on: cluster)
+        broker = try installation.startBroker()
+        try await broker.untilReady()
+    }
+
+    /// Two apps that share logins, on a database of their own.
+    static func install(
+        _ issuer: String, _ key: TestKey, on cluster: PrivateCluster
+    ) async throws -> (Installation, LoginFactory) {
+        let installation = try await Installation(
+            BrokerConfiguration(
+                issuer: "https://sso.example.test", providers: [BrokerConfiguration.Provider(issuer)]),
+            on: cluster)
+        let sql = try installation.session()
+        for app in ["app-one", "app-two"] {
+            let row = ClientRow(app, membership: .init(group: "vendor", issuer: issuer)) {
+                $0.allowedScope = ["openid", "profile"]
+                $0.defaultScope = ["openid"]
+            }
+            for statement in row.sql { try await sql.rows(statement) }
+        }
+        return (installation, LoginFactory(issuer: issuer, key: key, source: "app-one", target: "app-two"))
+    }
+
+    /// `generation|revoked` of a chain.
+    func state(of chain: Chain, _ sql: SQLSession) async throws -> String {
+        try await sql.row(
+            """
+            SELECT generation, revoked_at IS NOT NULL FROM native_sso.sso_grant
+            WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = '\(chain.login.sid)')
+            """)
+    }
+}
+
+extension HTTPAnswer {
+    var refreshToken: String? { json?.string("refresh_token") }
+    var accessToken: String? { json?.string("access_token") }
+
+    /// What an outage looks like, to the letter of the contract.
+    var isOutage: Bool {
+        status == 503 && error == "temporarily_unavailable" && Int(self["Retry-After"] ?? "") != nil && keepsContract
+    }
+}

@@ -1,0 +1,89 @@
+import Glibc
+import SystemTesting
+import Testing
+
+extension Faults {
+    struct ProcessFaultTests {
+        /// nothing that an app was told is lost with the process that told it, and nothing that was spent is good again.
+        @Test func aBrokerThatIsKilledBetweenTwoRefreshes() async throws {
+            let stage = try await FaultStage.shared
+            let sql = try stage.installation.session()
+            let broker = try stage.installation.startBroker("killed")
+            try await broker.untilReady()
+            let chain = try await stage.logins.chain(at: broker)
+            let first = try await broker.token(stage.logins.refresh(chain.refreshToken))
+            let successor = try #require(first.refreshToken)
+
+            broker.process.signal(SIGKILL)
+            #expect(await broker.process.exitStatus == 128 + SIGKILL)
+            try broker.restart()
+            try await broker.untilReady()
+
+            let second = try await broker.token(stage.logins.refresh(successor))
+            #expect(second.status == 200, "\(second.text)")
+            #expect(try await stage.state(of: chain, sql) == "3|f")
+            // And what was spent before the end is still known to be spent.
+            let replayed = try await broker.token(stage.logins.refresh(chain.refreshToken))
+            #expect(replayed.error == "invalid_grant")
+            #expect(try await stage.state(of: chain, sql) == "3|t")
+            await broker.process.terminate()
+        }
+
+        /// The app sends and is gone before the answer comes: when it asks again it gets what it would have got.
+        @Test func anAnswerThatIsLost() async throws {
+            let stage = try await FaultStage.shared
+            let sql = try stage.installation.session()
+            let chain = try await stage.logins.chain(at: stage.broker)
+            let connection = try await HTTPConnection.open(port: stage.broker.publicPort)
+            try await connection.send(HTTPRequest.token(stage.logins.refresh(chain.refreshToken).parameters).octets)
+            connection.abort()
+            _ = try await eventually("the refresh has happened all the same") {
+                try await stage.state(of: chain, sql) == "2|f" ? true : nil
+            }
+
+            let retries = [
+                try await stage.broker.token(stage.logins.refresh(chain.refreshToken)),
+                try await stage.broker.token(stage.logins.refresh(chain.refreshToken)),
+            ]
+            #expect(retries.map(\.status) == [200, 200])
+            let successor = try #require(retries[0].refreshToken)
+            #expect(retries[1].refreshToken == successor)
+            #expect(try await stage.state(of: chain, sql) == "2|f")
+            #expect(try await stage.broker.token(stage.logins.refresh(successor)).status == 200)
+            #expect(try await stage.state(of: chain, sql) == "3|f")
+        }
+
+        /// SIGTERM: no new work, and every request that was begun is answered.
+        @Test func aBrokerThatStopsWhileItWorks() async throws {
+            let stage = try await FaultStage.shared
+            let broker = try stage.installation.startBroker("stopped")
+            try await broker.untilReady()
+            let refused = HTTPRequest.token([("grant_type", "password")]).octets
+            var begun: [(HTTPConnection, rest: ArraySlice<UInt8>)] = []
+            for _ in 0..<4 {
+                let chain = try await stage.logins.chain(at: broker)
+                let request = HTTPRequest.token(stage.logins.refresh(chain.refreshToken).parameters).octets
+                let connection = try await HTTPConnection.open(port: broker.publicPort)
+                // Half of the request comes with one that is answered: by then the broker has both.
+                try await connection.send(refused + request.prefix(request.count / 2))
+                #expect(try await connection.receive()?.status == 400)
+                begun.append((connection, request.dropFirst(request.count / 2)))
+            }
+            broker.process.signal(SIGTERM)
+            _ = try await eventually("nobody new is let in") { await broker.acceptsConnections() ? nil : true }
+            for (connection, rest) in begun { try await connection.send(rest) }
+            for (connection, _) in begun {
+                let answer = try #require(try await connection.receive())
+                #expect(answer.status == 200 || answer.isOutage, "\(answer.status) \(answer.text)")
+                #expect(answer["Connection"] == "close")
+            }
+            #expect(await broker.process.exitStatus == 0)
+        }
+    }
+}
+
+extension Broker {
+    fileprivate func acceptsConnections() async -> Bool {
+        (try? await HTTPConnection.open(port: publicPort)) != nil
+    }
+}

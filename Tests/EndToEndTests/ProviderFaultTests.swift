@@ -1,0 +1,58 @@
+import BrokerTesting
+import JOSE
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Faults {
+    struct ProviderFaultTests {
+        /// Keys that are known go on verifying while the question for one that is not known hangs. Every other way in which
+        /// the answer may be wrong is a matter of IdentityProvider's own tests.
+        @Test func cachedKeysGoOn() async throws {
+            let stage = try await FaultStage.shared
+            let provider = stage.provider
+            var stranger = stage.logins.login()
+            stranger.token.header["kid"] = .string("unheard-of")
+            let form = try stage.logins.exchange(stranger)
+            provider.jwks(.hangs)
+            defer { provider.jwks(.answers) }
+            let before = provider.jwksRequests
+            // A key that nobody knows makes the broker ask again, at most every half minute.
+            let refused = Task {
+                try await eventually("a request for the unknown key", within: .seconds(90)) {
+                    let answer = try await stage.broker.token(form)
+                    return provider.jwksRequests > before ? answer : nil
+                }
+            }
+            _ = try await eventually("the question", within: .seconds(90)) {
+                provider.jwksRequests > before ? true : nil
+            }
+            let answer = try await stage.broker.token(try stage.logins.exchange(stage.logins.login()))
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(try await refused.value.status != 200)
+        }
+
+        /// The identity provider is down when the broker starts: alive, not ready, an outage. Then it comes, and all is well.
+        @Test func aBrokerThatStartsBeforeItsIdentityProvider() async throws {
+            let stage = try await FaultStage.shared
+            let key = try TestKey(.es256, keyID: "late")
+            let absent = try StubIdentityProvider(keys: [key])
+            absent.stop()
+            let (installation, logins) = try await FaultStage.install(absent.issuer, key, on: stage.cluster)
+            let broker = try installation.startBroker()
+            try await broker.untilAlive()
+            let readiness = try await HTTPRequest("GET", "/readyz").send(to: broker.internalPort)
+            #expect(readiness.status == 503)
+            #expect(
+                !readiness.failedChecks.isEmpty && !readiness.failedChecks.contains("database"), "\(readiness.text)")
+            let answer = try await broker.token(try logins.exchange(logins.login()))
+            #expect(answer.isOutage, "\(answer.status) \(answer.text)")
+
+            let present = try StubIdentityProvider(keys: [key], port: absent.port)
+            try await broker.untilReady()
+            #expect(try await broker.token(try logins.exchange(logins.login())).status == 200)
+            #expect(present.jwksRequests > 0)
+            await broker.process.terminate()
+        }
+    }
+}

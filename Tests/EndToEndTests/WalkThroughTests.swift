@@ -1,0 +1,101 @@
+import Foundation
+import Glibc
+import JOSE
+import StrictCoding
+import SystemTesting
+import Testing
+
+/// Everything together, as `native-sso-dev up` starts it: a person logs in once, and two apps are logged in.
+@Suite(.serialized) struct WalkThroughTests {
+    @Test(arguments: NativeProfile.allCases) func oneLoginForTwoApps(_ profile: NativeProfile) async throws {
+        let run = try await Development.shared
+        let login = try await run.logIn(profile)
+        let exchanged = try await run.token(run.exchange(login, profile))
+        #expect(exchanged.status == 200, "\(exchanged.text)")
+        #expect(exchanged.keepsContract)
+        let answer = try #require(exchanged.json)
+        #expect(answer.string("issued_token_type") == "urn:ietf:params:oauth:token-type:access_token")
+        #expect(answer.string("token_type") == "Bearer")
+        #expect(answer.number("expires_in")?.int64 == 300)
+        #expect(answer.string("scope") == "openid profile orders.read")
+        for name in ["id_token", "device_secret"] { #expect(!answer.contains(name)) }
+
+        let access = try #require(exchanged.accessToken)
+        let claims = try await run.verifiedClaims(of: access)
+        let idToken = try JSONReader.parse(try #require(Base64URL.decode(login.idToken.split(separator: ".")[1].utf8)))
+            .object
+        for name in ["sub", "auth_time", "acr", "amr"] { #expect(claims[name] == idToken?[name], "\(name)") }
+        #expect(claims.string("iss") == run.brokerIssuer)
+        #expect(claims.string("aud") == "https://api.example.test")
+        #expect(claims.string("client_id") == Development.target)
+        #expect(claims.string("scope") == "openid profile orders.read")
+        #expect(!claims.contains("act") && claims.string("jti") != nil)
+
+        for index in [0, 1] {
+            #expect(try await run.callServer(index, with: access) == 200)
+            #expect(try await run.callServer(index, with: login.idToken) == 401)
+        }
+        let refreshed = try await run.token(.refresh(try #require(exchanged.refreshToken), client: Development.target))
+        #expect(refreshed.status == 200, "\(refreshed.text)")
+        #expect(refreshed.refreshToken != exchanged.refreshToken && refreshed.accessToken != exchanged.accessToken)
+        #expect(refreshed.json?.string("scope") == "openid profile orders.read")
+    }
+
+    /// K-26: the operator ends the session: both apps are out at their next request.
+    @Test func theEndOfASessionIsTheEndOfBothApps() async throws {
+        let run = try await Development.shared
+        let login = try await run.logIn(.deviceID)
+        let chains = try await [Development.source, Development.target].asyncMap { app in
+            let answer = try await run.token(run.exchange(login, .deviceID, client: app))
+            return (app, try #require(answer.refreshToken, "\(answer.text)"))
+        }
+        let sid = try #require(run.claims(of: login.idToken).string("sid"))
+        let ended = try await run.development.command(
+            "session", "end", "--issuer", try run.development.text("identity_provider.issuer"), "--sid", sid,
+            "--reason", "lost phone", "--execute")
+        #expect(ended.status == 0, "\(ended.output)")
+        for (app, token) in chains {
+            #expect(try await run.token(.refresh(token, client: app)).error == "invalid_grant")
+        }
+        #expect(try await run.token(run.exchange(login, .deviceID)).error == "invalid_grant")
+    }
+
+    /// Whether a login of an app outside the vendor's group is of any use to it.
+    @Test func anAppOfAnotherVendorGetsNothing() async throws {
+        let run = try await Development.shared
+        let login = try await run.logIn(.deviceSecret)
+        let answer = try await run.token(run.exchange(login, .deviceSecret, client: "app-three"))
+        #expect(answer.status == 400 && answer.error == "invalid_grant", "\(answer.text)")
+    }
+
+    /// The identity provider's process is frozen: whoever has a login goes on.
+    @Test func anIdentityProviderThatIsFrozen() async throws {
+        let run = try await Development.shared
+        let login = try await run.logIn(.deviceID)
+        #expect(try await run.token(run.exchange(login, .deviceID)).status == 200)
+        let provider = try run.development.pid(of: "identity_provider")
+        kill(provider, SIGSTOP)
+        defer { kill(provider, SIGCONT) }
+        let exchanged = try await run.token(run.exchange(login, .deviceID))
+        #expect(exchanged.status == 200, "\(exchanged.text)")
+        let refreshed = try await run.token(.refresh(try #require(exchanged.refreshToken), client: Development.target))
+        #expect(refreshed.status == 200, "\(refreshed.text)")
+    }
+
+    @Test func theInternalListenerSaysHowItIs() async throws {
+        let run = try await Development.shared
+        let port = try run.development.port("broker.internal")
+        #expect(try await HTTPRequest("GET", "/livez").send(to: port).status == 200)
+        let readiness = try await HTTPRequest("GET", "/readyz").send(to: port)
+        #expect(readiness.status == 200 && readiness.failedChecks.isEmpty, "\(readiness.text)")
+        let metrics = try await HTTPRequest("GET", "/metrics").send(to: port)
+        #expect(metrics.status == 200 && metrics.text.contains("# TYPE "))
+        let metadata = try #require(
+            try await HTTPRequest("GET", "/.well-known/oauth-authorization-server?x=y").send(to: port).json)
+        #expect(metadata.string("issuer") == run.brokerIssuer)
+        for path in ["/token", "/", "/metrics/"] {
+            #expect(try await HTTPRequest("GET", path).send(to: port).status == 404)
+        }
+        #expect(try await HTTPRequest("POST", "/livez").send(to: port).status == 405)
+    }
+}
