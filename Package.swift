@@ -141,6 +141,10 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding"],
             swiftSettings: strict),
+        .testTarget(
+            name: "LedgerTests",
+            dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding"],
+            swiftSettings: strict),
 
         // C libraries, each imported by one target.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),

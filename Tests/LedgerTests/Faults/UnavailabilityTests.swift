@@ -1,0 +1,110 @@
+import PrivateCluster
+import SystemTesting
+import Testing
+
+extension ReplicationFaults {
+    struct UnavailabilityTests {
+        /// The primary is frozen, and the standby is no help: what it has may be old. Then it runs on.
+        @Test func aPrimaryThatHangs() async throws {
+            let stage = try await ReplicationFaults.stage
+            let (broker, logins) = (try await stage.startBroker(), stage.logins())
+            let chain = try await logins.chain(at: broker)
+            let primary = await stage.pair.primary
+            try await primary.suspend()
+            let began = ContinuousClock.now
+            let answers = try await stage.atOnce(8, logins.refresh(chain.refreshToken), at: broker)
+            #expect(ContinuousClock.now - began < ReplicationFaults.deadline)
+            #expect(answers.allSatisfy { $0.isOutage }, "\(answers.map(\.status))")
+            #expect(try await broker.readiness() == 503)
+            try await primary.resume()
+            try await broker.untilReady()
+            let retry = try await broker.token(logins.refresh(chain.refreshToken))
+            #expect(retry.status == 200, "\(retry.text)")
+            #expect(try await stage.state(of: chain.login) == "2|f")
+            await broker.process.terminate()
+        }
+
+        /// Commits wait for a standby that is gone: nobody is told of a success that might not last, neither an app nor the
+        /// operator. When it is back, everybody gets what was asked for, once.
+        @Test func aStandbyThatIsGone() async throws {
+            let stage = try await ReplicationFaults.stage
+            let (broker, logins) = (try await stage.startBroker(), stage.logins())
+            let chain = try await logins.chain(at: broker)
+            let other = try await logins.chain(at: broker)
+            let standby = await stage.pair.standby
+            try await standby.kill9()
+            let command = Task { (status: try await stage.end(other.login), at: ContinuousClock.now) }
+            for _ in 1...2 {
+                let began = ContinuousClock.now
+                let answers = try await stage.atOnce(8, logins.refresh(chain.refreshToken), at: broker)
+                #expect(ContinuousClock.now - began < ReplicationFaults.deadline)
+                #expect(answers.allSatisfy { $0.isOutage }, "\(answers.map(\.status))")
+            }
+            let exchange = try await broker.token(try logins.exchange(logins.login()))
+            #expect(exchange.isOutage, "\(exchange.status) \(exchange.text)")
+            // None of it can be seen by anybody.
+            #expect(try await stage.state(of: chain.login) == "1|f")
+
+            let returned = ContinuousClock.now
+            try await standby.restart()
+            try await broker.untilReady()
+            let retry = try await eventually("a success") {
+                let answer = try await broker.token(logins.refresh(chain.refreshToken))
+                return answer.isOutage ? nil : answer
+            }
+            let successor = try #require(retry.refreshToken, "\(retry.text)")
+            #expect(try await stage.state(of: chain.login) == "2|f")
+            let again = try await broker.token(logins.refresh(chain.refreshToken))
+            #expect(again.refreshToken == successor)
+            #expect(try await broker.token(logins.refresh(successor)).status == 200)
+            let ended = try await command.value
+            #expect(ended.status == 0 && ended.at > returned)
+            #expect(try await broker.token(logins.refresh(other.refreshToken)).outcome == .refused)
+            await broker.process.terminate()
+        }
+
+        /// The service may have fewer connections than it wants: it answers what it can. It may have none: an outage.
+        @Test func aRoleWithoutConnections() async throws {
+            let stage = try await ReplicationFaults.stage
+            let (broker, logins) = (try await stage.startBroker(), stage.logins())
+            let chain = try await logins.chain(at: broker)
+            let role = stage.installation.serviceRole
+            func limit(_ count: Int) async throws {
+                try await stage.rows(
+                    """
+                    ALTER ROLE \(role) CONNECTION LIMIT \(count);
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '\(role)';
+                    """)
+            }
+            try await limit(2)
+            let answers = try await stage.atOnce(8, logins.refresh(chain.refreshToken), at: broker)
+            #expect(answers.allSatisfy { $0.status == 200 || $0.isOutage }, "\(answers.map(\.status))")
+
+            try await limit(0)
+            let connections = "SELECT count(*) FROM pg_stat_activity WHERE usename = '\(role)'"
+            _ = try await eventually("the end of all connections") {
+                try await stage.rows(connections) == "0" ? true : nil
+            }
+            let began = ContinuousClock.now
+            #expect(try await broker.token(logins.refresh(chain.refreshToken)).isOutage)
+            #expect(ContinuousClock.now - began < ReplicationFaults.deadline)
+            #expect(try await broker.readiness() == 503)
+
+            try await limit(-1)
+            try await broker.untilReady()
+            #expect(try await broker.token(logins.refresh(chain.refreshToken)).status == 200)
+            #expect(try await stage.state(of: chain.login) == "2|f")
+            await broker.process.terminate()
+        }
+    }
+}
+
+extension ReplicatedStage {
+    /// Sends one request over several connections at once.
+    func atOnce(_ count: Int, _ form: TokenForm, at broker: Broker) async throws -> [HTTPAnswer] {
+        try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
+            for _ in 0..<count { group.addTask { try await broker.token(form) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+}

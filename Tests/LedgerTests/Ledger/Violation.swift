@@ -1,0 +1,28 @@
+/// A promise that was broken.
+enum Violation: Hashable, Sendable, CustomStringConvertible {
+    /// An app was given `acknowledged`, and later the chain stood at `found` (`nil`: it was gone).
+    case rotationLost(grant: String, acknowledged: Int, found: Int?)
+    /// Something that was known to be dead had a success, or is not dead in the database.
+    case revocationLost(session: String, String)
+    /// Two tokens of which at most one may be good are both good.
+    case secondChain(session: String, app: String, String)
+    /// An app that did nothing wrong was told that its login is void.
+    case honestAppRefused(session: String, app: String, sentAt: Duration, String, request: String)
+    case unexpectedAnswer(session: String, sentAt: Duration, String)
+    /// A broker that lived gave no answer.
+    case noAnswer(session: String, sentAt: Duration)
+
+    var description: String {
+        switch self {
+        case .rotationLost(let grant, let acknowledged, let found):
+            "lost rotation: \(grant) was acknowledged at \(acknowledged) and found at \(found.map(String.init) ?? "none")"
+        case .revocationLost(let session, let what): "lost revocation in \(session): \(what)"
+        case .secondChain(let session, let app, let what): "second chain of \(app) in \(session): \(what)"
+        case .honestAppRefused(let session, let app, let sentAt, let what, let request):
+            "\(app) refused in \(session), \(what) sent at \(sentAt), request \(request)"
+        case .unexpectedAnswer(let session, let sentAt, let what):
+            "unexpected answer in \(session), sent at \(sentAt): \(what)"
+        case .noAnswer(let session, let sentAt): "no answer in \(session), sent at \(sentAt), from a living broker"
+        }
+    }
+}

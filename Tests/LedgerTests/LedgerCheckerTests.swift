@@ -1,0 +1,225 @@
+import Testing
+
+/// The checker sees each broken promise, and none where none was broken.
+struct LedgerCheckerTests {
+    /// An exchange, a refresh whose answer was lost and its retry, a refresh, a race at two brokers.
+    private static let honest: [LedgerEntry] = [
+        entry(.exchange, .granted(token("a", 1)), at: 0),
+        entry(.refresh(token("a", 1)), .granted(token("a", 2)), lost: true, at: 10),
+        entry(.refresh(token("a", 1)), .granted(token("a", 2)), at: 20),
+        entry(.refresh(token("a", 2)), .unknown, at: 30),
+        entry(.refresh(token("a", 2)), .unavailable, at: 40),
+        entry(.refresh(token("a", 2)), .granted(token("a", 3)), at: 50),
+        entry(.refresh(token("a", 3)), .granted(token("a", 4)), at: 60),
+        entry(.refresh(token("a", 3)), .granted(token("a", 4)), at: 61),
+    ]
+
+    private static func violations(_ entries: [LedgerEntry], _ final: FinalState) -> Set<Violation> {
+        LedgerChecker(grace: .seconds(60)).violations(in: entries, final)
+    }
+
+    private static func token(_ grant: String, _ generation: Int, _ variant: String = "") -> RefreshToken {
+        RefreshToken(text: "\(grant).\(generation)\(variant)", grant: grant, generation: generation)
+    }
+
+    /// Takes two seconds.
+    private static func entry(
+        _ act: LedgerEntry.Act, _ outcome: LedgerEntry.Outcome, lost isLost: Bool = false, at seconds: Int
+    ) -> LedgerEntry {
+        LedgerEntry(
+            session: "s", app: act.isEnd ? "" : "app", act: act, outcome: outcome, isLost: isLost,
+            sentAt: .seconds(seconds), answeredAt: .seconds(seconds + 2))
+    }
+
+    private static func final(
+        _ grants: [(id: String, generation: Int, isRevoked: Bool)], ended: Bool = false
+    ) -> FinalState {
+        FinalState(
+            grants: grants.map {
+                FinalState.Grant(
+                    session: "s", app: "app", id: $0.id, generation: $0.generation, isRevoked: $0.isRevoked)
+            }, endedSessions: ended ? ["s"] : [])
+    }
+
+    private static let live = final([("a", 4, false)])
+
+    // MARK: What is right
+
+    @Test func anHonestRunBreaksNothing() {
+        #expect(Self.violations(Self.honest, Self.live).isEmpty)
+        // One more that nobody got an answer to is no harm.
+        #expect(Self.violations(Self.honest, Self.final([("a", 5, false)])).isEmpty)
+    }
+
+    @Test func refusalsWithACauseBreakNothing() {
+        let ended =
+            Self.honest + [
+                Self.entry(.refresh(Self.token("a", 4)), .refused, at: 71),  // while it is being ended
+                Self.entry(.end, .ended, at: 70), Self.entry(.refresh(Self.token("a", 4)), .refused, at: 80),
+                Self.entry(.exchange, .refused, at: 90),
+            ]
+        #expect(Self.violations(ended, Self.final([("a", 4, false)], ended: true)).isEmpty)
+        let replayed =
+            Self.honest + [
+                Self.entry(.replay(Self.token("a", 1)), .refused, at: 70),
+                Self.entry(.refresh(Self.token("a", 4)), .refused, at: 80),
+                Self.entry(.exchange, .granted(Self.token("b", 1)), at: 90),
+                Self.entry(.refresh(Self.token("a", 4)), .refused, at: 100),
+            ]
+        #expect(Self.violations(replayed, Self.final([("a", 4, true), ("b", 1, false)])).isEmpty)
+        let late =
+            Self.honest + [
+                Self.entry(.refresh(Self.token("a", 4)), .unknown, at: 70),
+                Self.entry(.refresh(Self.token("a", 4)), .refused, at: 130),
+            ]
+        #expect(Self.violations(late, Self.final([("a", 5, true)])).isEmpty)
+    }
+
+    // MARK: Lost rotations
+
+    @Test func aRotationThatTheDatabaseDoesNotKnowIsSeen() {
+        #expect(
+            Self.violations(Self.honest, Self.final([("a", 3, false)])) == [
+                .rotationLost(grant: "a", acknowledged: 4, found: 3)
+            ])
+        #expect(
+            Self.violations(Self.honest, Self.final([])) == [
+                .rotationLost(grant: "a", acknowledged: 4, found: nil)
+            ])
+    }
+
+    /// Even where the database has caught up in the end, and where the app never saw the answer.
+    @Test(arguments: [false, true]) func aRotationThatWasForgottenForAWhileIsSeen(isLost: Bool) {
+        let entries = [
+            Self.entry(.exchange, .granted(Self.token("a", 1)), at: 0),
+            Self.entry(.exchange, .granted(Self.token("a", 2)), at: 5),
+            Self.entry(.exchange, .granted(Self.token("a", 3)), lost: isLost, at: 10),
+            Self.entry(.exchange, .granted(Self.token("a", 2)), at: 20),
+        ]
+        let found = Self.violations(entries, Self.live)
+        #expect(found == [.rotationLost(grant: "a", acknowledged: 3, found: 2)])
+    }
+
+    // MARK: Lost revocations
+
+    @Test func aSessionThatCameBackIsSeen() {
+        let entries = Self.honest + [Self.entry(.end, .ended, at: 70)]
+        #expect(
+            Self.violations(entries, Self.live) == [.revocationLost(session: "s", "the session is live")])
+        let used = entries + [Self.entry(.refresh(Self.token("a", 4)), .granted(Self.token("a", 5)), at: 80)]
+        let found = Self.violations(used, Self.final([("a", 5, false)], ended: true))
+        #expect(found == [.revocationLost(session: "s", "a success sent at 80.0 seconds, after its end")])
+        // While the command runs it may still be granted.
+        let meanwhile = entries + [Self.entry(.refresh(Self.token("a", 4)), .granted(Self.token("a", 5)), at: 71)]
+        #expect(Self.violations(meanwhile, Self.final([("a", 5, false)], ended: true)).isEmpty)
+    }
+
+    @Test func aReplayedChainThatCameBackIsSeen() {
+        let entries = Self.honest + [Self.entry(.replay(Self.token("a", 1)), .refused, at: 70)]
+        #expect(
+            Self.violations(entries, Self.live) == [.revocationLost(session: "s", "the replayed chain a is live")])
+        let used = entries + [Self.entry(.refresh(Self.token("a", 4)), .granted(Self.token("a", 5)), at: 80)]
+        #expect(
+            Self.violations(used, Self.final([("a", 5, true)])) == [
+                .revocationLost(session: "s", "a success sent at 80.0 seconds, after a replay")
+            ])
+    }
+
+    // MARK: Two live chains
+
+    @Test func twoSuccessorsOfOneTokenAreSeen() {
+        let entries =
+            Self.honest + [
+                Self.entry(.refresh(Self.token("a", 3)), .granted(Self.token("a", 4, "'")), at: 61)
+            ]
+        #expect(
+            Self.violations(entries, Self.live) == [
+                .secondChain(session: "s", app: "app", "2 successors of one token")
+            ])
+    }
+
+    @Test func aSpentTokenThatIsGoodIsSeen() {
+        let entries = Self.honest + [Self.entry(.refresh(Self.token("a", 1)), .granted(Self.token("a", 2)), at: 70)]
+        let found = Self.violations(entries, Self.live)
+        #expect(found.contains(.secondChain(session: "s", app: "app", "a spent token of generation 1 was good")))
+        let onPurpose =
+            Self.honest + [Self.entry(.replay(Self.token("a", 3)), .granted(Self.token("a", 4)), at: 70)]
+        #expect(
+            Self.violations(onPurpose, Self.live) == [
+                .secondChain(session: "s", app: "app", "a spent token of generation 3 was good")
+            ])
+    }
+
+    @Test func twoChainsBesideEachOtherAreSeen() {
+        let rows = Self.final([("a", 4, false), ("b", 1, false)])
+        #expect(Self.violations(Self.honest, rows) == [.secondChain(session: "s", app: "app", "2 live rows")])
+        let entries =
+            Self.honest + [
+                Self.entry(.exchange, .granted(Self.token("b", 1)), at: 70),
+                Self.entry(.refresh(Self.token("a", 4)), .granted(Self.token("a", 5)), at: 80),
+            ]
+        #expect(
+            Self.violations(entries, Self.final([("a", 5, true), ("b", 1, false)])) == [
+                .secondChain(session: "s", app: "app", "chain a went on after another one had taken its place")
+            ])
+    }
+
+    // MARK: Refused though honest
+
+    @Test func anHonestAppThatIsRefusedIsSeen() {
+        let refresh = Self.honest + [Self.entry(.refresh(Self.token("a", 4)), .refused, at: 70)]
+        #expect(
+            Self.violations(refresh, Self.live) == [
+                .honestAppRefused(
+                    session: "s", app: "app", sentAt: .seconds(70), "a refresh with generation 4",
+                    request: "")
+            ])
+        let retry =
+            Self.honest + [
+                Self.entry(.refresh(Self.token("a", 4)), .unknown, at: 70),
+                Self.entry(.refresh(Self.token("a", 4)), .refused, at: 120),
+            ]
+        #expect(Self.violations(retry, Self.live).count == 1)
+        let exchange = Self.honest + [Self.entry(.exchange, .refused, at: 70)]
+        #expect(Self.violations(exchange, Self.live).count == 1)
+        // What comes later is no excuse.
+        let excuses =
+            refresh + [Self.entry(.end, .ended, at: 80), Self.entry(.replay(Self.token("a", 1)), .refused, at: 90)]
+        #expect(Self.violations(excuses, Self.final([("a", 4, true)], ended: true)).count == 1)
+    }
+
+    @Test func anAnswerOutsideTheContractIsSeen() {
+        let entries = Self.honest + [Self.entry(.refresh(Self.token("a", 4)), .unexpected("500 server_error"), at: 70)]
+        #expect(
+            Self.violations(entries, Self.live) == [
+                .unexpectedAnswer(session: "s", sentAt: .seconds(70), "500 server_error")
+            ])
+    }
+
+    @Test func aLivingBrokerThatDoesNotAnswerIsSeen() {
+        func entry(isAbandoned: Bool = false) -> LedgerEntry {
+            LedgerEntry(
+                session: "s", app: "app", act: .exchange, outcome: .unknown, broker: 1, isAbandoned: isAbandoned,
+                sentAt: .seconds(10), answeredAt: .seconds(12))
+        }
+        func violations(_ entry: LedgerEntry, _ downtimes: Downtime...) -> Set<Violation> {
+            LedgerChecker(grace: .seconds(60), downtimes: downtimes).violations(in: [entry], FinalState())
+        }
+        let seen: Set<Violation> = [.noAnswer(session: "s", sentAt: .seconds(10))]
+        #expect(violations(entry()) == seen)
+        #expect(violations(entry(), Downtime(broker: 0, from: .seconds(11), until: .seconds(13))) == seen)
+        #expect(violations(entry(), Downtime(broker: 1, from: .seconds(8), until: .seconds(9))) == seen)
+        #expect(violations(entry(), Downtime(broker: 1, from: .seconds(11), until: .seconds(13))).isEmpty)
+        #expect(violations(entry(isAbandoned: true)).isEmpty)
+    }
+
+    // MARK: Tokens
+
+    @Test func aTokenIsReadAsTheBrokerWritesIt() throws {
+        // Key id 7, grant 00010203-0405-0607-0809-0a0b0c0d0e0f, generation 258, a tag of zeros.
+        let text = "nsr1.BwABAgMEBQYHCAkKCwwNDg8AAAEC" + String(repeating: "A", count: 43)
+        let token = try #require(RefreshToken(text))
+        #expect(token.grant == "00010203-0405-0607-0809-0a0b0c0d0e0f" && token.generation == 258)
+        for wrong in ["", "nsr1.", "nsr2." + text.dropFirst(5), text + "A"] { #expect(RefreshToken(wrong) == nil) }
+    }
+}
