@@ -36,6 +36,7 @@ let package = Package(
     products: [
         .executable(name: "native-sso", targets: ["native-sso"]),
         .executable(name: "native-sso-dev", targets: ["native-sso-dev"]),
+        .executable(name: "native-sso-bench", targets: ["native-sso-bench"]),
         .library(name: "TokenVerifier", targets: ["TokenVerifier", "TokenVerifierHummingbird"]),
         .library(name: "NativeSSOClient", targets: ["NativeSSOClient"]),
     ],
@@ -124,6 +125,13 @@ let package = Package(
                 .nioCore, .nioPosix, .nioHTTP1, .logging, .unixSignals,
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "native-sso-bench",
+            dependencies: [
+                "BrokerTesting", "PrivateCluster", "PostgresClient", "OAuthWire", "JOSE", "StrictCoding",
+                .argumentParser, .crypto, .cryptoExtras,
+            ],
+            swiftSettings: strict),
         .target(
             name: "BrokerTesting", dependencies: ["NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras],
             swiftSettings: strict),
@@ -209,6 +217,13 @@ let package = Package(
             dependencies: [
                 "native-sso-dev", "DevelopmentIdP", "NativeSSOClient", "OAuthWire", "StrictCoding", "SystemTesting",
                 .hummingbird, .hummingbirdTesting, .logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "BenchmarkToolTests",
+            dependencies: [
+                "native-sso-bench", "SystemTesting", "BrokerTesting", "Migrator", "PostgresClient", "PrivateCluster",
+                "JOSE", "OAuthWire", "StrictCoding",
             ],
             swiftSettings: strict),
         .testTarget(

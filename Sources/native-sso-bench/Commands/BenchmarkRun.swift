@@ -1,0 +1,141 @@
+import ArgumentParser
+import Foundation
+import JOSE
+import StrictCoding
+
+/// One run of the tool: what it starts, what it measures, and what it reports.
+struct BenchmarkRun {
+    private let options: LoadOptions
+    private let workplace: Workplace
+    private let cluster: BenchmarkCluster
+    /// The database that every installation is a copy of.
+    private let template: String
+    private(set) var report: Report
+
+    /// Starts PostgreSQL, measures, reports, and stops it again, whatever happened.
+    static func perform(_ options: LoadOptions, _ measure: (inout BenchmarkRun) async throws -> Void) async throws {
+        let start = ProcessClock.monotonic
+        let workplace = try Workplace(in: options.directory)
+        let machine = try Machine(directory: workplace.directory)
+        say("starting PostgreSQL in \(workplace.directory)")
+        let cluster = try await BenchmarkCluster(in: workplace)
+        let result: Result<Report, any Error>
+        do {
+            var run = try await BenchmarkRun(options, workplace, cluster, machine)
+            try await measure(&run)
+            run.report.seconds = Double(ProcessClock.monotonic - start) / 1e9
+            result = .success(run.report)
+        } catch {
+            result = .failure(error)
+        }
+        try await cluster.stop()
+        let report = try result.get()
+        say(report.table)
+        print(report.json)
+        if report.wrongAnswers > 0 { throw ExitCode.failure }
+    }
+
+    private init(
+        _ options: LoadOptions, _ workplace: Workplace, _ cluster: BenchmarkCluster, _ machine: Machine
+    ) async throws {
+        self.options = options
+        self.workplace = workplace
+        self.cluster = cluster
+        var settings: [(name: String, value: String)] = []
+        for name in [
+            "server_version", "fsync", "synchronous_commit", "full_page_writes", "wal_sync_method", "shared_buffers",
+            "max_wal_size",
+        ] {
+            settings.append((name, try await cluster.setting(name)))
+        }
+        report = Report(
+            machine: machine, postgresql: settings,
+            commit: ProcessInfo.processInfo.environment["NATIVE_SSO_BENCH_COMMIT"],
+            options: options)
+        template = try await Installation.makeTemplate(on: cluster, in: workplace)
+    }
+
+    /// A broker that has done nothing yet.
+    mutating func start() async throws {
+        Self.say("start")
+        let installation = try await installation(Algorithms())
+        var figure = Figure(["broker": .string("idle")])
+        for _ in 0..<options.rounds {
+            let broker = try RunningBroker(installation)
+            figure.add([
+                .readyAfter: broker.millisecondsToReady,
+                .residentKiB: Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid)),
+            ])
+            try broker.stop()
+        }
+        var section = Section("start")
+        section.figures = [figure]
+        report.sections.append(section)
+    }
+
+    mutating func database(callers: [Int]) async throws {
+        let run = DatabaseRun(
+            installation: try await installation(Algorithms()), options: options, callerCounts: callers,
+            progress: Self.say)
+        report.sections.append(try await run.section())
+    }
+
+    /// Exchanges and refreshes: rounds of all kinds over all numbers of connections, one pair of algorithms after the other.
+    mutating func requests(
+        _ requests: RequestOptions, kinds: Set<RequestKind>
+    ) async throws {
+        var (exchange, refresh) = (Section("exchange"), Section("refresh"))
+        for (algorithms, connections) in requests.cases {
+            let name = "\(algorithms.provider.rawValue) in, \(algorithms.broker.rawValue) out"
+            Self.say("requests: \(name), signing \(requests.logins) id_tokens")
+            let installation = try await installation(algorithms)
+            let broker = try RunningBroker(installation)
+            defer { try? broker.stop() }
+            var run = try await RequestRun(
+                try RequestProbe(installation, broker), logins: requests.logins, at: Int64(time(nil)))
+            let newLogins = try await run.bringInLogins(rounds: options.rounds, connections: 64)
+            if kinds.contains(.newLogin) { exchange.figures.append(newLogins) }
+            let figures = try await figures(
+                &run, kinds: RequestKind.allCases.filter { kinds.contains($0) && $0 != .newLogin }, connections, name)
+            exchange.figures += figures.filter { $0.kind.isExchange }.map(\.figure)
+            refresh.figures += figures.filter { !$0.kind.isExchange }.map(\.figure)
+        }
+        for var section in [exchange, refresh] where !section.figures.isEmpty {
+            section.facts = [("logins", .integer(requests.logins)), ("apps", .integer(SampleApps.targets.count))]
+            report.sections.append(section)
+        }
+    }
+
+    mutating func scale(_ sizes: [Int], connections: Int) async throws {
+        let run = ScaleRun(
+            cluster: cluster, workplace: workplace, template: template, options: options, connections: connections,
+            progress: Self.say)
+        report.sections.append(try await run.section(sizes: sizes))
+    }
+
+    private func figures(
+        _ run: inout RequestRun, kinds: [RequestKind], _ connections: [Int], _ name: String
+    ) async throws -> [(kind: RequestKind, figure: Figure)] {
+        var figures = kinds.flatMap { kind in
+            connections.map { (kind: kind, connections: $0, figure: run.figure(kind, connections: $0)) }
+        }
+        for round in 1...options.rounds {
+            Self.say("requests: \(name), round \(round)")
+            let cryptography = try run.cryptography()
+            for index in figures.indices {
+                try await run.round(
+                    figures[index].kind, connections: figures[index].connections, LoadLimit(seconds: options.seconds),
+                    cryptography, into: &figures[index].figure)
+            }
+        }
+        return figures.map { ($0.kind, $0.figure) }
+    }
+
+    private func installation(_ algorithms: Algorithms) async throws -> Installation {
+        try await Installation(algorithms, template: template, on: cluster, in: workplace)
+    }
+
+    private static func say(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+
+struct AllCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "all", abstract: "Everything below.")
+
+    @OptionGroup var options: LoadOptions
+    @OptionGroup var requests: RequestOptions
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var scale: ScaleOptions
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in
+            try await run.start()
+            try await run.database(callers: database.counts)
+            try await run.requests(requests, kinds: Set(RequestKind.allCases))
+            try await run.scale(scale.all, connections: 64)
+        }
+    }
+}
+
+struct StartCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start", abstract: "Time from the start of a broker until it is ready, and its memory then.")
+
+    @OptionGroup var options: LoadOptions
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in try await run.start() }
+    }
+}
+
+struct DatabaseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "database", abstract: "The hot statements alone: our client against pgbench.")
+
+    @OptionGroup var options: LoadOptions
+    @OptionGroup var database: DatabaseOptions
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in try await run.database(callers: database.counts) }
+    }
+}
+
+struct ExchangeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "exchange", abstract: "Token exchanges over HTTP: of new logins, by new apps, and repeated ones.")
+
+    @OptionGroup var options: LoadOptions
+    @OptionGroup var requests: RequestOptions
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in
+            try await run.requests(requests, kinds: Set(RequestKind.allCases.filter(\.isExchange)))
+        }
+    }
+}
+
+struct RefreshCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refresh", abstract: "Refreshes over HTTP, of many chains in turn.")
+
+    @OptionGroup var options: LoadOptions
+    @OptionGroup var requests: RequestOptions
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in try await run.requests(requests, kinds: [.refresh]) }
+    }
+}
+
+struct ScaleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scale", abstract: "What an exchange costs with few and with many sessions in the registry.")
+
+    @OptionGroup var options: LoadOptions
+    @OptionGroup var scale: ScaleOptions
+    @Option(help: "Keep-alive connections.") var connections = 64
+
+    mutating func validate() throws {
+        guard (1...1000).contains(connections) else { throw ValidationError("--connections is between 1 and 1000") }
+    }
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in try await run.scale(scale.all, connections: connections) }
+    }
+}

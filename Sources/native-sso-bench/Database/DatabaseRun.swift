@@ -1,0 +1,122 @@
+import PostgresClient
+import StrictCoding
+
+/// The hot statements, sent by us and by pgbench in turn.
+struct DatabaseRun {
+    let installation: Installation
+    let options: LoadOptions
+    let callerCounts: [Int]
+    let progress: (String) -> Void
+
+    struct LostWork: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    func section() async throws -> Section {
+        var section = Section("database")
+        section.facts = [
+            ("reference", .string("pgbench --protocol=prepared --jobs=1, a connection for each caller")),
+            ("pool_connections", .integer(Contender.poolSize)),
+        ]
+        var next = 0
+        for callers in callerCounts {
+            // A pool of so many connections lets four calls wait for each.
+            let contenders = Contender.allCases.filter { $0 != .pool || callers <= 5 * Contender.poolSize }
+            for statement in HotStatement.allCases {
+                let rounds = options.rounds
+                let size = callers * PopulationBlock.rowsPerCaller
+                let all = next..<next + rounds * contenders.count * size
+                progress("database: \(statement.rawValue), \(callers) callers, \(all.count) rows")
+                try await Population.insert(
+                    all, idle: "0 seconds", database: installation.database, on: installation.cluster)
+                try await installation.cluster.sql(
+                    "VACUUM ANALYZE; CHECKPOINT;", database: installation.database)
+                section.figures += try await figures(
+                    statement, contenders,
+                    blocks: stride(from: next, to: all.upperBound, by: size).map {
+                        PopulationBlock(first: $0, callers: callers)
+                    })
+                next = all.upperBound
+            }
+        }
+        return section
+    }
+
+    private func figures(
+        _ statement: HotStatement, _ contenders: [Contender], blocks: [PopulationBlock]
+    ) async throws -> [Figure] {
+        var figures = contenders.map { contender in
+            Figure([
+                "statement": .string(statement.rawValue), "by": .string(contender.rawValue),
+                "callers": .integer(blocks[0].callers),
+            ])
+        }
+        for round in 0..<options.rounds {
+            var reference = 0.0
+            for (index, contender) in contenders.enumerated() {
+                let block = blocks[round * contenders.count + index]
+                var values = try await measure(contender, statement, block, &figures[index])
+                if contender == .pgbench { reference = values[.perSecond] ?? 0 }
+                values[.throughputRatio] = (values[.perSecond] ?? 0) / reference
+                figures[index].add(values)
+            }
+        }
+        return figures
+    }
+
+    private func measure(
+        _ contender: Contender, _ statement: HotStatement, _ block: PopulationBlock, _ figure: inout Figure
+    ) async throws -> [Metric: Double] {
+        let cluster = installation.cluster
+        let committed = try await cluster.commits(in: installation.database)
+        let written = try await cluster.walPosition()
+        let window: Window
+        if let measured = try await contender.executor(try configuration()) {
+            window = try await Callers(executor: measured.executor, statement: statement, block: block)
+                .measure(seconds: options.seconds, server: cluster.processes)
+            await measured.shutdown()
+        } else {
+            window = try PgBench(
+                programs: try await cluster.programs(), cluster: cluster, database: installation.database,
+                directory: installation.directory
+            ).measure(statement, block, seconds: options.seconds)
+        }
+        let commits = try await cluster.commits(in: installation.database) - committed
+        let octets = try await cluster.walPosition() - written
+        let all = try await operations(in: block)
+        guard Double(all) >= window.operations * 0.99 else {
+            throw LostWork(description: "\(contender): \(window.operations) calls, \(all) of them advanced a grant")
+        }
+        figure.count("operations", all)
+        return [
+            .perSecond: window.operations / window.seconds,
+            .clientCPU: Double(window.client) / 1000 / max(1, window.operations),
+            .postgresqlCPU: Double(window.server) / 1000 / max(1, window.operations),
+            .commits: Double(commits) / Double(max(1, all)), .walOctets: Double(octets) / Double(max(1, all)),
+            .elsewhere: window.elsewhere,
+        ]
+    }
+
+    private func configuration() throws -> PostgresConfiguration {
+        let cluster = installation.cluster
+        var configuration = try PostgresConfiguration(
+            uri: cluster.uri(database: installation.database, user: BrokerCommands.serviceRole),
+            password: PostgresPassword(cluster.password))
+        configuration.poolSize = Contender.poolSize
+        configuration.queueWait = .seconds(5)
+        configuration.callDeadline = .seconds(10)
+        return configuration
+    }
+
+    /// Every operation advances one grant by one generation, from 1 on: so the rows say how much was done.
+    private func operations(in block: PopulationBlock) async throws -> Int {
+        let (first, last) = (
+            Population.grantID(sql: String(block.range.lowerBound)),
+            Population.grantID(sql: String(block.range.upperBound - 1))
+        )
+        let sum = try await installation.cluster.sql(
+            "SELECT sum(generation - 1) FROM native_sso.sso_grant WHERE grant_id BETWEEN \(first) AND \(last);",
+            database: installation.database)
+        return Int(sum) ?? 0
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import PostgresClient
+import PrivateCluster
+
+/// The PostgreSQL of a run, set up as one for production: flushes to disk, a quarter of the memory for its buffers.
+final class BenchmarkCluster: Sendable {
+    private let cluster: PrivateCluster
+    let processes: ServerProcesses
+    /// One session of our own, for what the server counts.
+    private let observer: ConnectionPool
+
+    /// Starts one.
+    convenience init(in workplace: Workplace) async throws {
+        var options = ClusterOptions()
+        options.isEphemeral = true
+        options.maxConnections = 400
+        let quarter = ProcessInfo.processInfo.physicalMemory >> 22
+        options.settings = [
+            "shared_buffers": "\(min(max(quarter, 128), 8192))MB", "max_wal_size": "8GB",
+            // The server's own default; a private cluster wants to hear of its owner's death.
+            "client_connection_check_interval": "0",
+        ]
+        try await self.init(
+            try await PrivateCluster.start(directory: "\(workplace.directory)/postgresql", options: options))
+    }
+
+    init(_ cluster: PrivateCluster) async throws {
+        self.cluster = cluster
+        processes = try ServerProcesses(cluster: cluster.directory)
+        var configuration = try PostgresConfiguration(
+            uri: cluster.superuserURI, password: PostgresPassword(cluster.password))
+        configuration.poolSize = 1
+        configuration.callDeadline = .seconds(60)
+        observer = ConnectionPool(configuration)
+        try await observer.waitUntilConnected(within: .seconds(10))
+    }
+
+    func stop() async throws {
+        await close()
+        try await cluster.stop()
+    }
+
+    /// Ends the session of our own, and leaves the server alone.
+    func close() async { await observer.shutdown() }
+
+    /// Runs SQL as the superuser, each statement by itself; the rows, a line each.
+    @discardableResult
+    func sql(_ script: String, database: String = PrivateCluster.superuser) async throws -> String {
+        try await cluster.psql(script, database: database).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// An address of a database, without the password.
+    func uri(database: String, user: String) -> String { cluster.connectionURI(database: database, user: user) }
+
+    var password: String { cluster.password }
+    var port: UInt16 { cluster.port }
+
+    /// Makes a database, empty or a copy.
+    func createDatabase(_ name: String, template: String = "template0") async throws {
+        try await cluster.createDatabase(name, template: template)
+    }
+
+    /// Lets the broker's role log in.
+    func allowLogin(role: String) async throws { try await cluster.allowLogin(role: role) }
+
+    /// Octets of write-ahead log since the cluster was made.
+    func walPosition() async throws -> Int64 { try await number(Self.wal) }
+
+    /// Transactions that were committed in a database, by sessions that have ended.
+    func commits(in database: String) async throws -> Int64 {
+        while try await number(Self.sessions, .text(database)) > 0 { try await Task.sleep(for: .milliseconds(20)) }
+        return try await number(Self.commits, .text(database))
+    }
+
+    /// A setting as the server shows it.
+    func setting(_ name: String) async throws -> String {
+        try await observer.query(Self.setting, .text(name)).first?.text(0) ?? ""
+    }
+
+    /// The directory of the server's programs.
+    func programs() async throws -> String { try await observer.query(Self.bindir).first?.text(0) ?? "" }
+
+    private func number(_ statement: Statement, _ parameters: PostgresValue...) async throws -> Int64 {
+        try await observer.query(statement, parameters).first?.int64(0) ?? 0
+    }
+
+    private static let wal = Statement("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")
+    private static let sessions = Statement("SELECT count(*) FROM pg_stat_activity WHERE datname = $1")
+    private static let commits = Statement("SELECT xact_commit FROM pg_stat_database WHERE datname = $1")
+    private static let setting = Statement("SELECT current_setting($1)")
+    private static let bindir = Statement("SELECT setting FROM pg_config WHERE name = 'BINDIR'")
+}

@@ -1,0 +1,67 @@
+import BrokerTesting
+import Foundation
+import JOSE
+import PrivateCluster
+
+/// The broker's configuration and its command line: the one place that knows how they are spelt.
+struct BrokerCommands {
+    /// The role that the broker connects as.
+    static let serviceRole = "native_sso_broker"
+
+    private let directory: String
+
+    /// Writes the configurations of administration and service into `directory`, with the key set of the identity provider.
+    init(
+        database: String, algorithm: SignatureAlgorithm, key: TestKey, cluster: BenchmarkCluster, directory: String
+    ) throws {
+        self.directory = directory
+        try FileManager.default.createDirectory(
+            atPath: "\(directory)/keys", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try write(try TestKey.document([key]), to: "key-set.json")
+        try write(Array(cluster.password.utf8), to: "database-password")
+        for (name, user) in [("administration", PrivateCluster.superuser), ("broker", Self.serviceRole)] {
+            let url = cluster.uri(database: database, user: user)
+            try write(Array(configuration(url: url, algorithm: algorithm).utf8), to: "\(name).yaml")
+        }
+    }
+
+    /// Of the broker, beside this program.
+    static func program() throws -> String {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let path = URL(filePath: own).deletingLastPathComponent().appending(path: "native-sso").path
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            throw Program.Failure(description: "there is no \(path): build the package first (swift build)")
+        }
+        return path
+    }
+
+    func run(_ arguments: String...) throws {
+        _ = try Program.output(of: [try Self.program(), "--config", "\(directory)/administration.yaml"] + arguments)
+    }
+
+    private func configuration(url: String, algorithm: SignatureAlgorithm) -> String {
+        """
+        development: true
+        issuer: https://sso.example.test
+        database:
+          url: "\(url)"
+          password_file: "\(directory)/database-password"
+        keys: { directory: "\(directory)/keys" }
+        identity_providers:
+          - issuer: \(SampleApps.issuer)
+            jwks_file: "\(directory)/key-set.json"
+            profiles: [device-id]
+            algorithms: [\(algorithm.rawValue)]
+            admit_on_first_sight: true
+
+        """
+    }
+
+    private func write(_ bytes: [UInt8], to name: String) throws {
+        let path = "\(directory)/\(name)"
+        guard
+            FileManager.default.createFile(
+                atPath: path, contents: Data(bytes), attributes: [.posixPermissions: 0o600])
+        else { throw Program.Failure(description: "cannot write \(path)") }
+    }
+}

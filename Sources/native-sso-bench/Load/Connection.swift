@@ -1,0 +1,88 @@
+import Glibc
+
+/// One keep-alive connection that never blocks, with room for one request and one answer.
+final class Connection {
+    private static let capacity = 16_384
+
+    let descriptor: Int32
+    private let outgoing = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
+    private let incoming = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * capacity, alignment: 16)
+    private var unsent = 0..<0
+    private var received = 0
+    /// When its request began, in nanoseconds of the monotonic clock; `nil` while it has none.
+    private(set) var began: Int64?
+
+    init(port: UInt16) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = LoopbackPort.address(port)
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw ConnectionError.refused(port: port, errno: errno) }
+        var noDelay: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit {
+        close(descriptor)
+        outgoing.deallocate()
+        incoming.deallocate()
+    }
+
+    var isBusy: Bool { began != nil }
+    var wantsToSend: Bool { !unsent.isEmpty }
+
+    /// Sends what `write` puts into the buffer: as many octets as it says. False if it says `nil`.
+    func begin(at now: Int64, _ write: (UnsafeMutableRawBufferPointer) -> Int?) throws -> Bool {
+        guard let count = write(outgoing) else { return false }
+        unsent = 0..<count
+        received = 0
+        began = now
+        try flush()
+        return true
+    }
+
+    /// Sends what the kernel takes.
+    func flush() throws {
+        while !unsent.isEmpty {
+            let rest = UnsafeRawBufferPointer(rebasing: outgoing[unsent])
+            let count = send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            if count < 0, errno == EAGAIN { return }
+            guard count > 0 else { throw ConnectionError.broken(errno: errno) }
+            unsent = unsent.lowerBound + count..<unsent.upperBound
+        }
+    }
+
+    /// Reads what is there. Status and body once the answer is complete; the connection is free again then, and the body good
+    /// until the next request.
+    func receive() throws -> (status: Int, body: UnsafeRawBufferPointer)? {
+        let count = recv(descriptor, incoming.baseAddress.map { $0 + received }, incoming.count - received, 0)
+        if count < 0, errno == EAGAIN { return nil }
+        guard count > 0 else { throw ConnectionError.broken(errno: count == 0 ? 0 : errno) }
+        received += count
+        let answer = UnsafeRawBufferPointer(rebasing: incoming[..<received])
+        guard let head = AnswerHead(answer), received - head.bodyStart >= head.bodyLength else { return nil }
+        began = nil
+        return (
+            head.status, UnsafeRawBufferPointer(rebasing: answer[head.bodyStart..<head.bodyStart + head.bodyLength])
+        )
+    }
+}
+
+enum ConnectionError: Error, CustomStringConvertible {
+    case refused(port: UInt16, errno: Int32)
+    case broken(errno: Int32)
+    /// Nothing came from the broker for so long.
+    case silence(seconds: Int)
+
+    var description: String {
+        switch self {
+        case .refused(let port, let errno): "nobody answers on port \(port) (errno \(errno))"
+        case .broken(let errno): "the broker closed a connection (errno \(errno))"
+        case .silence(let seconds): "the broker was silent for \(seconds) s"
+        }
+    }
+}

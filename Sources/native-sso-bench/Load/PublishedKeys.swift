@@ -1,0 +1,27 @@
+import JOSE
+import StrictCoding
+
+/// The broker's key set, to check a sample of its signatures with.
+struct PublishedKeys {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let keys: JSONWebKeySet
+
+    init(internalPort: UInt16) throws {
+        keys = try JSONWebKeySet(document: try PlainGet.body(of: "/.well-known/jwks.json", port: internalPort))
+    }
+
+    /// - Returns: How many there were; throws at the first that does not verify.
+    func verify(_ tokens: [String]) throws -> Int {
+        for token in tokens {
+            let jws = try CompactJWS(token)
+            let verified = try jws.verified(by: try keys.key(for: jws.header))
+            guard jws.header.type == "at+jwt", verified.claims.contains("client_id") else {
+                throw Failure(description: "what should be an access token is none")
+            }
+        }
+        return tokens.count
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Glibc
+
+/// What the kernel says of a process.
+enum ProcessStatus {
+    struct Unreadable: Error, CustomStringConvertible {
+        let path: String
+        var description: String { "cannot read \(path)" }
+    }
+
+    /// Time of the children that it has waited for, in nanoseconds: proc_pid_stat(5), fields 16 and 17, in clock ticks.
+    static func endedChildren(of pid: pid_t) throws -> Int64 {
+        let fields = try statFields(pid)
+        guard fields.count > 14, let user = Int64(fields[13]), let system = Int64(fields[14]) else {
+            throw Unreadable(path: "/proc/\(pid)/stat")
+        }
+        return (user + system) * tick
+    }
+
+    static func children(of pid: pid_t) -> [pid_t] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { pid_t($0) }.filter { child in
+            (try? statFields(child)).map { $0.count > 1 && pid_t($0[1]) == pid } ?? false
+        }
+    }
+
+    /// In KiB: `VmRSS`, what is in memory now, or `VmHWM`, the most that ever was.
+    static func kibibytes(_ field: String, of pid: pid_t) throws -> Int64 {
+        let path = "/proc/\(pid)/status"
+        guard let line = try read(path).split(separator: "\n").first(where: { $0.hasPrefix("\(field):") }),
+            let size = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int64($0) })
+        else { throw Unreadable(path: path) }
+        return size
+    }
+
+    /// Nanoseconds in which a processor of this machine was not idle, from some beginning. proc_stat(5).
+    static func machineBusy() throws -> Int64 {
+        let line = try read("/proc/stat").prefix { $0 != "\n" }
+        return try busyTicks(ofLine: String(line)) * tick
+    }
+
+    /// User, nice, system, irq, softirq and steal of a line `cpu  …`.
+    static func busyTicks(ofLine line: String) throws -> Int64 {
+        let fields = line.split(separator: " ").dropFirst().compactMap { Int64($0) }
+        guard fields.count >= 8 else { throw Unreadable(path: "/proc/stat") }
+        return [0, 1, 2, 5, 6, 7].reduce(0) { $0 + fields[$1] }
+    }
+
+    private static var tick: Int64 { 1_000_000_000 / Int64(max(1, sysconf(Int32(_SC_CLK_TCK)))) }
+
+    /// From field 3 on: the name in field 2 may hold anything, parentheses and spaces included.
+    private static func statFields(_ pid: pid_t) throws -> [Substring] {
+        try statFields(ofText: try read("/proc/\(pid)/stat"))
+    }
+
+    static func statFields(ofText text: String) throws -> [Substring] {
+        guard let end = text.lastIndex(of: ")") else { throw Unreadable(path: "/proc/…/stat") }
+        return text[text.index(after: end)...].split(separator: " ")
+    }
+
+    private static func read(_ path: String) throws -> String {
+        guard let data = FileManager.default.contents(atPath: path) else { throw Unreadable(path: path) }
+        return String(decoding: data, as: UTF8.self)
+    }
+}

@@ -1,0 +1,26 @@
+/// The processor time that everybody concerned has used up to an instant, all in nanoseconds.
+struct Usage {
+    /// Of the broker; 0 where there is none.
+    let broker: Int64
+    let postgresql: Int64
+    /// Of this program.
+    let own: Int64
+    /// Of the whole machine.
+    let machine: Int64
+    let instant: Int64
+
+    init(broker pid: Int32?, server: ServerProcesses) throws {
+        broker = pid.flatMap { ProcessClock.nanoseconds(of: $0) } ?? 0
+        postgresql = try server.nanoseconds()
+        machine = try ProcessStatus.machineBusy()
+        own = ProcessClock.own
+        instant = ProcessClock.monotonic
+    }
+
+    /// Processors that others kept busy since then, for a machine that has something else to do measures badly. Interrupts and
+    /// the kernel's own threads are others, too.
+    func elsewhere(since earlier: Usage) -> Double {
+        let ours = broker - earlier.broker + postgresql - earlier.postgresql + own - earlier.own
+        return max(0, Double(machine - earlier.machine - ours) / Double(max(1, instant - earlier.instant)))
+    }
+}

@@ -1,0 +1,62 @@
+/// A quantity that each round of a figure has. The raw value is its name in the report.
+enum Metric: String, CaseIterable, Sendable {
+    case perSecond = "per_second"
+    /// Throughput to that of the reference in the same round.
+    case throughputRatio = "throughput_to_reference"
+    case p50 = "latency_p50_ms"
+    case p99 = "latency_p99_ms"
+    case worst = "latency_max_ms"
+    /// Processor time for each request or operation.
+    case brokerCPU = "broker_cpu_us"
+    case postgresqlCPU = "postgresql_cpu_us"
+    case clientCPU = "client_cpu_us"
+    case generatorCPU = "generator_cpu_us"
+    /// Of one request, by `openssl speed` or swift-crypto in the same round.
+    case cryptography = "raw_cryptography_us"
+    case cryptographyRatio = "broker_cpu_to_raw_cryptography"
+    case commits = "commits_per_operation"
+    case walOctets = "wal_octets"
+    /// What a request costs to one at the registry with the fewest sessions, in the same round: broker and PostgreSQL together,
+    /// and PostgreSQL alone.
+    case latencyRatio = "latency_p50_to_fewest"
+    case cpuRatio = "cpu_to_fewest"
+    case postgresqlRatio = "postgresql_cpu_to_fewest"
+    case readyAfter = "ready_after_ms"
+    case residentKiB = "resident_kib"
+    /// Processors that others kept busy meanwhile: noise.
+    case elsewhere = "processors_busy_elsewhere"
+
+    /// How it is headed in a table.
+    var title: String {
+        switch self {
+        case .perSecond: "per s"
+        case .throughputRatio: "× reference"
+        case .p50: "p50 ms"
+        case .p99: "p99 ms"
+        case .worst: "max ms"
+        case .brokerCPU: "broker µs"
+        case .postgresqlCPU: "PostgreSQL µs"
+        case .clientCPU: "client µs"
+        case .generatorCPU: "generator µs"
+        case .cryptography: "crypto µs"
+        case .cryptographyRatio: "broker/crypto"
+        case .commits: "commits"
+        case .walOctets: "WAL octets"
+        case .latencyRatio: "p50 × fewest"
+        case .cpuRatio: "CPU × fewest"
+        case .postgresqlRatio: "PostgreSQL × fewest"
+        case .readyAfter: "ready ms"
+        case .residentKiB: "resident KiB"
+        case .elsewhere: "others' CPUs"
+        }
+    }
+
+    /// Digits behind the point in a table.
+    var digits: Int {
+        switch self {
+        case .perSecond, .walOctets, .residentKiB, .readyAfter: 0
+        case .brokerCPU, .postgresqlCPU, .clientCPU, .generatorCPU, .cryptography: 1
+        default: 2
+        }
+    }
+}

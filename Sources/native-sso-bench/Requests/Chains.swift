@@ -1,0 +1,32 @@
+/// The refresh token of each login for one app, as the last answer gave it.
+final class Chains {
+    let count: Int
+    private var tokens: [UInt8] = []
+    /// Of every token; 0 before the first.
+    private(set) var tokenLength = 0
+    private var isKnown: [Bool]
+
+    init(count: Int) {
+        self.count = count
+        isKnown = Array(repeating: false, count: count)
+    }
+
+    subscript(login: Int) -> ArraySlice<UInt8>? {
+        isKnown[login] ? tokens[login * tokenLength..<(login + 1) * tokenLength] : nil
+    }
+
+    /// Takes the token out of an answer; one of another length than the others is dropped, and its chain with it.
+    func take(_ body: UnsafeRawBufferPointer, for login: Int) {
+        guard let token = TokenAnswer.refreshToken(in: body) else { return isKnown[login] = false }
+        if tokenLength == 0 {
+            tokenLength = token.count
+            tokens = Array(repeating: 0, count: count * token.count)
+        }
+        isKnown[login] = token.count == tokenLength
+        guard isKnown[login] else { return }
+        tokens.withUnsafeMutableBytes {
+            UnsafeMutableRawBufferPointer(rebasing: $0[login * token.count..<(login + 1) * token.count])
+                .copyMemory(from: token)
+        }
+    }
+}

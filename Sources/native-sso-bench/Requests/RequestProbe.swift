@@ -1,0 +1,44 @@
+/// Sends a load to a broker, and says what it cost whom.
+struct RequestProbe {
+    let installation: Installation
+    let broker: RunningBroker
+    private let keys: PublishedKeys
+
+    init(_ installation: Installation, _ broker: RunningBroker) throws {
+        self.installation = installation
+        self.broker = broker
+        keys = try PublishedKeys(internalPort: broker.internalPort)
+    }
+
+    /// Loads the broker, checks a sample of the signatures, and counts the answers in `figure`.
+    func measure(
+        _ workload: inout some Workload, connections: Int, _ limit: LoadLimit, into figure: inout Figure
+    ) async throws -> [Metric: Double] {
+        let generator = LoadGenerator(port: broker.publicPort, connections: connections)
+        let server = installation.cluster.processes
+        let log = try await installation.cluster.walPosition()
+        let before = try Usage(broker: broker.pid, server: server)
+        let result = try generator.run(&workload, limit)
+        let after = try Usage(broker: broker.pid, server: server)
+        let written = try await installation.cluster.walPosition() - log
+        figure.count("requests", result.requests)
+        figure.count("unavailable", result.unavailable)
+        figure.count("wrong_answers", result.wrongAnswers)
+        figure.count("verified_signatures", try keys.verify(result.samples))
+        if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
+        let latencies = Latencies(microseconds: result.latencies)
+        let count = Double(max(1, result.requests))
+        let good = Double(result.requests - result.unavailable - result.wrongAnswers)
+        return [
+            .perSecond: good / max(result.seconds, 1e-9),
+            .p50: latencies.milliseconds(at: 0.5), .p99: latencies.milliseconds(at: 0.99),
+            .worst: latencies.milliseconds(at: 1),
+            .brokerCPU: Double(after.broker - before.broker) / 1000 / count,
+            .postgresqlCPU: Double(after.postgresql - before.postgresql) / 1000 / count,
+            .generatorCPU: Double(after.own - before.own) / 1000 / count,
+            .walOctets: Double(written) / count,
+            .residentKiB: Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid)),
+            .elsewhere: after.elsewhere(since: before),
+        ]
+    }
+}

@@ -1,0 +1,99 @@
+import JOSE
+import StrictCoding
+
+/// Exchanges and refreshes of many logins at one broker.
+struct RequestRun {
+    /// A round that ran out of requests would count for less than it is.
+    struct Exhausted: Error, CustomStringConvertible {
+        let logins: Int
+        var description: String { "every app has exchanged each of the \(logins) logins: give --logins more" }
+    }
+
+    private let probe: RequestProbe
+    private let logins: SignedLogins
+    private let chains: Chains
+    /// How far the first exchanges of each app got, which none repeats, and how far the others.
+    private var newGrants: Int
+    private var position = 0
+
+    /// - Parameter count: Many more than connections, so that requests do not meet on one row.
+    init(_ probe: RequestProbe, logins count: Int, at now: Int64) async throws {
+        self.probe = probe
+        logins = try await SignedLogins.make(
+            (0..<count).map { _ in Login.new() }, key: probe.installation.key, at: now)
+        chains = Chains(count: logins.count)
+        newGrants = logins.count
+    }
+
+    func figure(_ kind: RequestKind, connections: Int) -> Figure {
+        Figure([
+            "identity_provider": .string(probe.installation.algorithms.provider.rawValue),
+            "broker": .string(probe.installation.algorithms.broker.rawValue),
+            "kind": .string(kind.rawValue), "connections": .integer(connections),
+        ])
+    }
+
+    /// Brings in all logins: a part to warm up, then one for each round.
+    func bringInLogins(rounds: Int, connections: Int) async throws -> Figure {
+        var figure = figure(.newLogin, connections: connections)
+        let parts = rounds + 1
+        for part in 0..<parts {
+            let range = logins.count * part / parts..<logins.count * (part + 1) / parts
+            var workload = Exchanges(logins, apps: SampleApps.targets, range: range, chains: chains)
+            var warmUp = Figure([:])
+            if part == 0 {
+                _ = try await probe.measure(
+                    &workload, connections: connections, LoadLimit(seconds: 600), into: &warmUp)
+                figure.adoptTroubles(of: warmUp)
+            } else {
+                let cryptography = try cryptography()
+                let round = try await probe.measure(
+                    &workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
+                figure.add(compared(round, .newLogin, cryptography))
+            }
+        }
+        return figure
+    }
+
+    /// One round of a kind other than new logins.
+    mutating func round(
+        _ kind: RequestKind, connections: Int, _ limit: LoadLimit, _ cryptography: RawCryptography,
+        into figure: inout Figure
+    ) async throws {
+        let round: [Metric: Double]
+        switch kind {
+        case .newLogin, .newGrant:
+            var workload = Exchanges(logins, apps: SampleApps.targets, range: newGrants..<Int.max)
+            round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
+            newGrants = workload.position
+            guard newGrants < logins.count * SampleApps.targets.count else { throw Exhausted(logins: logins.count) }
+        case .repeated:
+            var workload = Exchanges(logins, apps: [SampleApps.targets[0]], range: position..<Int.max, chains: chains)
+            round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
+            position = workload.position % logins.count
+        case .refresh:
+            var workload = Refreshes(chains, app: SampleApps.targets[0], from: position)
+            round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
+            position = workload.position
+        }
+        figure.add(compared(round, kind, cryptography))
+    }
+
+    /// What signatures cost at this moment.
+    func cryptography() throws -> RawCryptography {
+        let algorithms = probe.installation.algorithms
+        return try RawCryptography.measured([algorithms.provider, algorithms.broker])
+    }
+
+    private func compared(
+        _ round: [Metric: Double], _ kind: RequestKind, _ cryptography: RawCryptography
+    ) -> [Metric: Double] {
+        let algorithms = probe.installation.algorithms
+        let raw = cryptography.microseconds(
+            verifying: kind.isExchange ? algorithms.provider : nil, signing: algorithms.broker)
+        var round = round
+        round[.cryptography] = raw
+        round[.cryptographyRatio] = (round[.brokerCPU] ?? 0) / raw
+        return round
+    }
+}

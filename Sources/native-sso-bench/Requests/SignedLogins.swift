@@ -1,0 +1,59 @@
+import BrokerTesting
+import OAuthWire
+import StrictCoding
+
+/// Logins whose exchanges lie ready: all of the form but the `client_id`, one behind the other, each of the same length.
+struct SignedLogins: Sendable {
+    let count: Int
+    private let forms: [UInt8]
+    private let formLength: Int
+
+    struct UnequalLength: Error {}
+
+    /// Signs their id_tokens, on all processors: with RS256 each takes a good part of a millisecond.
+    static func make(_ logins: [Login], key: TestKey, at now: Int64) async throws -> SignedLogins {
+        let portion = max(1, (logins.count + 31) / 32)
+        let portions = try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
+            for start in stride(from: 0, to: logins.count, by: portion) {
+                group.addTask {
+                    let these = logins[start..<min(start + portion, logins.count)]
+                    return (start, try these.flatMap { try form($0, key: key, at: now) })
+                }
+            }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        let forms = portions.sorted { $0.key < $1.key }.flatMap(\.value)
+        guard !logins.isEmpty, forms.count.isMultiple(of: logins.count) else { throw UnequalLength() }
+        return SignedLogins(count: logins.count, forms: forms, formLength: forms.count / logins.count)
+    }
+
+    private static func form(_ login: Login, key: TestKey, at now: Int64) throws -> [UInt8] {
+        FormEncoder.encode([
+            Parameter.grantType: GrantType.tokenExchange.rawValue,
+            Parameter.audience: SampleApps.issuer,
+            Parameter.subjectToken: try key.sign(claims: login.claims(at: now)),
+            Parameter.subjectTokenType: TokenTypeURI.idToken.rawValue,
+            Parameter.actorToken: login.device,
+            Parameter.actorTokenType: TokenTypeURI.deviceID.rawValue,
+        ])
+    }
+
+    subscript(login: Int) -> ArraySlice<UInt8> { forms[login * formLength..<(login + 1) * formLength] }
+
+    /// What goes before each form of an app.
+    func heads(_ apps: [String]) -> [[UInt8]] {
+        apps.map { app in
+            let client = FormEncoder.encode([Parameter.clientID: app]) + [UInt8(ascii: "&")]
+            return TokenRequest.head(bodyLength: client.count + formLength) + client
+        }
+    }
+}
+
+/// Requests to the token endpoint.
+enum TokenRequest {
+    static func head(bodyLength: Int) -> [UInt8] {
+        Array(
+            ("POST /token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                + "Content-Length: \(bodyLength)\r\n\r\n").utf8)
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import StrictCoding
+import SystemTesting
+import Testing
+
+/// `native-sso-bench` as a process of its own, with as little work as it can be given.
+@Suite(.timeLimit(.minutes(5))) struct WholeRunTests {
+    @Test func everySubcommandGivesItsFigures() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(
+            path: "bench-\(UInt32.random(in: 0...UInt32.max))")
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o711])
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let log = directory.appending(path: "log")
+        let result = try await ManagedProcess.run(
+            try BuildProducts.path(of: "native-sso-bench"),
+            [
+                "--rounds", "1", "--seconds", "0.2", "--logins", "200", "--connections", "3", "--callers", "2",
+                "--algorithms", "RS256:ES256", "--sessions", "10000", "--sessions", "20000", "--directory",
+                directory.path,
+            ], environment: ["NATIVE_SSO_BENCH_COMMIT": "abc"], log: log)
+        let errors = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+        try #require(result.status == 0, "\(errors)")
+        let limits = JSONLimits(depth: 8, members: 10_000, elements: 1000)
+        let report = try #require(try JSONReader.parse(Array(result.output.utf8), limits: limits).object)
+        #expect(report.string("commit") == "abc")
+        #expect(report.object("postgresql")?.string("fsync") == "on")
+        func figures(_ section: String) -> [JSONObject] {
+            (report.object(section)?.array("figures") ?? []).compactMap(\.object)
+        }
+        func median(_ figure: JSONObject, _ metric: String) -> Double {
+            figure.object(metric)?.number("median").flatMap { Double($0.text) } ?? 0
+        }
+        #expect(figures("start").allSatisfy { median($0, "ready_after_ms") > 0 })
+        #expect(
+            figures("database").map { "\($0.string("statement") ?? "") \($0.string("by") ?? "")" } == [
+                "admit pgbench", "admit pool", "admit lanes", "advance pgbench", "advance pool", "advance lanes",
+            ])
+        #expect(figures("exchange").compactMap { $0.string("kind") } == ["new_login", "new_grant", "repeated"])
+        #expect(figures("refresh").compactMap { $0.string("kind") } == ["refresh"])
+        #expect(figures("scale").compactMap { $0.number("sessions")?.int64 } == [10_000, 10_000, 20_000, 20_000])
+        let loads = figures("exchange") + figures("refresh") + figures("scale")
+        for figure in figures("database") + loads {
+            #expect(median(figure, "per_second") > 0)
+            #expect(median(figure, "postgresql_cpu_us") > 0)
+        }
+        for figure in loads {
+            #expect(median(figure, "broker_cpu_us") > 0)
+            #expect(figure.number("wrong_answers")?.int64 == 0, "\(figure.string("first_wrong_answer") ?? "")")
+        }
+        // Nothing is left behind but the log.
+        _ = try await eventually("the run's own directory is gone") {
+            try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["log"] ? true : nil
+        }
+    }
+}
