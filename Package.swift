@@ -141,6 +141,7 @@ let package = Package(
             name: "SystemTesting",
             dependencies: ["PrivateCluster", "BrokerTesting", "OAuthWire", "StrictCoding", .crypto],
             path: "Tests/SystemTesting", swiftSettings: strict),
+        .testTarget(name: "RepositoryTests", swiftSettings: strict),
         .testTarget(
             name: "AbuseTests",
             dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding", .crypto],

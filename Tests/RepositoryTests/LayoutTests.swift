@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+struct LayoutTests {
+    @Test func theTopLevelHoldsWhatItAlwaysHeld() throws {
+        let entries = try FileManager.default.contentsOfDirectory(atPath: Repository.root.path)
+        // Made by the build and never committed.
+        let visible = Set(entries.filter { !$0.hasPrefix(".") }).subtracting(["Package.resolved"])
+        #expect(
+            visible.isSubset(of: ["Package.swift", "Sources", "Tests", "Migrations", "deploy", "README.md"]),
+            "\(visible.sorted())")
+    }
+
+    /// An applied migration is for ever, so it says why it is there and what it locks.
+    @Test func aMigrationSaysWhyItIsThereAndWhatItLocks() throws {
+        let migrations = try Repository.files(below: "Migrations", suffix: ".sql").filter {
+            $0.path != "Migrations/schema.sql"
+        }
+        for migration in migrations {
+            let comment = migration.lines.prefix { $0.hasPrefix("--") }.joined(separator: "\n")
+            #expect(migration.path.contains(/\/\d{4}_[a-z0-9_]+\.sql$/), "\(migration.path)")
+            #expect(comment.contains("-- Why: ") && comment.contains("Locks: "), "\(migration.path)")
+        }
+    }
+
+    @Test(arguments: ["deploy/packages", "deploy/build", "deploy/quickstart", "deploy/test", "deploy/bench", ".ci/run"])
+    func aScriptEndsAtItsFirstFailure(_ path: String) throws {
+        let text = try Repository.text(of: path)
+        #expect(text.hasPrefix("#!/usr/bin/env bash\n"))
+        #expect(text.contains("\nset -euo pipefail\n"))
+        #expect(FileManager.default.isExecutableFile(atPath: Repository.root.appending(path: path).path))
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+/// Who may know whom. The build refuses an import that the manifest does not grant; this refuses a manifest that grants
+/// too much.
+struct PackageArrowTests {
+    private let manifest: PackageManifest
+
+    /// Of this package. `nil`: whatever is not development only.
+    private static let mayDependOn: [String: Set<String>?] = [
+        "StrictCoding": [],
+        "NativeSSO": ["StrictCoding"],
+        "OAuthWire": ["StrictCoding"],
+        "JOSE": ["StrictCoding"],
+        "KeyModule": ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL", "CPKCS11"],
+        "PostgresClient": ["CLibPQ"],
+        "Registry": ["NativeSSO", "PostgresClient", "StrictCoding"],
+        "Migrations": [],
+        "Migrator": ["PostgresClient", "Migrations", "StrictCoding"],
+        "IdentityProvider": ["NativeSSO", "JOSE", "StrictCoding"],
+        "BrokerHTTP": ["NativeSSO", "OAuthWire", "JOSE", "StrictCoding"],
+        "native-sso": nil,
+        "TokenVerifier": ["JOSE", "StrictCoding"],
+        "TokenVerifierHummingbird": ["TokenVerifier"],
+        "NativeSSOClient": ["OAuthWire", "StrictCoding"],
+        "DevelopmentIdP": ["JOSE", "OAuthWire", "StrictCoding"],
+        "PrivateCluster": [],
+        "BrokerTesting": ["NativeSSO", "JOSE", "StrictCoding"],
+        "CLibPQ": [], "COpenSSL": [], "CPKCS11": [],
+    ]
+
+    private static let developmentOnly: Set = [
+        "DevelopmentIdP", "PrivateCluster", "BrokerTesting", "native-sso-dev", "native-sso-bench", "SystemTesting",
+    ]
+
+    init() throws {
+        manifest = PackageManifest(text: try Repository.text(of: "Package.swift"))
+    }
+
+    @Test func everyTargetKeepsToItsArrows() throws {
+        for target in manifest.targets where !target.isTest {
+            if Self.developmentOnly.contains(target.name), Self.mayDependOn[target.name] == nil { continue }
+            let allowed = try #require(Self.mayDependOn[target.name], "\(target.name) has no row in this table")
+            guard let allowed else { continue }
+            let surplus = Set(target.dependencies).subtracting(allowed)
+            #expect(surplus.isEmpty, "\(target.name) may not know \(surplus.sorted())")
+        }
+    }
+
+    @Test(arguments: ["native-sso", "TokenVerifier", "TokenVerifierHummingbird", "NativeSSOClient"])
+    func whatIsShippedHoldsNothingOfDevelopment(_ product: String) {
+        let closure = manifest.closure(of: product)
+        #expect(closure.isDisjoint(with: Self.developmentOnly), "\(closure.intersection(Self.developmentOnly))")
+        #expect(closure.count > 1)
+    }
+
+    @Test func eachCLibraryHasOneOwner() {
+        for library in ["CLibPQ", "COpenSSL", "CPKCS11"] {
+            let owners = manifest.targets.filter { !$0.isTest && $0.dependencies.contains(library) }
+            #expect(owners.count <= 1, "\(library): \(owners.map(\.name))")
+        }
+    }
+
+    @Test func aManifestIsReadAsItIsMeant() {
+        let manifest = PackageManifest(
+            text: """
+                .target(name: "A", swiftSettings: s),
+                // .target(name: "Gone", dependencies: ["A"]),
+                .executableTarget(name: "b", dependencies: ["A", .product(name: "P", package: "p"), .shortcut], x: [1]),
+                .testTarget(name: "ATests", dependencies: ["b"]),
+                """)
+        #expect(manifest.targets.map(\.name) == ["A", "b", "ATests"])
+        #expect(manifest.targets.map(\.isTest) == [false, false, true])
+        #expect(manifest.closure(of: "ATests") == ["ATests", "b", "A", "P", "p"])
+    }
+}
