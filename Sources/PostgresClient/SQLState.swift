@@ -12,8 +12,6 @@ public struct SQLState: Sendable, Hashable, CustomStringConvertible {
     public var isLockTimeout: Bool { code == "55P03" }
     /// The server takes no writes, as a standby does: 25006.
     public var isReadOnly: Bool { code == "25006" }
-    /// The server lacks connections, memory or disk: class 53.
-    public var isOverload: Bool { code.hasPrefix("53") }
     /// The server ends the connection: 57P01 to 57P05.
     public var isShutdown: Bool { code.hasPrefix("57P0") }
     /// The database has not the schema, table, column or function that this program knows: it is not migrated.

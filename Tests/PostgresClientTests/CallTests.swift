@@ -87,7 +87,7 @@ import Testing
                 )
             }
             let state = try #require(error?.state)
-            #expect(state == SQLState("53400") && state.isOverload && state.isTransient)
+            #expect(state == SQLState("53400") && state.isTransient)
             let full = await failure { () throws(PostgresError) in
                 try await executor.query(Statement("DO $$ BEGIN RAISE disk_full; END $$"))
             }

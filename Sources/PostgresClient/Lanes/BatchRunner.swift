@@ -9,11 +9,7 @@ struct BatchRunner {
         var batch = prepare(live(calls))
         guard !batch.isEmpty else { return }
         batch.sort { $0.row < $1.row }
-        switch attempt(batch) {
-        case .committed(let answers): answer(batch, answers)
-        case .lost(let error): fail(batch, error)
-        case .rolledBack(let culprit, let error): recover(batch, culprit, error)
-        }
+        run(batch) { recover(batch, $0, $1) }
     }
 
     // MARK: Before
@@ -50,6 +46,15 @@ struct BatchRunner {
 
     // MARK: One transaction
 
+    /// Answers everyone in the batch, unless it was undone: what then is the caller's.
+    private func run(_ batch: [LaneCall], ifRolledBack recover: (_ culprit: Int?, PostgresError) -> Void) {
+        switch attempt(batch) {
+        case .committed(let answers): answer(batch, answers)
+        case .lost(let error): fail(batch, error)
+        case .rolledBack(let culprit, let error): recover(culprit, error)
+        }
+    }
+
     private func attempt(_ batch: [LaneCall]) -> BatchOutcome {
         core.counters.batches.wrappingAdd(1, ordering: .relaxed)
         core.counters.calls.wrappingAdd(batch.count, ordering: .relaxed)
@@ -79,11 +84,7 @@ struct BatchRunner {
         guard let culprit else { return batch.forEach(runAlone) }
         var others = batch
         let suspect = others.remove(at: culprit)
-        switch attempt(others) {
-        case .committed(let answers): answer(others, answers)
-        case .lost(let error): fail(others, error)
-        case .rolledBack: others.forEach(runAlone)
-        }
+        run(others) { _, _ in others.forEach(runAlone) }
         if error.mayPass { core.runAside(suspect) } else { runAlone(suspect) }
     }
 
@@ -96,11 +97,7 @@ struct BatchRunner {
         }
         let batch = prepare(batch)
         guard !batch.isEmpty else { return }
-        switch attempt(batch) {
-        case .committed(let answers): answer(batch, answers)
-        case .lost(let error): fail(batch, error)
-        case .rolledBack: batch.forEach(runAlone)
-        }
+        run(batch) { _, _ in batch.forEach(runAlone) }
     }
 
     private func runAlone(_ call: LaneCall) {
