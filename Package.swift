@@ -237,7 +237,10 @@ let package = Package(
                 .nioCore, .nioHTTP1,
             ], swiftSettings: strict),
         .testTarget(
-            name: "NativeSSOCommandTests", dependencies: ["native-sso", "NativeSSO", "JOSE", "StrictCoding", .logging],
+            name: "NativeSSOCommandTests",
+            dependencies: [
+                "native-sso", "NativeSSO", "JOSE", "StrictCoding", .logging, .serviceLifecycle, .unixSignals,
+            ],
             resources: [.copy("Golden")], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

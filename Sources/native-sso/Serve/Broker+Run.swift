@@ -11,8 +11,10 @@ extension Broker {
     private static let refreshInterval: Duration = .seconds(3)
     /// Where the triggers of the schema tell of changes.
     private static let changes: StaticString = "native_sso_registry"
-    /// What is not ended by then after SIGTERM is left behind.
+    /// What is not ended by then after SIGTERM is cancelled.
     private static let stopTimeout: Duration = .seconds(30)
+    /// What does not end then either is ended with the program: see ``StopLimit``.
+    private static let stopLimit: UInt32 = 40
     /// How long the start waits for a database that is slow to answer, before it goes on without.
     private static let startTimeout: Duration = .seconds(2)
 
@@ -69,7 +71,7 @@ extension Broker {
             HangupService { await keys.refresh(always: true) },
         ]
         services += providers.map { provider in BackgroundService { await provider.keys.run() } }
-        services.append(server)
+        services += [server, StopLimit(seconds: Self.stopLimit)]
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = Self.stopTimeout
