@@ -24,10 +24,14 @@ struct NativeSSOCommand: CommandGroup {
             try ProcessHardening.apply()
         } catch {
             CommandOutput(format: .text).report(.infrastructure("this process cannot be hardened: \(error)"))
-            Glibc.exit(ExitStatus.infrastructure.rawValue)
+            end(with: .infrastructure)
         }
-        Glibc.exit(await status(of: Array(CommandLine.arguments.dropFirst())).rawValue)
+        end(with: await status(of: Array(CommandLine.arguments.dropFirst())))
     }
+
+    /// Without the exit handlers of libraries: a thread that had a database connection may still be ending, and OpenSSL's
+    /// handler would take away under it what both use. Nothing of ours is buffered.
+    private static func end(with status: ExitStatus) -> Never { _exit(status.rawValue) }
 
     /// Runs one command line to its end, and reports what went wrong.
     static func status(of arguments: [String]) async -> ExitStatus {
