@@ -61,7 +61,7 @@ final class ServerSearch: Sendable {
         while true {
             let (first, isClosed) = monitor.withLock { ($0.preferredAddress, $0.isClosed) }
             guard !isClosed else { return nil }
-            for offset in connector.addresses.indices {
+            for offset in connector.addresses.indices where !monitor.withLock({ $0.isClosed }) {
                 let index = (first + offset) % connector.addresses.count
                 let address = connector.addresses[index]
                 do throws(ConnectFailure) {
