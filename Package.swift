@@ -116,20 +116,21 @@ let package = Package(
                 .logging,
             ],
             swiftSettings: strict),
-        .target(name: "PrivateCluster", dependencies: [], swiftSettings: strict),
+        .target(name: "ChildProcesses", swiftSettings: strict),
+        .target(name: "PrivateCluster", dependencies: ["ChildProcesses"], swiftSettings: strict),
         .executableTarget(
             name: "native-sso-dev",
             dependencies: [
-                "DevelopmentIdP", "NativeSSOClient", "PrivateCluster", "TokenVerifier", "TokenVerifierHummingbird",
-                "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .asyncHTTPClient, .hummingbird, .httpTypes,
-                .nioCore, .nioPosix, .nioHTTP1, .logging, .unixSignals,
+                "DevelopmentIdP", "NativeSSOClient", "PrivateCluster", "ChildProcesses", "TokenVerifier",
+                "TokenVerifierHummingbird", "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .asyncHTTPClient,
+                .hummingbird, .httpTypes, .nioCore, .nioHTTP1, .logging, .unixSignals,
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "native-sso-bench",
             dependencies: [
-                "BrokerTesting", "PrivateCluster", "PostgresClient", "OAuthWire", "JOSE", "StrictCoding",
-                .argumentParser, .crypto, .cryptoExtras,
+                "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "OAuthWire", "JOSE",
+                "StrictCoding", .argumentParser, .crypto, .cryptoExtras,
             ],
             swiftSettings: strict),
         .target(
@@ -139,7 +140,7 @@ let package = Package(
         // What runs the programs as a whole.
         .target(
             name: "SystemTesting",
-            dependencies: ["PrivateCluster", "BrokerTesting", "OAuthWire", "StrictCoding", .crypto],
+            dependencies: ["PrivateCluster", "ChildProcesses", "BrokerTesting", "OAuthWire", "StrictCoding", .crypto],
             path: "Tests/SystemTesting", swiftSettings: strict),
         .testTarget(name: "RepositoryTests", swiftSettings: strict),
         .testTarget(
@@ -165,6 +166,7 @@ let package = Package(
                 "Registry", "NativeSSO", "PostgresClient", "Migrator", "Migrations", "PrivateCluster", "BrokerTesting",
             ],
             swiftSettings: strict),
+        .testTarget(name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: strict),
         .testTarget(name: "PrivateClusterTests", dependencies: ["PrivateCluster"], swiftSettings: strict),
         .testTarget(
             name: "PostgresClientTests", dependencies: ["PostgresClient", "PrivateCluster"], swiftSettings: strict),
@@ -216,8 +218,8 @@ let package = Package(
         .testTarget(
             name: "DevelopmentToolTests",
             dependencies: [
-                "native-sso-dev", "DevelopmentIdP", "NativeSSOClient", "OAuthWire", "StrictCoding", "SystemTesting",
-                .hummingbird, .hummingbirdTesting, .logging,
+                "native-sso-dev", "ChildProcesses", "DevelopmentIdP", "NativeSSOClient", "OAuthWire", "PrivateCluster",
+                "StrictCoding", "SystemTesting", .hummingbird, .hummingbirdTesting, .logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,3 +1,5 @@
+import ChildProcesses
+
 /// Databases, roles and addresses of a private cluster.
 extension PrivateCluster {
     /// A libpq password file (0600) that knows the superuser; for `PGPASSFILE`.
@@ -49,9 +51,12 @@ extension PrivateCluster {
 
     /// Runs SQL as the superuser through `psql`, each statement by itself; stops at the first error.
     ///
+    /// - Parameter limit: For all of it together.
     /// - Returns: The rows, a line each, columns separated by `|`.
     @discardableResult
-    public nonisolated func psql(_ script: String, database: String = superuser) async throws -> String {
+    public nonisolated func psql(
+        _ script: String, database: String = superuser, within limit: Duration = .seconds(120)
+    ) async throws -> String {
         let arguments = [
             programs.path("psql"), "-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d",
             connectionURI(database: database),
@@ -60,7 +65,8 @@ extension PrivateCluster {
             "PGPASSFILE": passwordFile, "PGCONNECT_TIMEOUT": "5", "PGOPTIONS": "-c client_min_messages=warning",
         ]
         return try await onOwnThread {
-            try ChildProcess.run(arguments, name: "psql", environment: environment, input: script)
+            try ClusterProgram.run(
+                arguments, name: "psql", environment: environment, input: script, within: limit)
         }
     }
 
@@ -68,7 +74,7 @@ extension PrivateCluster {
     public nonisolated func run(_ program: String, _ arguments: [String]) async throws -> String {
         let all = [programs.path(program)] + arguments
         let environment = ["PGPASSFILE": passwordFile, "PGCONNECT_TIMEOUT": "5"]
-        return try await onOwnThread { try ChildProcess.run(all, name: program, environment: environment) }
+        return try await onOwnThread { try ClusterProgram.run(all, name: program, environment: environment) }
     }
 
     private nonisolated func identifier(_ name: String) throws -> String {

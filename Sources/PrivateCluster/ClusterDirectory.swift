@@ -29,7 +29,7 @@ struct ClusterDirectory: Sendable {
         let initial = "\(path)/initial-password"
         try writeSecret(password + "\n", to: initial)
         defer { unlink(initial) }
-        _ = try ChildProcess.run(
+        _ = try ClusterProgram.run(
             programs.asServer(
                 [
                     programs.path("initdb"), "-D", "\(path)/data", "-U", PrivateCluster.superuser,

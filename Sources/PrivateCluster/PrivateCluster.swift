@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Glibc
 
@@ -73,7 +74,7 @@ public actor PrivateCluster {
         guard let supervisor else { throw PrivateClusterError.notRunning }
         try signalAll(SIGKILL)
         self.supervisor = nil
-        try await onOwnThread { supervisor.stop() }
+        try await onOwnThread { try supervisor.stop() }
         unlink("\(directory)/data/postmaster.pid")  // it would name a process that is known to be gone
     }
 
@@ -108,7 +109,7 @@ public actor PrivateCluster {
     private func halt() async throws {
         guard let supervisor else { return }
         self.supervisor = nil
-        try await onOwnThread { supervisor.stop() }
+        try await onOwnThread { try supervisor.stop() }
     }
 
     private func launch() async throws {
@@ -118,12 +119,14 @@ public actor PrivateCluster {
             programs, server: [programs.path("postgres"), "-D", data], directory: directory, log: log,
             isEphemeral: options.isEphemeral)
         try await onOwnThread {
+            let deadline = ContinuousClock.now + .seconds(60)
             while !Self.acceptsConnections(data: data) {
-                if server.isGone(within: 10) {
-                    server.stop()
-                    let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-                    throw PrivateClusterError.serverDidNotStart(log: String(text.suffix(2000)))
-                }
+                let isGone = server.isGone(within: 10)
+                guard isGone || ContinuousClock.now >= deadline else { continue }
+                try server.stop()
+                let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+                let end = String(text.suffix(2000))
+                throw isGone ? PrivateClusterError.serverDidNotStart(log: end) : .serverNotReady(log: end)
             }
         }
         supervisor = server

@@ -14,8 +14,14 @@ public enum PrivateClusterError: Error, CustomStringConvertible, Equatable {
     case system(call: String, errno: Int32)
     /// A program of the server package failed; `output` is the end of what it said.
     case programFailed(name: String, status: Int32, output: String)
+    /// A program of the server package had not ended in time, and was killed.
+    case programDidNotEnd(name: String, limit: Duration, output: String)
     /// The server ended before it accepted connections; `log` is the end of its log.
     case serverDidNotStart(log: String)
+    /// The server accepted no connections within a minute, and was stopped.
+    case serverNotReady(log: String)
+    /// The server was asked to stop, and something of it is still there.
+    case serverDidNotStop(String)
     /// The operation needs a running server, and there is none.
     case notRunning
     /// Within a minute the server did not come to answer this as it should.
@@ -35,7 +41,11 @@ public enum PrivateClusterError: Error, CustomStringConvertible, Equatable {
             "\(name) is not a plain name of lower-case letters, digits and underscores."
         case .system(let call, let errno): "\(call) failed with errno \(errno)."
         case .programFailed(let name, let status, let output): "\(name) ended with status \(status): \(output)"
+        case .programDidNotEnd(let name, let limit, let output):
+            "\(name) did not end within \(limit), and was killed: \(output)"
         case .serverDidNotStart(let log): "The server ended before it accepted connections: \(log)"
+        case .serverNotReady(let log): "The server accepted no connections within a minute: \(log)"
+        case .serverDidNotStop(let what): "The server did not stop: \(what)"
         case .notRunning: "The private cluster is not running."
         case .neverHappened(let question): "The server never came to that: \(question)"
         }

@@ -33,7 +33,7 @@ extension PrivateCluster {
             ] + (options.fsync ? [] : ["--no-sync"]))
         let environment = ["PGPASSFILE": passwordFile, "PGCONNECT_TIMEOUT": "5"]
         try await replaceData {
-            _ = try ChildProcess.run(arguments, name: "pg_basebackup", environment: environment)
+            _ = try ClusterProgram.run(arguments, name: "pg_basebackup", environment: environment)
         }
         try await primary.untilStreams(to: name)
     }

@@ -45,7 +45,7 @@ struct ServerPrograms: Sendable {
 
     private static func named(byPgConfig program: String) -> String? {
         guard access(program, X_OK) == 0,
-            let found = try? ChildProcess.run([program, "--bindir"], name: "pg_config")
+            let found = try? ClusterProgram.run([program, "--bindir"], name: "pg_config")
         else { return nil }
         let directory = found.trimmingCharacters(in: .whitespacesAndNewlines)
         return holdsServer(directory) ? directory : nil

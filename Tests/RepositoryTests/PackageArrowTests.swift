@@ -23,13 +23,15 @@ struct PackageArrowTests {
         "TokenVerifierHummingbird": ["TokenVerifier"],
         "NativeSSOClient": ["OAuthWire", "StrictCoding"],
         "DevelopmentIdP": ["JOSE", "OAuthWire", "StrictCoding"],
-        "PrivateCluster": [],
+        "ChildProcesses": [],
+        "PrivateCluster": ["ChildProcesses"],
         "BrokerTesting": ["NativeSSO", "JOSE", "StrictCoding"],
         "CLibPQ": [], "COpenSSL": [], "CPKCS11": [],
     ]
 
     private static let developmentOnly: Set = [
-        "DevelopmentIdP", "PrivateCluster", "BrokerTesting", "native-sso-dev", "native-sso-bench", "SystemTesting",
+        "ChildProcesses", "DevelopmentIdP", "PrivateCluster", "BrokerTesting", "native-sso-dev", "native-sso-bench",
+        "SystemTesting",
     ]
 
     init() throws {

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Synchronization
 
@@ -22,14 +23,9 @@ final class Guardian: Sendable {
 
     private init() throws {
         let channel = try PrivateChannel()
-        let shell = Process()
-        shell.executableURL = URL(filePath: "/bin/sh")
-        shell.arguments = ["-c", Self.script]
-        shell.standardInput = channel.reading
-        shell.standardOutput = FileHandle.nullDevice
-        shell.standardError = FileHandle.nullDevice
-        try shell.run()
-        try channel.reading.close()
+        _ = try ChildProcess(
+            ["/bin/sh", "-c", Self.script, "guardian"], environment: ChildProcess.bareEnvironment, inOwnSession: true,
+            input: channel.reading)
         orders = channel.writing
     }
 

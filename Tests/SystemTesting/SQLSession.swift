@@ -1,3 +1,4 @@
+import ChildProcesses
 public import Foundation
 public import PrivateCluster
 

@@ -38,7 +38,7 @@ struct PgBench: Sendable {
                 "--define=first=\(block.first)", "--define=rows=\(PopulationBlock.rowsPerCaller)",
                 "--host=127.0.0.1", "--port=\(cluster.port)", "--username=\(BrokerCommands.serviceRole)",
                 database,
-            ], environment: ["PGPASSWORD": cluster.password]
+            ], environment: ["PGPASSWORD": cluster.password], within: .seconds(whole + 3 + 60)
         ) { pid, line in
             guard let progress = Progress(line), marks.count <= whole, progress.seconds > marks.last?.time ?? 0 else {
                 return

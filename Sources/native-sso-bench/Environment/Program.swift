@@ -1,44 +1,39 @@
+import ChildProcesses
 import Foundation
 
 /// Programs that run to their end.
+///
+/// They see nothing of this program's environment, so that no variable of the operator's changes what is measured.
 enum Program {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
     /// What a program writes to standard output. Its standard error is shown only when it fails.
-    static func output(
-        of arguments: [String], environment: [String: String] = [:]
-    ) throws -> String {
-        let (nothing, errors) = (try FileHandle(openingAt: "/dev/null"), try unlinkedFile())
-        let output = try Channel()
-        let child = try ChildProcess(
-            arguments, environment: environment,
-            descriptors: [nothing, output.writing, errors].map(\.fileDescriptor))
-        try output.writing.close()
-        let text = String(decoding: try output.reading.readToEnd() ?? Data(), as: UTF8.self)
-        let status = child.wait()
-        guard status == 0 else {
-            try errors.seek(toOffset: 0)
-            let said = String(decoding: try errors.readToEnd() ?? Data(), as: UTF8.self)
-            throw Failure(
-                description: "\(arguments.joined(separator: " ")) ended with status \(status): \(said.suffix(2000))")
+    static func output(of arguments: [String], within limit: Duration = .seconds(120)) throws -> String {
+        let run = try ProgramRun(
+            arguments, environment: ChildProcess.bareEnvironment, inOwnSession: false, within: limit)
+        guard run.status == 0 else {
+            throw Failure(arguments.joined(separator: " "), run.status, limit, said: run.errors)
         }
-        return text
+        return run.output
     }
 
     /// Runs a program and tells of each line that it writes to standard error, when it does.
     static func run(
-        _ arguments: [String], environment: [String: String], onErrorLine: (_ pid: pid_t, Substring) throws -> Void
+        _ arguments: [String], environment: [String: String], within limit: Duration,
+        onErrorLine: (_ pid: Int32, Substring) throws -> Void
     ) throws {
-        let nothing = try FileHandle(openingAt: "/dev/null")
-        let errors = try Channel()
+        let deadline = ContinuousClock.now + limit
+        let errors = try PrivateChannel()
         let child = try ChildProcess(
-            arguments, environment: environment, descriptors: [nothing, nothing, errors.writing].map(\.fileDescriptor))
+            arguments, environment: ChildProcess.bareEnvironment.merging(environment) { $1 }, inOwnSession: false,
+            errors: errors.writing)
+        defer { child.kill() }
         try errors.writing.close()
         var pending = ""
         var last = ""
-        while case let data = errors.reading.availableData, !data.isEmpty {
+        while isReadable(errors.reading, until: deadline), case let data = errors.reading.availableData, !data.isEmpty {
             pending += String(decoding: data, as: UTF8.self)
             while let end = pending.firstIndex(of: "\n") {
                 last = String(pending[..<end])
@@ -46,14 +41,21 @@ enum Program {
                 pending = String(pending[pending.index(after: end)...])
             }
         }
-        let status = child.wait()
-        guard status == 0 else { throw Failure(description: "\(arguments[0]) ended with status \(status): \(last)") }
+        let status = child.wait(within: ContinuousClock.now.duration(to: deadline))
+        guard status == 0 else { throw Failure(arguments[0], status, limit, said: last) }
     }
 
-    private static func unlinkedFile() throws -> FileHandle {
-        let name = "native-sso-bench-\(UInt64.random(in: 0...UInt64.max))"
-        let path = "\(FileManager.default.temporaryDirectory.path)/\(name)"
-        defer { unlink(path) }
-        return try FileHandle(openingAt: path)
+    private static func isReadable(_ handle: FileHandle, until deadline: ContinuousClock.Instant) -> Bool {
+        let rest = max(.zero, ContinuousClock.now.duration(to: deadline))
+        var watched = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&watched, 1, Int32(rest / .milliseconds(1))) > 0
+    }
+}
+
+extension Program.Failure {
+    /// - Parameter status: nil: it did not end in time.
+    init(_ program: String, _ status: Int32?, _ limit: Duration, said text: String) {
+        let end = status.map { "ended with status \($0)" } ?? "did not end within \(limit), and was killed"
+        description = "\(program) \(end): \(text.suffix(2000))"
     }
 }

@@ -1,4 +1,6 @@
+import ChildProcesses
 import Foundation
+import PrivateCluster
 
 /// One running broker.
 final class RunningBroker {
@@ -14,15 +16,14 @@ final class RunningBroker {
     init(_ installation: Installation) throws {
         (publicPort, internalPort) = (try LoopbackPort.free(), try LoopbackPort.free())
         workplace = installation.workplace
-        let nothing = try FileHandle(openingAt: "/dev/null")
-        let log = try FileHandle(openingAt: installation.log)
+        let log = try FileHandle(appendingTo: installation.log)
         let start = ProcessClock.monotonic
         process = try ChildProcess(
             [try BrokerCommands.program(), "serve", "--config", installation.brokerConfiguration],
-            environment: [
+            environment: ChildProcess.bareEnvironment.merging([
                 "NATIVE_SSO_PUBLIC_LISTEN": "127.0.0.1:\(publicPort)",
                 "NATIVE_SSO_INTERNAL_LISTEN": "127.0.0.1:\(internalPort)",
-            ], descriptors: [nothing, nothing, log].map(\.fileDescriptor))
+            ]) { $1 }, inOwnSession: false, errors: log)
         pid = process.pid
         try workplace.watch(pid)
         while (try? PlainGet.answer(to: "/readyz", port: internalPort))?.status != 200 {

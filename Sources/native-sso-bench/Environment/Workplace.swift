@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 
 /// The directory that everything lies in. A shell removes it, and ends the brokers, when this program has ended, however it did.
@@ -26,12 +27,11 @@ final class Workplace: Sendable {
         // PostgreSQL may run under another account, and has to get through to its own directory.
         try files.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o711])
-        let channel = try Channel()
+        let channel = try PrivateChannel()
         orders = channel.writing
-        let nothing = try FileHandle(openingAt: "/dev/null")
         _ = try ChildProcess(
-            ["/bin/sh", "-c", Self.script, "workplace", directory],
-            descriptors: [channel.reading, nothing, nothing].map(\.fileDescriptor))
+            ["/bin/sh", "-c", Self.script, "workplace", directory], environment: ChildProcess.bareEnvironment,
+            inOwnSession: false, input: channel.reading)
     }
 
     /// Ends this process when this program is gone.

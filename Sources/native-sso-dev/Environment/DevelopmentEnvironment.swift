@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import PrivateCluster
 
@@ -21,7 +22,7 @@ actor DevelopmentEnvironment {
         self.options = options
         self.progress = progress
         programs = try ProgramFiles.locate()
-        ports = try await Ports.choose(base: options.portBase)
+        ports = try Ports.choose(base: options.portBase)
         directory = try WorkingDirectory(options.directory, isKept: options.keep)
         layout = Layout(directory: directory.path)
         broker = BrokerCommands(program: programs.broker, layout: layout)

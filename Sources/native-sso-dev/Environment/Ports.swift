@@ -1,3 +1,5 @@
+import PrivateCluster
+
 /// Where everything listens, on 127.0.0.1.
 struct Ports: Sendable, Equatable {
     var identityProvider = 9000
@@ -7,10 +9,10 @@ struct Ports: Sendable, Equatable {
     var serverB = 9002
 
     /// - Parameter base: nil for the usual ports, 0 for free ones, otherwise the first of five in a row.
-    static func choose(base: Int?) async throws -> Ports {
+    static func choose(base: Int?) throws -> Ports {
         switch base {
         case nil: Ports()
-        case 0: Ports(try await FreePort.find(5))
+        case 0: Ports(try LoopbackPort.free(5).map(Int.init))
         case let base?: Ports((0..<5).map { base + $0 })
         }
     }

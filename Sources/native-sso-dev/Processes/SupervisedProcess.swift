@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 
 /// A program that ends with this one, however this one ends.
@@ -9,31 +10,27 @@ final class SupervisedProcess: Sendable {
     /// Of the program itself, not of the shell.
     let pid: Int32
     private let shell: Shell
-    private let lines: AsyncStream<String>
+    private let output: LineReader
 
     // The program's number cannot belong to another process when the shell signals it: it has not been waited for.
-    private static let script = """
-        "$@" </dev/null &
-        program=$!
-        echo $program
-        exec >/dev/null 2>&1
-        read -r _
-        kill -CONT $program
-        kill -TERM $program
-        {
-            trap 'over=yes; [ -z "$nap" ] || kill $nap' TERM
-            sleep 5 &
-            nap=$!
-            [ -z "$over" ] || kill $nap
-            wait $nap && kill -KILL $program
-        } &
-        timer=$!
-        wait $program
-        status=$?
-        kill $timer
-        wait $timer
-        exit $status
-        """
+    private static let script =
+        ShellDeadline.function + """
+
+            "$@" </dev/null &
+            program=$!
+            echo $program
+            exec >/dev/null 2>&1
+            read -r _
+            kill -CONT $program
+            kill -TERM $program
+            end_within 5 KILL $program &
+            timer=$!
+            wait $program
+            status=$?
+            kill $timer
+            wait $timer
+            exit $status
+            """
 
     /// Starts a program and returns once it has a number.
     ///
@@ -46,11 +43,10 @@ final class SupervisedProcess: Sendable {
             Self.script, name: name, arguments: arguments, environment: environment,
             output: output.writing, errors: log)
         // The shell lets go of the output at once, so its end is the end of the program: nothing is left to supervise.
-        lines = LineReader.lines(of: output.reading) { shell.lifeline.sever() }
+        self.output = LineReader(output.reading) { shell.lifeline.sever() }
         self.shell = shell
         self.name = name
-        var iterator = lines.makeAsyncIterator()
-        guard let pid = await iterator.next().flatMap({ Int32($0) }) else {
+        guard let pid = await self.output.next().flatMap({ Int32($0) }) else {
             shell.lifeline.sever()
             throw ProcessFailure(name: name, status: await shell.waitForEnd(), log: log)
         }
@@ -58,10 +54,7 @@ final class SupervisedProcess: Sendable {
     }
 
     /// The next line that the program writes to standard output; nil when it has ended.
-    func nextLine() async -> String? {
-        var iterator = lines.makeAsyncIterator()
-        return await iterator.next()
-    }
+    func nextLine() async -> String? { await output.next() }
 
     /// The exit status, or 128 + the signal that ended the program, once it has ended.
     func waitForEnd() async -> Int32 { await shell.waitForEnd() }
@@ -79,7 +72,7 @@ final class SupervisedProcess: Sendable {
         let process = try await SupervisedProcess(name, arguments, environment: environment, log: log)
         var output = ""
         let status = await withTaskCancellationHandler {
-            for await line in process.lines { output += line + "\n" }
+            for await line in process.output.lines { output += line + "\n" }
             return await process.waitForEnd()
         } onCancel: {
             process.shell.lifeline.sever()

@@ -5,6 +5,7 @@ import HummingbirdTesting
 import Logging
 import NativeSSOClient
 import OAuthWire
+import PrivateCluster
 import StrictCoding
 import Testing
 
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func nobodyThereIsNoAnswer() async throws {
-        let port = try #require(try await FreePort.find(1).first)
+        let port = try LoopbackPort.free()
         let endpoint = TokenEndpoint(
             address: "http://127.0.0.1:\(port)/token", clientID: "app-one", transport: ClientTransport { _, _ in })
         let error = await #expect(throws: ClientError.self) { try await endpoint.refresh(Credential("x")) }

@@ -42,11 +42,11 @@ import Testing
         #expect(clients.map { $0.bool("shares_logins") } == [true, true, false])
     }
 
-    @Test func portsAreTheUsualOnesChosenOrFree() async throws {
-        #expect(try await Ports.choose(base: nil) == Ports())
-        let inARow = try await Ports.choose(base: 20_000)
+    @Test func portsAreTheUsualOnesChosenOrFree() throws {
+        #expect(try Ports.choose(base: nil) == Ports())
+        let inARow = try Ports.choose(base: 20_000)
         #expect(inARow.identityProvider == 20_000 && inARow.serverB == 20_004)
-        let free = try await Ports.choose(base: 0)
+        let free = try Ports.choose(base: 0)
         let all = [free.identityProvider, free.brokerPublic, free.brokerInternal, free.serverA, free.serverB]
         #expect(Set(all).count == 5 && all.allSatisfy { $0 > 1023 })
     }

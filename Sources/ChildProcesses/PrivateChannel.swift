@@ -1,17 +1,17 @@
-import Foundation
+package import Foundation
 
-/// A one-way channel to or from a child, whose ends no other child inherits: as long as any process holds the writing end
+/// A one-way channel to or from a child whose ends no other child inherits: as long as any process holds the writing end,
 /// the reader never sees the end.
 ///
 /// A pair of sockets, because those are close-on-exec from their first moment.
-struct PrivateChannel {
-    let reading: FileHandle
-    let writing: FileHandle
+package struct PrivateChannel: Sendable {
+    package let reading: FileHandle
+    package let writing: FileHandle
 
-    init() throws {
+    package init() throws(SystemCallFailure) {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-            throw CocoaError(.fileReadUnknown)
+            throw SystemCallFailure(call: "socketpair", errno: errno)
         }
         reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
         writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)

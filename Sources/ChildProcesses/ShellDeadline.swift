@@ -1,0 +1,24 @@
+/// What the supervising shells have in common.
+package enum ShellDeadline {
+    /// A function of sh(1), to be run beside a `wait` for the process and ended by SIGTERM when that is over:
+    /// `end_within SECONDS SIGNAL PID …` signals each process that still runs when its time has come.
+    ///
+    /// SIGTERM may come at any moment, and none of the naps goes on after it: what they were to signal may have been waited
+    /// for by then, and its number be another's.
+    package static let function = """
+        end_within() {
+            over= nap=
+            trap 'over=yes; [ -z "$nap" ] || kill $nap' TERM
+            while [ $# -ge 3 ]; do
+                sleep $1 &
+                nap=$!
+                [ -z "$over" ] || kill $nap
+                wait $nap || return
+                nap=
+                [ -z "$over" ] || return
+                kill -$2 $3 2>/dev/null
+                shift 3
+            done
+        }
+        """
+}

@@ -1,9 +1,0 @@
-import Foundation
-
-/// Runs blocking work on a thread of its own, so that a wait for a socket or a process never occupies the cooperative
-/// pool.
-func onOwnThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
-    }
-}
