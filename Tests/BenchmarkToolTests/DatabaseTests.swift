@@ -4,7 +4,7 @@ import Testing
 
 @testable import native_sso_bench
 
-struct DatabaseTests {
+@Suite(.timeLimit(.minutes(5))) struct DatabaseTests {
     @Test func aLineOfPgbenchIsRead() {
         let progress = PgBench.Progress("progress: 2.0 s, 10436.8 tps, lat 6.129 ms stddev 2.064, 0 failed")
         #expect(progress?.seconds == 2)

@@ -7,7 +7,7 @@ import Testing
 @testable import native_sso_bench
 
 /// What is measured is what the broker does: each call advances a grant, ours and pgbench's alike.
-@Suite(.serialized) struct HotStatementTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct HotStatementTests {
     private struct Stage {
         let cluster: BenchmarkCluster
         let database: String
@@ -50,7 +50,7 @@ import Testing
             await pool.shutdown()
             try result.get()
         }
-        await cluster.close()
+        try await cluster.close()
     }
 
     @Test(arguments: HotStatement.allCases)

@@ -34,6 +34,21 @@ struct ProcessTests {
         #expect(ProcessClock.nanoseconds(of: 0x3fff_fff0) == nil)
     }
 
+    /// Whatever hangs is named, with what it said.
+    @Test func aProgramThatHangsIsKilled() {
+        let script = ["/bin/sh", "-c", "echo 'the reason' >&2; exec sleep 600"]
+        let silence = #expect(throws: Program.Failure.self) {
+            try Program.output(of: script, within: .milliseconds(500))
+        }
+        #expect(silence?.description.contains("did not end within 0.5 seconds, and was killed: the reason") == true)
+        var lines: [String] = []
+        let hang = #expect(throws: Program.Failure.self) {
+            try Program.run(script, environment: [:], within: .milliseconds(500)) { lines.append(String($1)) }
+        }
+        #expect(hang?.description.contains("/bin/sh did not end within 0.5 seconds") == true)
+        #expect(lines == ["the reason"])
+    }
+
     @Test func memoryIsRead() throws {
         let now = try ProcessStatus.kibibytes("VmRSS", of: getpid())
         #expect(now > 1000)

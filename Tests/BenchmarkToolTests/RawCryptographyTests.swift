@@ -3,7 +3,7 @@ import Testing
 
 @testable import native_sso_bench
 
-struct RawCryptographyTests {
+@Suite(.timeLimit(.minutes(5))) struct RawCryptographyTests {
     private static let output = """
         +H:256
         +R1:2048:private

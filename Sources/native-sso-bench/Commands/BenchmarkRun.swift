@@ -28,7 +28,12 @@ struct BenchmarkRun {
         } catch {
             result = .failure(error)
         }
-        try await cluster.stop()
+        do {
+            try await cluster.stop()
+        } catch {
+            _ = try result.get()  // what went wrong first
+            throw error
+        }
         let report = try result.get()
         say(report.table)
         print(report.json)
@@ -61,12 +66,12 @@ struct BenchmarkRun {
         let installation = try await installation(Algorithms())
         var figure = Figure(["broker": .string("idle")])
         for _ in 0..<options.rounds {
-            let broker = try RunningBroker(installation)
-            figure.add([
-                .readyAfter: broker.millisecondsToReady,
-                .residentKiB: Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid)),
-            ])
-            try broker.stop()
+            try await RunningBroker.lend(installation) { broker in
+                figure.add([
+                    .readyAfter: broker.millisecondsToReady,
+                    .residentKiB: Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid)),
+                ])
+            }
         }
         var section = Section("start")
         section.figures = [figure]
@@ -89,16 +94,17 @@ struct BenchmarkRun {
             let name = "\(algorithms.provider.rawValue) in, \(algorithms.broker.rawValue) out"
             Self.say("requests: \(name), signing \(requests.logins) id_tokens")
             let installation = try await installation(algorithms)
-            let broker = try RunningBroker(installation)
-            defer { try? broker.stop() }
-            var run = try await RequestRun(
-                try RequestProbe(installation, broker), logins: requests.logins, at: Int64(time(nil)))
-            let newLogins = try await run.bringInLogins(rounds: options.rounds, connections: 64)
-            if kinds.contains(.newLogin) { exchange.figures.append(newLogins) }
-            let figures = try await figures(
-                &run, kinds: RequestKind.allCases.filter { kinds.contains($0) && $0 != .newLogin }, connections, name)
-            exchange.figures += figures.filter { $0.kind.isExchange }.map(\.figure)
-            refresh.figures += figures.filter { !$0.kind.isExchange }.map(\.figure)
+            let measured = try await RunningBroker.lend(installation) { broker in
+                var run = try await RequestRun(
+                    try RequestProbe(installation, broker), logins: requests.logins, at: Int64(time(nil)))
+                let newLogins = try await run.bringInLogins(rounds: options.rounds, connections: 64)
+                let others = RequestKind.allCases.filter { $0 != .newLogin }
+                return [(kind: RequestKind.newLogin, figure: newLogins)]
+                    + (try await figures(&run, kinds: others.filter(kinds.contains), connections, name))
+            }
+            for (kind, figure) in measured where kinds.contains(kind) {
+                if kind.isExchange { exchange.figures.append(figure) } else { refresh.figures.append(figure) }
+            }
         }
         for var section in [exchange, refresh] where !section.figures.isEmpty {
             section.facts = [("logins", .integer(requests.logins)), ("apps", .integer(SampleApps.targets.count))]

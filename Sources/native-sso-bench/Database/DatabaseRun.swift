@@ -74,7 +74,7 @@ struct DatabaseRun {
         if let measured = try await contender.executor(try configuration()) {
             window = try await Callers(executor: measured.executor, statement: statement, block: block)
                 .measure(seconds: options.seconds, server: cluster.processes)
-            await measured.shutdown()
+            try await Program.wait(for: "the end of the sessions of \(contender)", measured.shutdown)
         } else {
             window = try PgBench(
                 programs: try await cluster.programs(), cluster: cluster, database: installation.database,

@@ -36,17 +36,27 @@ final class BenchmarkCluster: Sendable {
     }
 
     func stop() async throws {
-        await close()
+        let closing: Result<Void, any Error>
+        do { closing = .success(try await close()) } catch { closing = .failure(error) }
         try await cluster.stop()
+        try closing.get()
     }
 
     /// Ends the session of our own, and leaves the server alone.
-    func close() async { await observer.shutdown() }
+    func close() async throws {
+        try await Program.wait(for: "the end of our own session with PostgreSQL") { [observer] in
+            await observer.shutdown()
+        }
+    }
 
     /// Runs SQL as the superuser, each statement by itself; the rows, a line each.
+    /// - Parameter limit: Half an hour, for a million rows on a slow disk.
     @discardableResult
-    func sql(_ script: String, database: String = PrivateCluster.superuser) async throws -> String {
-        try await cluster.psql(script, database: database).trimmingCharacters(in: .whitespacesAndNewlines)
+    func sql(
+        _ script: String, database: String = PrivateCluster.superuser, within limit: Duration = .seconds(1800)
+    ) async throws -> String {
+        try await cluster.psql(script, database: database, within: limit)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// An address of a database, without the password.
@@ -66,9 +76,16 @@ final class BenchmarkCluster: Sendable {
     /// Octets of write-ahead log since the cluster was made.
     func walPosition() async throws -> Int64 { try await number(Self.wal) }
 
-    /// Transactions that were committed in a database, by sessions that have ended.
+    /// Transactions that were committed in a database, by sessions that have ended. For that it waits, at most 30 s.
     func commits(in database: String) async throws -> Int64 {
-        while try await number(Self.sessions, .text(database)) > 0 { try await Task.sleep(for: .milliseconds(20)) }
+        let deadline = ContinuousClock.now + .seconds(30)
+        while case let sessions = try await observer.query(Self.sessions, .text(database)), !sessions.isEmpty {
+            guard ContinuousClock.now < deadline else {
+                let names = try sessions.map { try $0.text(0) }.joined(separator: "\n")
+                throw Program.Failure(description: "sessions of \(database) did not end within 30 s:\n\(names)")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
         return try await number(Self.commits, .text(database))
     }
 
@@ -85,7 +102,12 @@ final class BenchmarkCluster: Sendable {
     }
 
     private static let wal = Statement("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")
-    private static let sessions = Statement("SELECT count(*) FROM pg_stat_activity WHERE datname = $1")
+    private static let sessions = Statement(
+        """
+        SELECT format('pid %s, %s, application_name "%s", state %s, query start %s', pid, backend_type,
+            application_name, state, query_start)
+        FROM pg_stat_activity WHERE datname = $1 ORDER BY pid
+        """)
     private static let commits = Statement("SELECT xact_commit FROM pg_stat_database WHERE datname = $1")
     private static let setting = Statement("SELECT current_setting($1)")
     private static let bindir = Statement("SELECT setting FROM pg_config WHERE name = 'BINDIR'")

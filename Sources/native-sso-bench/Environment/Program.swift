@@ -45,6 +45,23 @@ enum Program {
         guard status == 0 else { throw Failure(arguments[0], status, limit, said: last) }
     }
 
+    /// Waits for something that cannot be called off, at most a minute.
+    static func wait(for what: String, _ work: @escaping @Sendable () async -> Void) async throws {
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        Task {
+            await work()
+            end.yield(true)
+        }
+        let watch = Task {
+            try await Task.sleep(for: .seconds(60))
+            end.yield(false)
+        }
+        defer { watch.cancel() }
+        guard await ends.first(where: { _ in true }) == true else {
+            throw Failure(description: "waited in vain for a minute for \(what)")
+        }
+    }
+
     private static func isReadable(_ handle: FileHandle, until deadline: ContinuousClock.Instant) -> Bool {
         let rest = max(.zero, ContinuousClock.now.duration(to: deadline))
         var watched = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)

@@ -28,14 +28,22 @@ struct ScaleRun {
     func section(sizes: [Int]) async throws -> Section {
         var section = Section("scale")
         var stages: [Stage] = []
-        var brokers: [RunningBroker] = []
-        defer { for broker in brokers { try? broker.stop() } }
-        for size in sizes.sorted() {
-            let (stage, facts) = try await prepare(size)
-            stages.append(stage)
-            brokers.append(stage.probe.broker)
-            section.facts.append(("registry_\(size)", facts))
+        do {
+            for size in sizes.sorted() {
+                let (stage, facts) = try await prepare(size)
+                stages.append(stage)
+                section.facts.append(("registry_\(size)", facts))
+            }
+            section.figures = try await figures(of: stages)
+        } catch {
+            for stage in stages { try? stage.probe.broker.stop() }
+            throw error
         }
+        for stage in stages { try stage.probe.broker.stop() }
+        return section
+    }
+
+    private func figures(of stages: [Stage]) async throws -> [Figure] {
         var figures: [[Figure]] = stages.map { stage in
             Self.kinds.map { kind in
                 Figure([
@@ -57,8 +65,7 @@ struct ScaleRun {
                 }
             }
         }
-        section.figures = figures.flatMap { $0 }
-        return section
+        return figures.flatMap { $0 }
     }
 
     private func measure(
