@@ -64,8 +64,7 @@ actor DevelopmentEnvironment {
         let serving = try await SupervisedProcess(
             "broker", broker.serve, environment: ProgramFiles.environment, log: layout.log("broker"))
         processes.append(serving)
-        try await BrokerReadiness(address: "http://127.0.0.1:\(ports.brokerInternal)").wait(
-            for: serving, log: layout.log("broker"))
+        try await BrokerReadiness(address: "http://127.0.0.1:\(ports.brokerInternal)").wait(for: serving)
 
         for (name, port) in [("server-a", ports.serverA), ("server-b", ports.serverB)] {
             progress("starting \(name) at http://127.0.0.1:\(port)")
@@ -83,17 +82,25 @@ actor DevelopmentEnvironment {
             processes: Dictionary(uniqueKeysWithValues: processes.map { ($0.name, $0.pid) }))
     }
 
-    /// Ends everything and waits for the end. Whatever was not started is passed over.
+    /// Ends everything and waits for the end. Whatever was not started is passed over; what does not end is named.
     func stop() async {
         progress("stopping")
         await withTaskGroup { group in
-            for process in processes { group.addTask { await process.stop() } }
+            for process in processes {
+                group.addTask { [progress] in await Self.end(progress) { try await process.stop() } }
+            }
         }
         processes = []
-        try? await cluster?.stop()
+        await Self.end(progress) { [cluster] in try await cluster?.stop() }
         cluster = nil
         await directory.remove()
         if options.keep { progress("kept \(layout.directory)") }
+    }
+
+    private static func end(
+        _ progress: @Sendable (String) -> Void, _ body: @Sendable () async throws -> Void
+    ) async {
+        do { try await body() } catch { progress("\(error)") }
     }
 
     private static let database = "native_sso"
@@ -105,10 +112,7 @@ actor DevelopmentEnvironment {
         let process = try await SupervisedProcess(
             name, arguments, environment: ProgramFiles.environment, log: layout.log(name))
         processes.append(process)
-        guard await process.nextLine() == Readiness.line else {
-            await process.stop()
-            throw ProcessFailure(name: name, status: await process.waitForEnd(), log: layout.log(name))
-        }
+        try await process.waitForReadiness(Readiness.line)
     }
 
     private func writeConfiguration(_ path: String, databaseURL: String, _ identityProvider: String) throws {

@@ -14,30 +14,26 @@ struct BrokerReadiness {
     let address: String
 
     /// Throws if the process ends, or has not become ready within 30 seconds.
-    func wait(for process: SupervisedProcess, log: String) async throws {
-        let isReady = try await withThrowingTaskGroup(of: Bool.self) { group in
+    func wait(for process: SupervisedProcess) async throws {
+        let trouble = try await withThrowingTaskGroup(of: String?.self) { group in
             group.addTask {
-                while !Task.isCancelled {
-                    if await answers() { return true }
-                    try await Task.sleep(for: .milliseconds(50))
-                }
-                return false
+                while !(await answers()) { try await Task.sleep(for: .milliseconds(50)) }
+                return nil
             }
             group.addTask {
                 while await process.nextLine() != nil {}
-                return false
+                try Task.checkCancellation()
+                return "has ended"
             }
             group.addTask {
                 try await Task.sleep(for: .seconds(30))
-                return false
+                return "did not get ready within 30 s"
             }
             defer { group.cancelAll() }
-            return try await group.next() ?? false
+            return try await group.next() ?? nil
         }
-        guard isReady else {
-            await process.stop()
-            throw ProcessFailure(name: process.name, status: await process.waitForEnd(), log: log)
-        }
+        guard let trouble else { return }
+        throw try await process.ended(because: trouble)
     }
 
     private func answers() async -> Bool {

@@ -37,10 +37,9 @@ struct WorkingDirectory: Sendable {
         return path
     }
 
-    /// Removes the directory, unless it is to be kept.
+    /// Removes the directory, unless it is to be kept. Tries for a minute.
     func remove() async {
-        sweeper?.lifeline.sever()
-        _ = await sweeper?.waitForEnd()
+        _ = await sweeper?.end(within: .seconds(60))
     }
 }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import native_sso_dev
 
-@Suite final class SupervisedProcessTests: Sendable {
+@Suite(.timeLimit(.minutes(2))) final class SupervisedProcessTests: Sendable {
     private let log = NSTemporaryDirectory() + "supervised-" + UUID().uuidString
     private static let environment = ["PATH": "/usr/bin:/bin"]
 
@@ -15,29 +15,29 @@ import Testing
         #expect(await process.nextLine() == "two")
         #expect(await process.nextLine() == nil)
         #expect(await process.waitForEnd() == 3)
-        await process.stop()
+        try await process.stop()
     }
 
     @Test func itIsAskedToEnd() async throws {
         let process = try await shell("trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.1; done")
         #expect(await process.nextLine() == "ready")
-        await process.stop()
+        try await process.stop()
         #expect(await process.nextLine() == "asked")
         #expect(!isAlive(process.pid))
     }
 
-    @Test(.timeLimit(.minutes(1))) func whatDoesNotListenIsKilled() async throws {
+    @Test func whatDoesNotListenIsKilled() async throws {
         let process = try await shell("trap '' TERM; echo ready; while :; do sleep 0.1; done")
         #expect(await process.nextLine() == "ready")
-        await process.stop()
+        try await process.stop()
         #expect(await process.waitForEnd() == 128 + SIGKILL)
     }
 
-    @Test(.timeLimit(.minutes(1))) func whatIsFrozenEndsToo() async throws {
+    @Test func whatIsFrozenEndsToo() async throws {
         let process = try await shell("echo ready; exec sleep 600")
         #expect(await process.nextLine() == "ready")
         kill(process.pid, SIGSTOP)
-        await process.stop()
+        try await process.stop()
         #expect(!isAlive(process.pid))
     }
 
@@ -48,13 +48,13 @@ import Testing
         #expect(await process.waitForEnd() == 128 + SIGKILL)
     }
 
-    @Test(.timeLimit(.minutes(1))) func noChildHoldsTheLifelineOfAnother() async throws {
+    @Test func noChildHoldsTheLifelineOfAnother() async throws {
         let first = try await shell("echo ready; exec sleep 600")
         let second = try await shell("echo ready; exec sleep 600")
         // The second outlives the first: were it to hold the first one's lifeline, this would take until its end.
-        await first.stop()
+        try await first.stop()
         #expect(isAlive(second.pid))
-        await second.stop()
+        try await second.stop()
     }
 
     @Test func aFailedRunTellsWhatWasSaid() async throws {
@@ -63,11 +63,27 @@ import Testing
         #expect(failure.description.contains("the reason"))
     }
 
+    @Test func aRunHasABound() async throws {
+        let failure = try #require(await failure(of: ["/bin/sleep", "600"], within: .milliseconds(200)))
+        #expect(failure.description.contains("example did not end within 0.2 seconds"))
+    }
+
+    @Test func whoeverIsNotReadyIsEnded() async throws {
+        let process = try await shell("echo waiting; exec sleep 600")
+        let failure = await #expect(throws: ProcessFailure.self) { try await process.waitForReadiness("ready") }
+        #expect(failure?.description.contains("test did not say that it is ready, but waiting") == true)
+        #expect(!isAlive(process.pid))
+        let ended = try await shell("echo the reason >&2; exit 7")
+        let end = await #expect(throws: ProcessFailure.self) { try await ended.waitForReadiness("ready") }
+        #expect(end?.description.contains("test has ended (status 7)") == true)
+        #expect(end?.description.contains("the reason") == true)
+    }
+
     @Test func aMissingProgramIsAFailure() async throws {
         #expect(await failure(of: ["/nonexistent"]) != nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func cancellingARunEndsIt() async throws {
+    @Test func cancellingARunEndsIt() async throws {
         let log = log
         let marker = log + ".ready"
         defer { try? FileManager.default.removeItem(atPath: marker) }
@@ -87,9 +103,10 @@ import Testing
         #expect(!isAlive(ended))
     }
 
-    private func failure(of arguments: [String]) async -> ProcessFailure? {
+    private func failure(of arguments: [String], within limit: Duration = .seconds(30)) async -> ProcessFailure? {
         do {
-            _ = try await SupervisedProcess.run("example", arguments, environment: Self.environment, log: log)
+            _ = try await SupervisedProcess.run(
+                "example", arguments, environment: Self.environment, log: log, within: limit)
             return nil
         } catch {
             return error as? ProcessFailure

@@ -3,7 +3,7 @@ import Testing
 
 @testable import native_sso_dev
 
-@Suite final class WorkingDirectoryTests {
+@Suite(.timeLimit(.minutes(2))) final class WorkingDirectoryTests {
     private let path = NSTemporaryDirectory() + "working-" + UUID().uuidString
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
