@@ -235,8 +235,8 @@ let package = Package(
         .testTarget(
             name: "NativeSSOProcessTests",
             dependencies: [
-                "native-sso", "BrokerTesting", "JOSE", "NativeSSO", "PrivateCluster", "StrictCoding", .asyncHTTPClient,
-                .nioCore, .nioHTTP1,
+                "native-sso", "BrokerTesting", "ChildProcesses", "JOSE", "NativeSSO", "PrivateCluster", "StrictCoding",
+                .asyncHTTPClient, .nioCore, .nioHTTP1,
             ], swiftSettings: strict),
         .testTarget(
             name: "NativeSSOCommandTests",

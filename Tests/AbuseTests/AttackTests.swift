@@ -4,7 +4,7 @@ import Testing
 
 /// What nobody may get by asking badly, over real HTTP. One broker for all of it, and a digest of its database before and
 /// after, so the tests take turns.
-@Suite(.serialized) struct Abuse {}
+@Suite(.serialized, .timeLimit(.minutes(5))) struct Abuse {}
 
 extension Abuse {
     /// Row by row.

@@ -6,7 +6,7 @@ import SystemTesting
 import Testing
 
 /// Identity providers whose keys cannot be had, each beside a sound one at the same broker: rows W-01 to W-15.
-@Suite(.serialized) struct KeySetTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct KeySetTests {
     @Test(arguments: KeySetStage.Misbehaviour.allCases)
     func isAnOutageForItsOwnUsersAlone(_ kind: KeySetStage.Misbehaviour) async throws {
         let stage = try await KeySetStage.shared

@@ -52,7 +52,7 @@ extension Abuse {
 }
 
 /// H-20: whoever sends too slowly.
-struct SlowRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct SlowRequestTests {
     @Test(arguments: [("a body", 1), ("a header", 60)]) func isGivenUp(_ part: (name: String, missing: Int))
         async throws
     {

@@ -6,7 +6,7 @@ import SystemTesting
 import Testing
 
 /// The identity provider signs with a new key. A broker asks for keys at most every half minute, so this takes as long.
-struct KeyRotationTests {
+@Suite(.timeLimit(.minutes(5))) struct KeyRotationTests {
     @Test func aKeyThatWasJustPublished() async throws {
         let (first, successor) = (try TestKey(.es256, keyID: "first"), try TestKey(.es256, keyID: "successor"))
         let provider = try StubIdentityProvider(keys: [first])

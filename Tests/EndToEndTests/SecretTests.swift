@@ -4,7 +4,7 @@ import Testing
 
 /// Every credential of a run, good or refused, looked for in everything that was written meanwhile: the logs of broker and
 /// PostgreSQL, and the whole contents of the database.
-struct SecretTests {
+@Suite(.timeLimit(.minutes(5))) struct SecretTests {
     @Test func nothingSecretIsWrittenDown() async throws {
         let run = try await Development.shared
         var search = SecretSearch()

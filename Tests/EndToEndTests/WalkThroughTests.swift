@@ -6,7 +6,7 @@ import SystemTesting
 import Testing
 
 /// Everything together, as `native-sso-dev up` starts it: a person logs in once, and two apps are logged in.
-@Suite(.serialized) struct WalkThroughTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct WalkThroughTests {
     @Test(arguments: NativeProfile.allCases) func oneLoginForTwoApps(_ profile: NativeProfile) async throws {
         let run = try await Development.shared
         let login = try await run.logIn(profile)

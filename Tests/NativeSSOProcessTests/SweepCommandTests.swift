@@ -2,7 +2,7 @@ import PrivateCluster
 import StrictCoding
 import Testing
 
-@Suite("native-sso sweep, as a process on a database")
+@Suite("native-sso sweep, as a process on a database", .timeLimit(.minutes(10)))
 struct SweepCommandTests {
     @Test func `it shows what would go, and removes it only when told to, with the reason in the audit`() async throws {
         try await Installation.lendReady { installation in

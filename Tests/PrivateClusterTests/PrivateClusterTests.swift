@@ -3,7 +3,7 @@ import Glibc
 import PrivateCluster
 import Testing
 
-@Suite struct PrivateClusterTests {
+@Suite(.timeLimit(.minutes(2))) struct PrivateClusterTests {
     @Test func sharedClusterAnswersOverTCPAndSocket() async throws {
         let cluster = try await PrivateCluster.shared
         #expect(try await cluster.psql("SELECT 40 + 2;") == "42\n")

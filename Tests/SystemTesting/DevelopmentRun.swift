@@ -17,7 +17,8 @@ public final class DevelopmentRun: Sendable {
         defer { try? FileManager.default.removeItem(at: log) }
         process = try ManagedProcess(
             try BuildProducts.path(of: "native-sso-dev"), ["up", "--port-base", "0"] + arguments, log: log)
-        guard let line = await process.nextLine(), let object = try? JSONReader.parse(Array(line.utf8)).object else {
+        guard let line = try? await process.nextLine(), let object = try? JSONReader.parse(Array(line.utf8)).object
+        else {
             throw DidNotStart(log: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
         }
         description = object

@@ -42,7 +42,10 @@ public final class HTTPConnection: Sendable {
         try await onOwnThread { [self] in
             if let answer = try reader.withLock({ try $0.next(hasNoBody: hasNoBody, isEnd: false) }) { return answer }
             var portion = [UInt8](repeating: 0, count: 65_536)
+            // Whoever sends an octet now and then does not send for ever.
+            let deadline = ContinuousClock.now + .seconds(2 * Self.patience)
             while true {
+                guard ContinuousClock.now < deadline else { throw HTTPFailure.silence }
                 let count = recv(descriptor, &portion, portion.count, 0)
                 guard count >= 0 || errno == ECONNRESET else { throw HTTPFailure.silence }
                 let answer = try reader.withLock { reader in

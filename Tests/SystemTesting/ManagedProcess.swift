@@ -46,30 +46,53 @@ public final class ManagedProcess: Sendable {
         get async { await killedOnCancellation { await child.exitStatus } }
     }
 
-    /// The next line of standard output; `nil` when there are no more.
-    public func nextLine() async -> String? { await killedOnCancellation { await output.next() } }
-
-    public func signal(_ signal: Int32) { child.signal(signal) }
-
-    /// Asks the program to end and waits for it.
-    @discardableResult public func terminate() async -> Int32 {
-        signal(SIGTERM)
-        return await exitStatus
-    }
-
-    /// Runs a program to its end; what it wrote to standard output.
-    public static func run(
-        _ program: String, _ arguments: [String], environment: [String: String] = [:], log: URL
-    ) async throws -> (status: Int32, output: String) {
-        let process = try ManagedProcess(program, arguments, environment: environment, log: log)
-        return await process.killedOnCancellation {
-            var output = ""
-            for await line in process.output.lines { output += line + "\n" }
-            return (await process.exitStatus, output)
+    /// The next line of standard output; `nil` when there are no more. When none comes in time, the program is killed.
+    public func nextLine(within limit: Duration = .seconds(120)) async throws -> String? {
+        do {
+            return try await killedOnCancellation { try await output.next(within: limit) }
+        } catch {
+            signal(SIGKILL)
+            throw error
         }
     }
 
-    private func killedOnCancellation<Value>(_ wait: () async -> Value) async -> Value {
-        await withTaskCancellationHandler(operation: wait) { child.signal(SIGKILL) }
+    public func signal(_ signal: Int32) { child.signal(signal) }
+
+    /// Asks the program to end and waits for it. Kills it when it has not ended a minute later: its status says so then.
+    @discardableResult public func terminate() async -> Int32 {
+        signal(SIGTERM)
+        return await killed(after: .seconds(60)) { await exitStatus }
+    }
+
+    /// Runs a program to its end; what it wrote to standard output.
+    /// - Parameter limit: When it is killed. What is shared by tests is made by a task that no test's end cancels.
+    public static func run(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:], log: URL,
+        within limit: Duration = .seconds(300)
+    ) async throws -> (status: Int32, output: String) {
+        let process = try ManagedProcess(program, arguments, environment: environment, log: log)
+        return await process.killed(after: limit) {
+            await process.killedOnCancellation {
+                var output = ""
+                for await line in process.output.lines { output += line + "\n" }
+                return (await process.exitStatus, output)
+            }
+        }
+    }
+
+    private func killed<Value>(after limit: Duration, _ wait: () async -> Value) async -> Value {
+        let watch = Task { [child, output] in
+            try await Task.sleep(for: limit)
+            child.signal(SIGKILL)
+            // Whatever it has started may hold its output open.
+            _ = await child.exitStatus
+            output.finish()
+        }
+        defer { watch.cancel() }
+        return await wait()
+    }
+
+    private func killedOnCancellation<Value>(_ wait: () async throws -> Value) async rethrows -> Value {
+        try await withTaskCancellationHandler(operation: wait) { child.signal(SIGKILL) }
     }
 }

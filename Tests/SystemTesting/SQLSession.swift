@@ -21,8 +21,10 @@ public actor SQLSession {
                 "psql", "-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d",
                 cluster.connectionURI(database: database),
             ],
-            environment: ["PGPASSFILE": cluster.passwordFile, "PGOPTIONS": "-c client_min_messages=warning"], log: log,
-            input: channel.reading)
+            environment: [
+                "PGPASSFILE": cluster.passwordFile, "PGCONNECT_TIMEOUT": "30",
+                "PGOPTIONS": "-c client_min_messages=warning",
+            ], log: log, input: channel.reading)
         try channel.reading.close()
     }
 
@@ -33,7 +35,7 @@ public actor SQLSession {
     public func rows(_ sql: String) async throws -> [String] {
         try input.write(contentsOf: Data("\(sql);\n\\echo \(Self.endOfAnswer)\n".utf8))
         var rows: [String] = []
-        while let line = await process.nextLine() {
+        while let line = try await process.nextLine() {
             if line == Self.endOfAnswer { return rows }
             rows.append(line)
         }

@@ -1,5 +1,5 @@
+import ChildProcesses
 import Foundation
-import Synchronization
 
 /// The built `native-sso`, as a shell would start it.
 enum Program {
@@ -21,56 +21,48 @@ enum Program {
     }
 }
 
-/// A started `native-sso`. Killed when its owner lets go.
+/// A started `native-sso`. Killed when its owner lets go, or when a task that waits for it is cancelled.
 final class RunningProgram: Sendable {
-    private let process: Mutex<Process>
+    private let child: ChildProcess
     private let standardOutput = Lines()
     private let standardError = Lines()
-    private let ended: AsyncStream<Int32>
-    let id: pid_t
 
     init(_ arguments: [String], environment: [String: String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Program.path)
-        process.arguments = arguments
-        process.environment = environment
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        process.standardInput = FileHandle.nullDevice
-        let (ended, end) = AsyncStream<Int32>.makeStream()
-        process.terminationHandler = { process in
-            let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-            end.yield(status)
-            end.finish()
-        }
-        try process.run()
-        id = process.processIdentifier
-        self.ended = ended
-        self.process = Mutex(process)
-        standardOutput.read(output.fileHandleForReading)
-        standardError.read(errors.fileHandleForReading)
+        let (output, errors) = (try PrivateChannel(), try PrivateChannel())
+        child = try ChildProcess(
+            [Program.path] + arguments, environment: environment, inOwnSession: true, output: output.writing,
+            errors: errors.writing)
+        try output.writing.close()
+        try errors.writing.close()
+        standardOutput.read(output.reading)
+        standardError.read(errors.reading)
     }
 
-    deinit {
-        let isRunning = process.withLock { $0.isRunning }
-        if isRunning { kill(id, SIGKILL) }
-    }
+    deinit { child.signal(SIGKILL) }
 
-    func signal(_ signal: Int32) { kill(id, signal) }
+    var id: pid_t { child.pid }
 
-    /// Waits for its end: the exit status, or the signal that killed it, negated.
+    func signal(_ signal: Int32) { child.signal(signal) }
+
+    /// Waits for its end: the exit status, or 128 + the signal that killed it.
     func status() async -> Int32 {
-        var status: Int32 = .min
-        for await value in ended { status = value }
-        await standardOutput.end()
-        await standardError.end()
-        return status
+        await killedOnCancellation {
+            let status = await child.exitStatus
+            await standardOutput.end()
+            await standardError.end()
+            return status
+        }
     }
 
     var output: String { standardOutput.text }
     var errors: String { standardError.text }
 
     /// Waits for a line on standard error that holds `text`; nil where the program ended without it.
-    func errorLine(containing text: String) async -> String? { await standardError.first { $0.contains(text) } }
+    func errorLine(containing text: String) async -> String? {
+        await killedOnCancellation { await standardError.first { $0.contains(text) } }
+    }
+
+    private func killedOnCancellation<Value>(_ wait: () async -> Value) async -> Value {
+        await withTaskCancellationHandler(operation: wait) { child.signal(SIGKILL) }
+    }
 }
