@@ -8,6 +8,7 @@ import Glibc
 /// hears of its children's end, or a program that never hears its alarm, waits for ever.
 package final class ChildProcess: Sendable {
     package let pid: Int32
+    private let isInOwnSession: Bool
     private let end = ProcessEnd()
 
     /// A path and a language: all that a child sees of the environment where nothing of the operator's may matter.
@@ -24,6 +25,7 @@ package final class ChildProcess: Sendable {
         _ arguments: [String], environment: [String: String], inOwnSession: Bool, input: FileHandle? = nil,
         output: FileHandle? = nil, errors: FileHandle? = nil
     ) throws(SystemCallFailure) {
+        isInOwnSession = inOwnSession
         pid = try Self.spawn(arguments, environment, inOwnSession, [input, output, errors].map { $0?.fileDescriptor })
         // A thread for each, so that none that has ended stays unwaited for: whoever waits for any child of this process
         // would meet it.
@@ -46,9 +48,10 @@ package final class ChildProcess: Sendable {
 
     package func terminate() { signal(SIGTERM) }
 
-    /// Kills it and blocks until it has ended: at most ten seconds, for what the kernel itself does not let go of.
+    /// Kills it, with all that it started if it has a session of its own, and blocks until it has ended: at most ten
+    /// seconds, for what the kernel itself does not let go of.
     package func kill() {
-        signal(SIGKILL)
+        end.whileRunning { Glibc.kill(isInOwnSession ? -pid : pid, SIGKILL) }
         _ = wait(within: .seconds(10))
     }
 

@@ -1,4 +1,5 @@
 package import Foundation
+import Glibc
 
 /// A one-way channel to or from a child whose ends no other child inherits: as long as any process holds the writing end,
 /// the reader never sees the end.
@@ -15,5 +16,19 @@ package struct PrivateChannel: Sendable {
         }
         reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
         writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    }
+}
+
+extension FileHandle {
+    /// Writes to the end of a ``PrivateChannel``. A reader who has gone is an error, and no SIGPIPE.
+    package func send(_ text: String) throws(SystemCallFailure) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(fileDescriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 || errno == EINTR else { throw SystemCallFailure(call: "send", errno: errno) }
+            rest = rest.dropFirst(max(0, count))
+        }
     }
 }

@@ -8,7 +8,7 @@ package struct ProgramRun: Sendable {
     package let output: String
     package let errors: String
 
-    /// Runs it. Blocks for at most `limit`.
+    /// Runs it. Blocks for at most `limit`, and ten seconds more where it must be killed.
     ///
     /// Input, output and errors are files without a name: no pipe can fill up, no signal tells of a reader that left, and
     /// nobody waits for a grandchild that keeps them open.

@@ -58,7 +58,7 @@ final class Supervisor: Sendable {
 
     /// Stops the server and blocks until it and the shell are gone. Call once.
     func stop() throws(PrivateClusterError) {
-        send(lifeline.fileDescriptor, "stop\n", 5, Int32(MSG_NOSIGNAL))
+        try? lifeline.send("stop\n")  // a shell that has gone needs no word
         shutdown(lifeline.fileDescriptor, Int32(SHUT_RDWR))
         guard shell.wait(within: .seconds(60)) != nil else {
             shell.kill()

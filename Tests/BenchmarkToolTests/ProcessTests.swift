@@ -3,7 +3,7 @@ import Testing
 
 @testable import native_sso_bench
 
-struct ProcessTests {
+@Suite(.timeLimit(.minutes(5))) struct ProcessTests {
     /// proc_pid_stat(5): whatever a program calls itself, the fields are counted from the last parenthesis on.
     @Test func aNameMayHoldAnything() throws {
         let fields = try ProcessStatus.statFields(ofText: "42 (a) R 7 (b c) S 1 42 42 0 -1 4194560")

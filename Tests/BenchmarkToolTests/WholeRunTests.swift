@@ -4,7 +4,7 @@ import SystemTesting
 import Testing
 
 /// `native-sso-bench` as a process of its own, with as little work as it can be given.
-@Suite(.timeLimit(.minutes(5))) struct WholeRunTests {
+@Suite(.timeLimit(.minutes(10))) struct WholeRunTests {
     @Test func everySubcommandGivesItsFigures() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(
             path: "bench-\(UInt32.random(in: 0...UInt32.max))")
@@ -18,7 +18,7 @@ import Testing
                 "--rounds", "1", "--seconds", "0.2", "--logins", "200", "--connections", "3", "--callers", "2",
                 "--algorithms", "RS256:ES256", "--sessions", "10000", "--sessions", "20000", "--directory",
                 directory.path,
-            ], environment: ["NATIVE_SSO_BENCH_COMMIT": "abc"], log: log)
+            ], environment: ["NATIVE_SSO_BENCH_COMMIT": "abc"], log: log, within: .seconds(540))
         let errors = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
         try #require(result.status == 0, "\(errors)")
         let limits = JSONLimits(depth: 8, members: 10_000, elements: 1000)

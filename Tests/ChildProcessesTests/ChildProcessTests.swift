@@ -77,28 +77,45 @@ import Testing
         #expect(open == ["0", "1", "2"])
     }
 
-    /// What is opened next is one of the first three then, and is to become another of them.
-    @Test(arguments: [0, 1, 2] as [Int32]) func aClosedStandardDescriptorDoesNotMatter(_ closed: Int32) throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "child-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let saved = fcntl(closed, F_DUPFD_CLOEXEC, 100)
-        close(closed)
-        defer {
-            dup2(saved, closed)
-            close(saved)
+    /// What is opened next is one of the first three then, and is to become another of them. In a process of its own: what
+    /// else opens a descriptor in this one must not get that number.
+    @Test(arguments: [0, 1, 2] as [Int32]) func aClosedStandardDescriptorDoesNotMatter(_ closed: Int32) async {
+        await #expect(processExitsWith: .success) { [closed = closed as Int32] in
+            let path = FileManager.default.temporaryDirectory.appending(path: "child-\(UUID())").path
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            close(closed)
+            for target in ["output", "errors"] {
+                let file = try FileHandle(appendingTo: path)
+                #expect(file.fileDescriptor == closed)
+                let child = try ChildProcess(
+                    ["/bin/sh", "-c", "echo to output; echo to errors >&2"], environment: [:], inOwnSession: false,
+                    output: target == "output" ? file : nil, errors: target == "errors" ? file : nil)
+                #expect(child.wait() == 0)
+            }
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "to output\nto errors\n")
+            let echoed = try ProgramRun(
+                ["/bin/cat"], environment: [:], inOwnSession: false, input: "through\n", within: .seconds(30))
+            #expect(echoed.output == "through\n")
         }
-        for target in ["output", "errors"] {
-            let file = try FileHandle(appendingTo: path)
-            #expect(file.fileDescriptor == closed)
-            let child = try ChildProcess(
-                ["/bin/sh", "-c", "echo to output; echo to errors >&2"], environment: [:], inOwnSession: false,
-                output: target == "output" ? file : nil, errors: target == "errors" ? file : nil)
-            #expect(child.wait() == 0)
-        }
-        #expect(try String(contentsOfFile: path, encoding: .utf8) == "to output\nto errors\n")
-        let echoed = try ProgramRun(
-            ["/bin/cat"], environment: [:], inOwnSession: false, input: "through\n", within: .seconds(30))
-        #expect(echoed.output == "through\n")
+    }
+
+    @Test func whatItStartedIsKilledWithIt() async throws {
+        let channel = try PrivateChannel()
+        let child = try ChildProcess(
+            ["/bin/sh", "-c", "sleep 600 & echo started; wait"], environment: ChildProcess.bareEnvironment,
+            inOwnSession: true, output: channel.writing)
+        try channel.writing.close()
+        let lines = LineReader(channel.reading)
+        #expect(try await lines.next(within: .seconds(30)) == "started")
+        child.kill()
+        // Both had it open.
+        #expect(try await lines.next(within: .seconds(30)) == nil)
+    }
+
+    @Test func aWriteToNobodyIsAnError() throws {
+        let channel = try PrivateChannel()
+        try channel.reading.close()
+        #expect(throws: SystemCallFailure(call: "send", errno: EPIPE)) { try channel.writing.send("anything") }
     }
 
     @Test func aSessionOfItsOwnOnRequest() throws {

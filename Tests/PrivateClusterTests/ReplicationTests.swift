@@ -2,7 +2,7 @@ import Foundation
 import PrivateCluster
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ReplicationTests {
+@Suite(.timeLimit(.minutes(5))) struct ReplicationTests {
     /// Three times the primary is killed; what was committed in between is always there, and the two servers keep their
     /// ports.
     @Test func failoversFollowEachOther() async throws {

@@ -19,6 +19,7 @@ public final class DevelopmentRun: Sendable {
             try BuildProducts.path(of: "native-sso-dev"), ["up", "--port-base", "0"] + arguments, log: log)
         guard let line = try? await process.nextLine(), let object = try? JSONReader.parse(Array(line.utf8)).object
         else {
+            process.signal(SIGTERM)  // no deinit comes for what was not made
             throw DidNotStart(log: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
         }
         description = object

@@ -10,13 +10,7 @@ final class Guardian: Sendable {
 
     private static let script = """
         trap '' INT TERM
-        pids=
-        while read -r order pid; do
-            kept=
-            for known in $pids; do [ "$known" = "$pid" ] || kept="$kept $known"; done
-            pids=$kept
-            [ "$order" = watch ] && pids="$pids $pid"
-        done
+        \(ShellRegister.loop)
         [ -z "$pids" ] && exit
         kill -CONT $pids; kill -TERM $pids; sleep 5; kill -KILL $pids
         """
@@ -29,7 +23,7 @@ final class Guardian: Sendable {
         orders = channel.writing
     }
 
-    func watch(_ pid: Int32) throws { try orders.write(contentsOf: Data("watch \(pid)\n".utf8)) }
+    func watch(_ pid: Int32) throws { try orders.send("watch \(pid)\n") }
 
-    func release(_ pid: Int32) throws { try orders.write(contentsOf: Data("release \(pid)\n".utf8)) }
+    func release(_ pid: Int32) throws { try orders.send("release \(pid)\n") }
 }

@@ -58,10 +58,10 @@ public final class ManagedProcess: Sendable {
 
     public func signal(_ signal: Int32) { child.signal(signal) }
 
-    /// Asks the program to end and waits for it. Kills it when it has not ended a minute later: its status says so then.
-    @discardableResult public func terminate() async -> Int32 {
+    /// Asks the program to end and waits for it. Kills it when it has not ended in time: its status says so then.
+    @discardableResult public func terminate(within limit: Duration = .seconds(60)) async -> Int32 {
         signal(SIGTERM)
-        return await killed(after: .seconds(60)) { await exitStatus }
+        return await killed(after: limit) { await exitStatus }
     }
 
     /// Runs a program to its end; what it wrote to standard output.

@@ -33,14 +33,22 @@ public actor SQLSession {
     /// The statement is text of a test, never anything that came over a wire.
     @discardableResult
     public func rows(_ sql: String) async throws -> [String] {
-        try input.write(contentsOf: Data("\(sql);\n\\echo \(Self.endOfAnswer)\n".utf8))
+        do {
+            try input.send("\(sql);\n\\echo \(Self.endOfAnswer)\n")
+        } catch {
+            throw ended
+        }
         var rows: [String] = []
         while let line = try await process.nextLine() {
             if line == Self.endOfAnswer { return rows }
             rows.append(line)
         }
+        throw ended
+    }
+
+    private var ended: Failure {
         let log = (try? String(contentsOf: process.log, encoding: .utf8)) ?? ""
-        throw Failure(description: "psql ended: \(log.suffix(500))")
+        return Failure(description: "psql ended: \(log.suffix(500))")
     }
 
     /// The only row.

@@ -104,9 +104,8 @@ final class BenchmarkCluster: Sendable {
     private static let wal = Statement("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")
     private static let sessions = Statement(
         """
-        SELECT format('pid %s, %s, application_name "%s", state %s, query start %s', pid, backend_type,
-            application_name, state, query_start)
-        FROM pg_stat_activity WHERE datname = $1 ORDER BY pid
+        SELECT format('pid %s, application_name "%s", state %s, query start %s', pid, application_name, state, query_start)
+        FROM pg_stat_activity WHERE datname = $1 AND backend_type = 'client backend' ORDER BY pid
         """)
     private static let commits = Statement("SELECT xact_commit FROM pg_stat_database WHERE datname = $1")
     private static let setting = Statement("SELECT current_setting($1)")

@@ -57,8 +57,10 @@ enum Program {
             end.yield(false)
         }
         defer { watch.cancel() }
-        guard await ends.first(where: { _ in true }) == true else {
-            throw Failure(description: "waited in vain for a minute for \(what)")
+        switch await ends.first(where: { _ in true }) {
+        case true?: return
+        case false?: throw Failure(description: "waited in vain for a minute for \(what)")
+        case nil: throw CancellationError()
         }
     }
 

@@ -8,13 +8,7 @@ final class Workplace: Sendable {
 
     private static let script = """
         trap '' INT TERM
-        pids=
-        while read -r order pid; do
-            kept=
-            for known in $pids; do [ "$known" = "$pid" ] || kept="$kept $known"; done
-            pids=$kept
-            [ "$order" = watch ] && pids="$pids $pid"
-        done
+        \(ShellRegister.loop)
         if [ -n "$pids" ]; then kill -TERM $pids; sleep 2; kill -KILL $pids; fi 2>/dev/null
         for round in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$1" && break; sleep 1; done
         """
@@ -35,10 +29,10 @@ final class Workplace: Sendable {
     }
 
     /// Ends this process when this program is gone.
-    func watch(_ pid: Int32) throws { try orders.write(contentsOf: Data("watch \(pid)\n".utf8)) }
+    func watch(_ pid: Int32) throws { try orders.send("watch \(pid)\n") }
 
     /// It has ended.
-    func release(_ pid: Int32) throws { try orders.write(contentsOf: Data("release \(pid)\n".utf8)) }
+    func release(_ pid: Int32) throws { try orders.send("release \(pid)\n") }
 
     /// A directory below this one that only this user sees.
     func subdirectory(_ name: String) throws -> String {

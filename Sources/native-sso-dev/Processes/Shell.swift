@@ -33,7 +33,7 @@ struct Shell: Sendable {
         lifeline.sever()
         let child = child
         let status = try? await onOwnThread { child.wait(within: limit) }
-        guard let status = status ?? nil else {
+        guard let status else {
             child.signal(SIGKILL)
             return nil
         }

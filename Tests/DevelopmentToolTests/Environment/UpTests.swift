@@ -25,7 +25,7 @@ import Testing
         let run = try await DevelopmentRun()
         let provider = try run.pid(of: "identity_provider")
         kill(provider, SIGSTOP)
-        #expect(await run.process.terminate() == 0)
+        #expect(await run.process.terminate(within: .seconds(200)) == 0)
         #expect(!isAlive(provider))
     }
 
@@ -34,7 +34,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let run = try await DevelopmentRun("--directory", directory, "--keep")
         #expect(try run.text("directory") == directory)
-        #expect(await run.process.terminate() == 0)
+        #expect(await run.process.terminate(within: .seconds(200)) == 0)
         #expect(Self.exists(directory + "/identity-provider/signing-key.pem"))
         #expect(Self.exists(directory + "/logs/broker.log"))
     }

@@ -8,7 +8,8 @@ import Testing
         let log = URL(filePath: NSTemporaryDirectory() + "demo-\(UInt32.random(in: 0...UInt32.max)).log")
         defer { try? FileManager.default.removeItem(at: log) }
         let result = try await ManagedProcess.run(
-            try BuildProducts.path(of: "native-sso-dev"), ["demo", "--once", "--port-base", "0"], log: log)
+            try BuildProducts.path(of: "native-sso-dev"), ["demo", "--once", "--port-base", "0"], log: log,
+            within: .seconds(540))
         #expect(result.status == 0, "\((try? String(contentsOf: log, encoding: .utf8)) ?? "")")
         let lines = result.output.split(separator: "\n")
         #expect(lines.last == "Every step was as expected.")
