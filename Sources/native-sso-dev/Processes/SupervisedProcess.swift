@@ -13,13 +13,13 @@ final class SupervisedProcess: Sendable {
     private let log: String
     private let output: LineReader
 
-    // The program's number cannot belong to another process when the shell signals it: it has not been waited for.
+    // The program's number comes before anything that the program writes, because it is the program that writes it. It cannot
+    // belong to another process when the shell signals it: it has not been waited for.
     private static let script =
         ShellDeadline.function + """
 
-            "$@" </dev/null &
+            /bin/sh -c 'echo $$; exec "$@"' "$0" "$@" </dev/null &
             program=$!
-            echo $program
             exec >/dev/null 2>&1
             read -r _
             kill -CONT $program
