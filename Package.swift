@@ -78,6 +78,7 @@ let package = Package(
                 .embedInCode("0007_create_advance.sql"),
                 .embedInCode("0008_create_administration.sql"),
                 .embedInCode("0009_create_retention.sql"),
+                .embedInCode("0010_create_client_credentials.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),

@@ -36,5 +36,7 @@ public enum Migrations {
         Migration(
             version: 8, name: "create_administration", sql: PackageResources._008_create_administration_sql),
         Migration(version: 9, name: "create_retention", sql: PackageResources._009_create_retention_sql),
+        Migration(
+            version: 10, name: "create_client_credentials", sql: PackageResources._010_create_client_credentials_sql),
     ]
 }

@@ -891,6 +891,27 @@ CREATE FUNCTION native_sso.try_sweep() RETURNS boolean
 
 ALTER FUNCTION native_sso.try_sweep() OWNER TO native_sso_admin;
 
+--
+-- Name: use_client_assertion(bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+BEGIN
+    IF p_expires_at < now() - interval '30 minutes' THEN
+        RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
+    END IF;
+    INSERT INTO used_proof (kind, digest, expires_at)
+    VALUES ('client_assertion', p_digest, least(p_expires_at, now() + interval '1 hour'))
+    ON CONFLICT (kind, digest) DO NOTHING;
+    RETURN FOUND;
+END
+$$;
+
+ALTER FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) OWNER TO native_sso_admin;
+
 SET default_tablespace = '';
 
 --
@@ -939,7 +960,6 @@ ALTER TABLE native_sso.audit_event_default OWNER TO native_sso_admin;
 CREATE TABLE native_sso.client (
     client_id native_sso.identifier NOT NULL,
     authentication text NOT NULL,
-    secret_digest bytea,
     enabled boolean NOT NULL,
     grants text[] NOT NULL,
     allowed_scope native_sso.scope_token[] NOT NULL,
@@ -959,12 +979,10 @@ CREATE TABLE native_sso.client (
     CONSTRAINT client_audiences_check CHECK (((cardinality(audiences) > 0) AND (array_position(audiences, NULL::text) IS NULL))),
     CONSTRAINT client_authentication_check CHECK ((authentication = ANY (ARRAY['none'::text, 'client_secret_basic'::text, 'private_key_jwt'::text]))),
     CONSTRAINT client_check CHECK ((default_scope <@ allowed_scope)),
-    CONSTRAINT client_check1 CHECK (((authentication = 'client_secret_basic'::text) = (secret_digest IS NOT NULL))),
     CONSTRAINT client_dpop_check CHECK ((dpop = ANY (ARRAY['off'::text, 'optional'::text, 'required'::text]))),
     CONSTRAINT client_grants_check CHECK ((grants <@ ARRAY['urn:ietf:params:oauth:grant-type:token-exchange'::text, 'refresh_token'::text])),
     CONSTRAINT client_maximum_authentication_seconds_check CHECK ((maximum_authentication_seconds > 0)),
-    CONSTRAINT client_refresh_token_seconds_check CHECK (((refresh_token_seconds >= 1) AND (refresh_token_seconds <= 34560000))),
-    CONSTRAINT client_secret_digest_check CHECK ((octet_length(secret_digest) = 32))
+    CONSTRAINT client_refresh_token_seconds_check CHECK (((refresh_token_seconds >= 1) AND (refresh_token_seconds <= 34560000)))
 );
 
 ALTER TABLE native_sso.client OWNER TO native_sso_admin;
@@ -978,10 +996,29 @@ CREATE TABLE native_sso.client_key (
     kid native_sso.identifier NOT NULL,
     public_jwk jsonb NOT NULL,
     created_at timestamp(0) with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT client_key_public_jwk_check CHECK ((NOT (public_jwk ?| ARRAY['d'::text, 'p'::text, 'q'::text, 'dp'::text, 'dq'::text, 'qi'::text, 'k'::text])))
+    authentication text DEFAULT 'private_key_jwt'::text NOT NULL,
+    CONSTRAINT client_key_authentication_check CHECK ((authentication = 'private_key_jwt'::text)),
+    CONSTRAINT client_key_public_jwk_check CHECK (((public_jwk ? 'kty'::text) AND (public_jwk ? 'alg'::text) AND (NOT (public_jwk ?| ARRAY['d'::text, 'p'::text, 'q'::text, 'dp'::text, 'dq'::text, 'qi'::text, 'oth'::text, 'k'::text]))))
 );
 
 ALTER TABLE native_sso.client_key OWNER TO native_sso_admin;
+
+--
+-- Name: client_secret; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.client_secret (
+    client_id native_sso.identifier NOT NULL,
+    authentication text DEFAULT 'client_secret_basic'::text NOT NULL,
+    slot smallint NOT NULL,
+    digest bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT client_secret_authentication_check CHECK ((authentication = 'client_secret_basic'::text)),
+    CONSTRAINT client_secret_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT client_secret_slot_check CHECK ((slot = ANY (ARRAY[1, 2])))
+);
+
+ALTER TABLE native_sso.client_secret OWNER TO native_sso_admin;
 
 --
 -- Name: device; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
@@ -1189,6 +1226,13 @@ ALTER TABLE native_sso.used_proof OWNER TO native_sso_admin;
 ALTER TABLE ONLY native_sso.audit_event ATTACH PARTITION native_sso.audit_event_default DEFAULT;
 
 --
+-- Name: client client_client_id_authentication_key; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.client
+    ADD CONSTRAINT client_client_id_authentication_key UNIQUE (client_id, authentication);
+
+--
 -- Name: client_key client_key_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1201,6 +1245,13 @@ ALTER TABLE ONLY native_sso.client_key
 
 ALTER TABLE ONLY native_sso.client
     ADD CONSTRAINT client_pkey PRIMARY KEY (client_id);
+
+--
+-- Name: client_secret client_secret_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.client_secret
+    ADD CONSTRAINT client_secret_pkey PRIMARY KEY (client_id, slot);
 
 --
 -- Name: device device_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
@@ -1379,6 +1430,12 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.client FO
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.client_key FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
 
 --
+-- Name: client_secret announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.client_secret FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
+
+--
 -- Name: scope announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1415,11 +1472,18 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.sso_grant FOR EACH RO
 CREATE TRIGGER revoked_is_for_ever BEFORE UPDATE ON native_sso.idp_key FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION native_sso.refuse_change('a revoked key stays revoked');
 
 --
--- Name: client_key client_key_client_id_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+-- Name: client_key client_key_client_id_authentication_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
 --
 
 ALTER TABLE ONLY native_sso.client_key
-    ADD CONSTRAINT client_key_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
+    ADD CONSTRAINT client_key_client_id_authentication_fkey FOREIGN KEY (client_id, authentication) REFERENCES native_sso.client(client_id, authentication) ON DELETE CASCADE;
+
+--
+-- Name: client_secret client_secret_client_id_authentication_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.client_secret
+    ADD CONSTRAINT client_secret_client_id_authentication_fkey FOREIGN KEY (client_id, authentication) REFERENCES native_sso.client(client_id, authentication) ON DELETE CASCADE;
 
 --
 -- Name: sharing_group_member sharing_group_member_client_id_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
@@ -1587,6 +1651,13 @@ GRANT ALL ON FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, 
 REVOKE ALL ON FUNCTION native_sso.try_sweep() FROM PUBLIC;
 
 --
+-- Name: FUNCTION use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) TO native_sso_broker;
+
+--
 -- Name: TABLE client; Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1597,6 +1668,12 @@ GRANT SELECT ON TABLE native_sso.client TO native_sso_broker;
 --
 
 GRANT SELECT ON TABLE native_sso.client_key TO native_sso_broker;
+
+--
+-- Name: TABLE client_secret; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.client_secret TO native_sso_broker;
 
 --
 -- Name: TABLE idp_key; Type: ACL; Schema: native_sso; Owner: native_sso_admin

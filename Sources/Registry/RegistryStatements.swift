@@ -6,11 +6,13 @@ enum RegistryStatements {
         [
             AdmitStatement.statement, AdvanceStatement.statement,
             ClientStatements.all, ClientStatements.scopesRequiringConsent,
+            CredentialStatements.secrets, CredentialStatements.keys, PostgresAssertionRegister.use,
             AuditStatements.record, AuditStatements.preparePartitions,
             AdministrativeAct.record,
             SessionStatements.bySID, SessionStatements.bySubject, SessionStatements.all, SessionStatements.grants,
             SessionStatements.end,
             SigningKeyStatements.all, SigningKeyStatements.insert,
         ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements
-        + Administration.groupStatements + Administration.scopeStatements + RetentionStatements.all
+        + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
+        + RetentionStatements.all
 }

@@ -81,7 +81,8 @@ extension Stage {
     }
 
     static let tables = [
-        "client", "client_key", "scope", "sharing_group", "sharing_group_member", "session", "device", "sso_grant",
+        "client", "client_key", "client_secret", "scope", "sharing_group", "sharing_group_member", "session", "device",
+        "sso_grant",
         "used_proof", "signing_key", "schema_migration",
     ]
 

@@ -93,7 +93,7 @@ final class Stage: Sendable {
                 member(disabled) { $0.isEnabled = false },
                 member(refreshOnly) { $0.grants = ["refresh_token"] },
                 member(exchangeOnly) { $0.grants = ["urn:ietf:params:oauth:grant-type:token-exchange"] },
-                member(confidential) { $0.isConfidential = true },
+                member(confidential) { $0.authentication = "client_secret_basic" },
                 ClientRow(partner, membership: .init(group: "partner", issuer: issuer)) {
                     $0.allowedScope = usual
                     $0.defaultScope = ["openid"]

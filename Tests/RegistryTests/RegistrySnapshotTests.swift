@@ -39,6 +39,35 @@ struct RegistrySnapshotTests {
         }
     }
 
+    @Test("It holds what each client proves itself with, and nothing of another")
+    func credentials() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            for (name, method) in [("app", .none), ("server", .clientSecretBasic), ("signer", .privateKeyJWT)]
+                as [(String, Client.Authentication)]
+            {
+                let client = Client(
+                    id: ClientID(validated: name), authentication: method, allowedScope: .empty, defaultScope: .empty,
+                    audiences: ["https://a.example"])
+                try await administration.add(client, act)
+            }
+            let (server, signer) = (ClientID(validated: "server"), ClientID(validated: "signer"))
+            let digests = ["one", "two"].map { ClientSecretDigest(of: $0) }
+            for digest in digests { try await administration.addSecret(digest, to: server, act) }
+            let key = ClientKey(id: ClientKeyID(validated: "k1"), publicJWK: #"{"alg": "ES256", "kty": "EC"}"#)
+            try await administration.addKey(key, to: signer, act)
+
+            let snapshot = RegistrySnapshot(database: database.service)
+            #expect(throws: PortError.self) { try snapshot.credentials(of: server) }
+            try await snapshot.reload()
+            #expect(try Set(snapshot.credentials(of: server).secrets) == Set(digests))
+            #expect(try snapshot.credentials(of: server).keys == [])
+            #expect(try snapshot.credentials(of: signer) == ClientCredentials(keys: [key]))
+            #expect(try snapshot.credentials(of: ClientID(validated: "app")) == .none)
+            #expect(try snapshot.credentials(of: ClientID(validated: "nobody")) == .none)
+        }
+    }
+
     @Test("A database that is away leaves the last copy in place")
     func keepsLastCopy() async throws {
         try await TestDatabase.withFixture { database in

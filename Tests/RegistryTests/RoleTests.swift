@@ -34,6 +34,9 @@ enum RoleSQL {
         Statement("SELECT count(*) FROM native_sso.sso_grant"),
         Statement("SELECT count(*) FROM native_sso.audit_event"),
         Statement("SELECT count(*) FROM native_sso.used_proof"),
+        Statement("DELETE FROM native_sso.used_proof"),
+        Statement("INSERT INTO native_sso.client_secret (client_id, slot, digest) VALUES ('x', 1, sha256('x'))"),
+        Statement("DELETE FROM native_sso.client_key"),
         Statement("UPDATE native_sso.session SET ended_at = NULL, end_reason = NULL"),
         Statement("DELETE FROM native_sso.audit_event"),
         Statement("INSERT INTO native_sso.scope VALUES ('openid', false)"),
@@ -45,6 +48,8 @@ enum RoleSQL {
 
     static let allowed = [
         Statement("SELECT count(*) FROM native_sso.client"),
+        Statement("SELECT count(*) FROM native_sso.client_secret"),
+        Statement("SELECT count(*) FROM native_sso.client_key"),
         Statement("SELECT count(*) FROM native_sso.sharing_group_member"),
         Statement("SELECT count(*) FROM native_sso.scope"),
         Statement("SELECT count(*) FROM native_sso.signing_key"),

@@ -42,6 +42,16 @@ enum GuardSQL {
             """),
         Statement(
             """
+            INSERT INTO native_sso.client (
+                client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences,
+                issues_refresh_token, issues_id_token, includes_session_id, allows_self_exchange, dpop, accepted_acr)
+            SELECT name, method, true, '{}', '{}', '{}', '{x}', true, false, false, false, 'off', '{}'
+            FROM (VALUES ('server', 'client_secret_basic'), ('signer', 'private_key_jwt')) AS clients (name, method)
+            """),
+        Statement(
+            "INSERT INTO native_sso.client_secret (client_id, slot, digest) VALUES ('server', 1, sha256('first'))"),
+        Statement(
+            """
             INSERT INTO native_sso.session (
                 session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at, ended_at,
                 end_reason)
@@ -127,13 +137,50 @@ enum GuardSQL {
             """),
         Statement("UPDATE native_sso.audit_event SET kind = 'nothing'"),
         Statement("DELETE FROM native_sso.audit_event"),
-        Statement("UPDATE native_sso.client SET secret_digest = decode(repeat('00', 32), 'hex')"),
-        Statement("UPDATE native_sso.client SET authentication = 'client_secret_basic'"),
+        Statement("UPDATE native_sso.client SET authentication = 'none' WHERE client_id = 'server'"),
+        Statement("UPDATE native_sso.client SET authentication = 'private_key_jwt' WHERE client_id = 'server'"),
+        Statement("INSERT INTO native_sso.client_secret (client_id, slot, digest) VALUES ('app-one', 1, sha256('x'))"),
+        Statement("INSERT INTO native_sso.client_secret (client_id, slot, digest) VALUES ('server', 1, sha256('x'))"),
+        Statement("INSERT INTO native_sso.client_secret (client_id, slot, digest) VALUES ('server', 3, sha256('x'))"),
+        Statement("INSERT INTO native_sso.client_secret (client_id, slot, digest) VALUES ('server', 2, 'secret')"),
+        Statement("INSERT INTO native_sso.client_secret VALUES ('app-one', 'none', 1, sha256('x'))"),
+        Statement(
+            """
+            INSERT INTO native_sso.client_key (client_id, kid, public_jwk)
+            VALUES ('app-one', 'k', '{"kty": "EC", "alg": "ES256"}')
+            """),
+        Statement(
+            """
+            INSERT INTO native_sso.client_key (client_id, kid, public_jwk)
+            VALUES ('server', 'k', '{"kty": "EC", "alg": "ES256"}')
+            """),
+        Statement(
+            """
+            INSERT INTO native_sso.client_key (client_id, kid, public_jwk) VALUES ('signer', 'k', '{"alg": "ES256"}')
+            """),
+        Statement(
+            "INSERT INTO native_sso.client_key (client_id, kid, public_jwk) VALUES ('signer', 'k', '{\"kty\": \"EC\"}')"
+        ),
+        Statement(
+            """
+            INSERT INTO native_sso.client_key (client_id, kid, public_jwk)
+            VALUES ('signer', 'k', '{"kty": "RSA", "alg": "RS256", "oth": []}')
+            """),
         Statement("UPDATE native_sso.client SET default_scope = '{openid}'"),
         Statement("UPDATE native_sso.client SET refresh_token_seconds = 34560001"),
     ]
 
     static let allowed = [
+        Statement(
+            """
+            INSERT INTO native_sso.client_secret (client_id, slot, digest) VALUES ('server', 2, sha256('second'))
+            RETURNING 1
+            """),
+        Statement(
+            """
+            INSERT INTO native_sso.client_key (client_id, kid, public_jwk)
+            VALUES ('signer', 'k', '{"kty": "EC", "alg": "ES256"}') RETURNING 1
+            """),
         Statement("UPDATE native_sso.sso_grant SET generation = 6 WHERE revoked_at IS NULL RETURNING 1"),
         Statement(
             """

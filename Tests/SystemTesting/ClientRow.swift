@@ -2,7 +2,8 @@
 public struct ClientRow: Sendable {
     public var id: String
     public var isEnabled = true
-    public var isConfidential = false
+    /// How it proves who it is; it gets what it does that with by command.
+    public var authentication = "none"
     public var grants = ["urn:ietf:params:oauth:grant-type:token-exchange", "refresh_token"]
     public var allowedScope: [String] = []
     public var defaultScope: [String] = []
@@ -33,15 +34,14 @@ public struct ClientRow: Sendable {
 
     /// The statements that bring it in.
     public var sql: [String] {
-        let digest = isConfidential ? "decode(repeat('00', 32), 'hex')" : "NULL"
         var statements = [
             """
             INSERT INTO native_sso.client (
-                client_id, authentication, secret_digest, enabled, grants, allowed_scope, default_scope, audiences,
+                client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences,
                 issues_refresh_token, issues_id_token, includes_session_id, allows_self_exchange, dpop, accepted_acr,
                 maximum_authentication_seconds)
             VALUES (
-                '\(id)', '\(isConfidential ? "client_secret_basic" : "none")', \(digest), \(isEnabled),
+                '\(id)', '\(authentication)', \(isEnabled),
                 \(Self.array(grants)), \(Self.array(allowedScope)), \(Self.array(defaultScope)),
                 ARRAY['https://api.example.test'], true, false, true, false, 'off', \(Self.array(acceptedACR)),
                 \(maximumAuthenticationSeconds.map(String.init) ?? "NULL"))

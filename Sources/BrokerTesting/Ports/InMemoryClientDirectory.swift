@@ -5,6 +5,7 @@ import Synchronization
 public final class InMemoryClientDirectory: ClientDirectory {
     private struct State {
         var clients: [ClientID: Client] = [:]
+        var credentials: [ClientID: ClientCredentials] = [:]
         var consent: Scope
         var failure: PortError?
     }
@@ -21,6 +22,11 @@ public final class InMemoryClientDirectory: ClientDirectory {
         state.withLock { $0.clients[client.id] = client }
     }
 
+    /// What a client proves itself with from now on.
+    public func put(_ credentials: ClientCredentials, of client: ClientID) {
+        state.withLock { $0.credentials[client] = credentials }
+    }
+
     public func setScopesRequiringConsent(_ scope: Scope) {
         state.withLock { $0.consent = scope }
     }
@@ -34,6 +40,12 @@ public final class InMemoryClientDirectory: ClientDirectory {
         let (client, failure) = state.withLock { ($0.clients[id], $0.failure) }
         if let failure { throw failure }
         return client
+    }
+
+    public func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
+        let (credentials, failure) = state.withLock { ($0.credentials[id], $0.failure) }
+        if let failure { throw failure }
+        return credentials ?? .none
     }
 
     public var scopesRequiringConsent: Scope {

@@ -31,6 +31,13 @@ public struct ClientID: ProtocolIdentifier {
     public init(validated string: String) { self.string = string }
 }
 
+/// `kid` of a client's key. RFC 7517 §4.5.
+public struct ClientKeyID: ProtocolIdentifier {
+    public static let maximumLength = 255
+    public let string: String
+    public init(validated string: String) { self.string = string }
+}
+
 /// `iss` of an identity provider, or ours. Compared octet by octet, with no normalisation. OpenID Connect Core §2.
 public struct Issuer: ProtocolIdentifier {
     public static let maximumLength = 512

@@ -10,7 +10,7 @@ extension Administration {
         try await clients().first { $0.id == id }
     }
 
-    /// Registers a public client.
+    /// Registers a client. One that proves who it is gets what it does that with afterwards.
     public func add(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
             Self.insertClient, Self.parameters(client), as: "client_added", act, details: Self.details(client),

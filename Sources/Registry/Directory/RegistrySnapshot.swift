@@ -2,13 +2,14 @@ public import NativeSSO
 public import PostgresClient
 import Synchronization
 
-/// Clients and scopes in memory, replaced as a whole whenever they change.
+/// Clients, what they prove themselves with, and scopes in memory, replaced as a whole whenever they change.
 ///
 /// Serves identification and authentication without a round trip. A database that is away leaves the last copy in
 /// place; one that was never reached is an outage, not an unknown client.
 public final class RegistrySnapshot: ClientDirectory {
     private struct Contents {
         let clients: [ClientID: Client]
+        let credentials: [ClientID: ClientCredentials]
         let scopesRequiringConsent: Scope
     }
 
@@ -23,6 +24,10 @@ public final class RegistrySnapshot: ClientDirectory {
         try loaded().clients[id]
     }
 
+    public func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
+        try loaded().credentials[id] ?? .none
+    }
+
     public var scopesRequiringConsent: Scope {
         get throws(PortError) { try loaded().scopesRequiringConsent }
     }
@@ -33,11 +38,24 @@ public final class RegistrySnapshot: ClientDirectory {
     /// Reads everything again and replaces the copy at once.
     public func reload() async throws(PortError) {
         let clients = try await read(ClientStatements.all, ClientStatements.client)
+        let secrets = try await read(CredentialStatements.secrets, CredentialStatements.secret)
+        let keys = try await read(CredentialStatements.keys, CredentialStatements.key)
         let consent = try await read(ClientStatements.scopesRequiringConsent) { try $0.text(0) }
         let fresh = Contents(
             clients: Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
-            scopesRequiringConsent: Scope(consent))
+            credentials: Self.credentials(secrets, keys), scopesRequiringConsent: Scope(consent))
         contents.withLock { $0 = fresh }
+    }
+
+    private static func credentials(
+        _ secrets: [RegisteredSecret], _ keys: [RegisteredClientKey]
+    ) -> [ClientID: ClientCredentials] {
+        let (secrets, keys) = (Dictionary(grouping: secrets, by: \.client), Dictionary(grouping: keys, by: \.client))
+        return Dictionary(
+            Set(secrets.keys).union(keys.keys).map { id in
+                let (secrets, keys) = (secrets[id] ?? [], keys[id] ?? [])
+                return (id, ClientCredentials(secrets: secrets.map(\.digest), keys: keys.map(\.key)))
+            }, uniquingKeysWith: { first, _ in first })
     }
 
     private func read<Value: Sendable>(

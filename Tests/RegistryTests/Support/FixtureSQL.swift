@@ -61,6 +61,8 @@ enum FixtureSQL {
             UNION ALL SELECT 'grant ' || x::text FROM native_sso.sso_grant x
             UNION ALL SELECT 'device ' || x::text FROM native_sso.device x
             UNION ALL SELECT 'client ' || x::text FROM native_sso.client x
+            UNION ALL SELECT 'secret ' || x::text FROM native_sso.client_secret x
+            UNION ALL SELECT 'client key ' || x::text FROM native_sso.client_key x
             UNION ALL SELECT 'member ' || x::text FROM native_sso.sharing_group_member x
             UNION ALL SELECT 'key ' || x::text FROM native_sso.signing_key x
             UNION ALL SELECT 'proof ' || x::text FROM native_sso.used_proof x

@@ -1,0 +1,126 @@
+import NativeSSO
+import PostgresClient
+import Registry
+import Testing
+
+@Suite("What clients prove themselves with, as an operator changes it", .serialized)
+struct CredentialAdministrationTests {
+    private static let act = AdministrativeAct(actor: "ada", reason: "rotation")
+    private static let server = ClientID(validated: "server")
+    private static let key = ClientKey(id: ClientKeyID(validated: "k1"), publicJWK: #"{"alg": "ES256", "kty": "EC"}"#)
+
+    private static func register(
+        _ id: ClientID, _ method: Client.Authentication, in database: PostgresFixture
+    ) async throws -> Administration {
+        let administration = Administration(pool: database.superuser)
+        try await administration.add(
+            Client(
+                id: id, authentication: method, allowedScope: .empty, defaultScope: .empty,
+                audiences: ["https://api.example.com"]), act)
+        return administration
+    }
+
+    @Test("A secret and its successor, and never a third; none is written down")
+    func twoSecrets() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = try await Self.register(Self.server, .clientSecretBasic, in: database)
+            let digests = ["one", "two", "three"].map { ClientSecretDigest(of: $0) }
+            try await administration.addSecret(digests[0], to: Self.server, Self.act)
+            try await administration.addSecret(digests[1], to: Self.server, Self.act)
+            let before = try await database.digestOfState()
+            await expectRefused { try await administration.addSecret(digests[2], to: Self.server, Self.act) }
+            #expect(try await database.digestOfState() == before)
+
+            // The older goes, and there is room again.
+            try await administration.retireSecret(digests[0], of: Self.server, Self.act)
+            try await administration.addSecret(digests[2], to: Self.server, Self.act)
+            let kept = try await administration.secrets(of: Self.server).map(\.digest)
+            #expect(Set(kept) == [digests[1], digests[2]])
+            let audit = try await database.run(Self.audit, []).map { try "\($0.text(0)) \($0.text(1))" }
+            #expect(
+                audit.filter { !$0.hasPrefix("client_added") } == [
+                    "client_secret_added \(digests[0].label)", "client_secret_added \(digests[1].label)",
+                    "client_secret_retired \(digests[0].label)", "client_secret_added \(digests[2].label)",
+                ])
+        }
+    }
+
+    @Test("Of many secrets at once two are taken")
+    func secretsAtOnce() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = try await Self.register(Self.server, .clientSecretBasic, in: database)
+            let taken = await withTaskGroup(of: Bool.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        do throws(AdministrationError) {
+                            try await administration.addSecret(
+                                ClientSecretDigest(of: "\(number)"), to: Self.server, Self.act)
+                            return true
+                        } catch {
+                            return false
+                        }
+                    }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect((1...2).contains(taken))
+            #expect(try await administration.secrets(of: Self.server).count == taken)
+        }
+    }
+
+    @Test("Keys come and go by their kid")
+    func keys() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = try await Self.register(Self.server, .privateKeyJWT, in: database)
+            try await administration.addKey(Self.key, to: Self.server, Self.act)
+            await #expect(throws: AdministrationError.self) {
+                try await administration.addKey(Self.key, to: Self.server, Self.act)
+            }
+            #expect(try await administration.keys(of: Self.server).map(\.key) == [Self.key])
+            try await administration.removeKey(Self.key.id, of: Self.server, Self.act)
+            #expect(try await administration.keys(of: Self.server).isEmpty)
+            await #expect(throws: AdministrationError.self) {
+                try await administration.removeKey(Self.key.id, of: Self.server, Self.act)
+            }
+        }
+    }
+
+    @Test(
+        "A client has what belongs to its method, and nothing else", arguments: Client.Authentication.allCases)
+    func ofItsMethod(method: Client.Authentication) async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = try await Self.register(Self.server, method, in: database)
+            if method != .clientSecretBasic {
+                await expectRefused {
+                    try await administration.addSecret(ClientSecretDigest(of: "x"), to: Self.server, Self.act)
+                }
+            }
+            if method != .privateKeyJWT {
+                await expectRefused { try await administration.addKey(Self.key, to: Self.server, Self.act) }
+            }
+        }
+    }
+
+    @Test("What it proved itself with goes with the client")
+    func goesWithTheClient() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = try await Self.register(Self.server, .clientSecretBasic, in: database)
+            try await administration.addSecret(ClientSecretDigest(of: "x"), to: Self.server, Self.act)
+            try await administration.removeClient(Self.server, Self.act)
+            #expect(try await administration.secrets(of: Self.server).isEmpty)
+        }
+    }
+
+    private func expectRefused(_ change: () async throws -> Void) async {
+        do {
+            try await change()
+            Issue.record("was allowed")
+        } catch AdministrationError.refused {
+        } catch {
+            Issue.record("\(error)")
+        }
+    }
+
+    private static let audit = Statement(
+        "SELECT kind, coalesce(details->>'secret', '') FROM native_sso.audit_event ORDER BY occurred_at")
+}

@@ -1,0 +1,124 @@
+import NativeSSO
+import PostgresClient
+import Registry
+import Testing
+
+@Suite("Assertions are good once", .serialized)
+struct PostgresAssertionRegisterTests {
+    private static let client = ClientID(validated: "server")
+
+    private static func now(_ database: PostgresFixture) async throws -> UnixTime {
+        try await Administration(pool: database.superuser).now()
+    }
+
+    @Test("The first use is, the second is not; what another client calls the same is another")
+    func once() async throws {
+        try await TestDatabase.withFixture { database in
+            let register = PostgresAssertionRegister(database: database.service)
+            let until = try await Self.now(database).adding(.minutes(5))
+            let assertion = AssertionID(client: Self.client, jti: "one")
+            #expect(try await register.use(assertion, until: until))
+            #expect(try await !register.use(assertion, until: until))
+            #expect(try await !register.use(assertion, until: until.adding(.minutes(5))))
+            #expect(try await register.use(AssertionID(client: Self.client, jti: "two"), until: until))
+            let other = AssertionID(client: ClientID(validated: "server2"), jti: "one")
+            #expect(try await register.use(other, until: until))
+        }
+    }
+
+    @Test("Forty at once on two replicas: one is the first")
+    func race() async throws {
+        try await TestDatabase.withFixture { database in
+            let configuration = try TestDatabase.configuration(
+                database.cluster, database: database.name, user: TestDatabase.serviceRole, connections: 1)
+            let replicas = [BatchingLanes(configuration), BatchingLanes(configuration)]
+            let until = try await Self.now(database).adding(.minutes(5))
+            for round in 0..<5 {
+                let assertion = AssertionID(client: Self.client, jti: "round \(round)")
+                let first = try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for number in 0..<40 {
+                        let register = PostgresAssertionRegister(database: replicas[number % 2])
+                        group.addTask { try await register.use(assertion, until: until) }
+                    }
+                    return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                }
+                #expect(first == 1)
+            }
+            for replica in replicas { await replica.shutdown() }
+        }
+    }
+
+    @Test("A row stays while its assertion may be accepted, and is swept an hour after it")
+    func swept() async throws {
+        try await TestDatabase.withFixture { database in
+            let register = PostgresAssertionRegister(database: database.service)
+            let now = try await Self.now(database)
+            let old = AssertionID(client: Self.client, jti: "old")
+            let fresh = AssertionID(client: Self.client, jti: "fresh")
+            #expect(try await register.use(old, until: now))
+            try await database.run(Self.ages, [])
+            #expect(try await register.use(fresh, until: UnixTime(seconds: now.seconds - 60)))
+            let report = try #require(try await SweeperTests.sweeper(database.service).sweep(unlessWithin: 0))
+            #expect(report.proofs == 1)
+            #expect(try await !register.use(fresh, until: now))
+            #expect(try await register.use(old, until: now))
+        }
+    }
+
+    /// Its row could be gone: whether it was used cannot be said.
+    @Test("A broker whose clock is far behind is told nothing: an outage")
+    func clocksApart() async throws {
+        try await TestDatabase.withFixture { database in
+            let register = PostgresAssertionRegister(database: database.service)
+            let now = try await Self.now(database)
+            let assertion = AssertionID(client: Self.client, jti: "late")
+            await expectOutage { () async throws(PortError) in
+                try await register.use(assertion, until: UnixTime(seconds: now.seconds - 31 * 60))
+            }
+            #expect(try await register.use(assertion, until: UnixTime(seconds: now.seconds - 29 * 60)))
+        }
+    }
+
+    @Test("Whoever has the service's password leaves no row for ever")
+    func bounded() async throws {
+        try await TestDatabase.withFixture { database in
+            let register = PostgresAssertionRegister(database: database.service)
+            let now = try await Self.now(database)
+            #expect(
+                try await register.use(AssertionID(client: Self.client, jti: "x"), until: now.adding(.days(10_000))))
+            let row = try #require(try await database.run(Self.longest, []).first)
+            #expect(try (1...3600).contains(row.int64(0)))
+        }
+    }
+
+    @Test("A database that is away is an outage, and no answer")
+    func outage() async throws {
+        try await TestDatabase.withFixture { database in
+            let register = PostgresAssertionRegister(database: database.service)
+            await database.service.shutdown()
+            await expectOutage { () async throws(PortError) in
+                try await register.use(
+                    AssertionID(client: Self.client, jti: "x"), until: UnixTime(seconds: 1_795_000_000))
+            }
+        }
+    }
+
+    private func expectOutage(_ use: () async throws(PortError) -> Bool) async {
+        do throws(PortError) {
+            _ = try await use()
+            Issue.record("it answered")
+        } catch {
+            guard case .outage(let outage) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(outage.component == .database)
+        }
+    }
+
+    private static let ages = Statement(
+        "UPDATE native_sso.used_proof SET expires_at = expires_at - interval '61 minutes'")
+
+    private static let longest = Statement(
+        "SELECT extract(epoch FROM max(expires_at) - now())::bigint FROM native_sso.used_proof")
+}
