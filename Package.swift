@@ -89,8 +89,8 @@ let package = Package(
         .target(
             name: "BrokerHTTP",
             dependencies: [
-                "NativeSSO", "OAuthWire", "StrictCoding", .hummingbirdCore, .nioCore, .nioPosix, .nioHTTP1, .logging,
-                .serviceLifecycle,
+                "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .hummingbirdCore, .nioCore, .nioPosix, .nioHTTP1,
+                .logging, .serviceLifecycle,
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -183,8 +183,8 @@ let package = Package(
         .testTarget(
             name: "BrokerHTTPTests",
             dependencies: [
-                "BrokerHTTP", "BrokerTesting", "NativeSSO", "OAuthWire", "StrictCoding", .logging, .nioCore, .nioPosix,
-                .nioHTTP1, .serviceLifecycle,
+                "BrokerHTTP", "BrokerTesting", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .logging, .nioCore,
+                .nioPosix, .nioHTTP1, .serviceLifecycle,
             ],
             swiftSettings: strict),
         .testTarget(

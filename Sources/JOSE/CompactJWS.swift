@@ -2,8 +2,8 @@ public import StrictCoding
 
 /// A signed token in compact form, RFC 7515 §7.1: taken apart, nothing of it verified.
 ///
-/// Its payload cannot be read. ``verified(by:)`` is the way to it, so that claims always come from octets whose signature
-/// was checked, and are parsed once.
+/// Its claims cannot be read. ``verified(by:)`` is the way to them, so that claims always come from octets whose signature
+/// was checked.
 public struct CompactJWS: Sendable {
     /// How large a token may be.
     public struct Limits: Sendable {
@@ -37,6 +37,12 @@ public struct CompactJWS: Sendable {
 
     /// What the signature covers: header and payload as they were sent, with the dot between them.
     public var signingInput: ArraySlice<UInt8> { token[..<signedCount] }
+
+    /// `sub` as it was sent, with no signature verified: says whose keys to look for, as ``JOSEHeader/keyID`` says which, and
+    /// must be used for nothing else.
+    package var unverifiedSubject: String? {
+        (try? JSONReader.parse(payload, limits: limits.json))?.object?.string("sub")
+    }
 
     /// Takes `token` apart. Length and dots are looked at before anything is decoded: a megabyte of dots costs nothing.
     public init(_ token: some Collection<UInt8>, limits: Limits = .default) throws(JWSError) {

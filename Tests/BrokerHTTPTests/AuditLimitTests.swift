@@ -11,6 +11,11 @@ struct AuditLimitTests {
     private let client = Client(
         id: ClientID(validated: "app-two"), allowedScope: .empty, defaultScope: .empty, audiences: [])
 
+    private static func client(_ reason: ClientRefusal) -> Refusal {
+        .client(
+            Refusal.ClientFailure(reason: reason, client: ClientID(validated: "signer"), usedAuthorization: false))
+    }
+
     @Test("So many at once, then one each interval")
     func rate() {
         let limit = RateLimit(burst: 3, interval: .seconds(10))
@@ -28,7 +33,7 @@ struct AuditLimitTests {
     func unproven() {
         let limit = AuditLimit()
         let noise: [Refusal] = [
-            .parameter(.grantTypeMissing), .refresh(.tokenNotOurs),
+            .parameter(.grantTypeMissing), .refresh(.tokenNotOurs), Self.client(.assertionSignature),
             .exchange(.subjectToken(.malformed), profile: .deviceID, client: client),
         ]
         let admitted = (0..<30_000).count { number in
@@ -36,6 +41,7 @@ struct AuditLimitTests {
         }
         #expect(admitted == AuditLimit.unproven.burst)
         #expect(limit.admits(.refresh(.replayed), of: Credential("nsr1.x"), at: start))
+        #expect(limit.admits(Self.client(.assertionReplayed), of: Credential("assertion"), at: start))
         #expect(
             limit.admits(
                 .exchange(.deviceHashMismatch, profile: .deviceID, client: client), of: Credential("token"), at: start))

@@ -22,6 +22,16 @@ import Testing
         }
     }
 
+    /// Whose keys to look for may be asked before anything is verified.
+    @Test func theSubjectAsItWasSent() throws {
+        let (key, liar) = (try TestKey.shared(.es256), try TestKey(.es256, keyID: "test-ES256"))
+        #expect(try CompactJWS(try liar.sign(claims: try JSONObject(Self.claims))).unverifiedSubject == "248289761001")
+        for payload in ["[]", "{}", #"{"sub":7}"#, #"{"sub":"a","sub":"b"}"#, "x"] {
+            let token = try CompactJWS(try key.sign(header: #"{"alg":"ES256"}"#, payload: payload))
+            #expect(token.unverifiedSubject == nil)
+        }
+    }
+
     /// A key serves one algorithm; a signature that is right under another one of its family stays refused (RFC 8725 §3.1).
     @Test(arguments: SignatureAlgorithm.allCases)
     func noOtherAlgorithmUnderTheSameKey(algorithm: SignatureAlgorithm) throws {

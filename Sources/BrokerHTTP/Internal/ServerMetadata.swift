@@ -1,3 +1,4 @@
+import JOSE
 public import NativeSSO
 import OAuthWire
 import StrictCoding
@@ -18,7 +19,7 @@ public struct ServerMetadata: Sendable {
 
     public init(
         issuer: Issuer, tokenEndpoint: String, keySetURI: String, signingAlgorithms: [String],
-        authenticationMethods: [Client.Authentication] = [.none], scopes: Scope = .empty
+        authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, scopes: Scope = .empty
     ) {
         self.issuer = issuer
         self.tokenEndpoint = tokenEndpoint
@@ -37,6 +38,11 @@ public struct ServerMetadata: Sendable {
             json.member("response_types_supported", [String]())
             json.member("grant_types_supported", Client.Grant.allCases.map(\.rawValue))
             json.member("token_endpoint_auth_methods_supported", authenticationMethods.map(\.rawValue))
+            if authenticationMethods.contains(.privateKeyJWT) {
+                json.member(
+                    "token_endpoint_auth_signing_alg_values_supported",
+                    AssertionSignature.algorithms.map(\.rawValue).sorted())
+            }
             if !scopes.isEmpty { json.member("scopes_supported", scopes.tokens) }
             json.member("subject_types_supported", ["public"])
             json.member("id_token_signing_alg_values_supported", signingAlgorithms)

@@ -8,10 +8,10 @@ import Synchronization
 final class AuditLimit: Sendable {
     /// What anybody can cause who can reach the listener, all of it together.
     static let unproven = RateLimit(burst: 1000, interval: .milliseconds(100))
-    /// The same refusal of the same token or chain: a loop in an app, a thief who tries again.
+    /// The same refusal of the same token, chain or assertion: a loop in an app, a thief who tries again.
     static let repeated = RateLimit(burst: 8, interval: .seconds(60))
-    /// How many tokens and chains are told apart. Each is known to be good in form and signature, so their number is that
-    /// of logins; beyond it all is forgotten, and the sample grows.
+    /// How many tokens, chains and assertions are told apart. Each is known to be good in form and signature, so their number
+    /// is that of logins, and of what clients sign; beyond it all is forgotten, and the sample grows.
     static let mostCredentials = 4096
 
     private struct Key: Hashable {
@@ -26,7 +26,8 @@ final class AuditLimit: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Parameter presented: The refresh token or subject token of the request, if it came so far.
+    /// - Parameter presented: The refresh token or subject token of the request, if it came so far, or the assertion that was
+    ///   used before.
     func admits(_ refusal: Refusal, of presented: Credential?, at now: ContinuousClock.Instant) -> Bool {
         guard refusal.followsProof, let presented else {
             return state.withLock { Self.unproven.admits(&$0.unproven, at: now) }
@@ -54,10 +55,12 @@ struct RateLimit: Sendable {
 }
 
 extension Refusal {
-    /// Whether a signature or MAC was verified before it: then its number is bounded by that of the logins.
+    /// Whether a signature or MAC was verified before it: then its number is bounded by that of the logins, or of the client's
+    /// own assertions.
     fileprivate var followsProof: Bool {
         switch self {
-        case .wire, .request, .form, .parameter, .client: false
+        case .wire, .request, .form, .parameter: false
+        case .client(let failure): failure.reason == .assertionReplayed
         case .exchange(.subjectToken, profile: _, client: _): false
         case .exchange: true
         case .refresh(let refusal): refusal != .tokenNotOurs

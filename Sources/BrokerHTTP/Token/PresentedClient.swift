@@ -3,8 +3,8 @@ import OAuthWire
 
 /// The client as the request presents it, through exactly one mechanism. RFC 6749 §2.3.
 struct PresentedClient: Sendable {
-    /// As written; `nil` where only an assertion names the client.
-    let id: String?
+    /// As written; where only an assertion names the client, as the assertion says, which is not verified yet.
+    let id: String
     let credential: ClientCredential?
     let usedAuthorization: Bool
 
@@ -39,26 +39,39 @@ struct PresentedClient: Sendable {
         }
     }
 
-    private init(id: String?, credential: ClientCredential?, usedAuthorization: Bool) {
+    private init(id: String, credential: ClientCredential?, usedAuthorization: Bool) {
         self.id = id
         self.credential = credential
         self.usedAuthorization = usedAuthorization
     }
 
     private init(_ parameters: ClientParameters) throws(Refusal) {
-        usedAuthorization = false
-        id = parameters.clientID
         switch (parameters.clientSecret, parameters.assertion) {
         case (.some, .some): throw .request(.severalMechanisms)
         case (.some, nil): throw Self.refused(.postedSecret, usedAuthorization: false)
-        case (nil, let assertion?):
-            guard assertion.type == .jwtBearer, let jwt = assertion.jwt
-            else { throw Self.refused(.authenticationFailed, usedAuthorization: false) }
-            credential = .assertion(jwt)
+        case (nil, let assertion?): try self.init(assertion, parameters.clientID)
         case (nil, nil):
-            guard id != nil else { throw Self.refused(.missing, usedAuthorization: false) }
-            credential = nil
+            guard let id = parameters.clientID else { throw Self.refused(.missing, usedAuthorization: false) }
+            self.init(id: id, credential: nil, usedAuthorization: false)
         }
+    }
+
+    /// RFC 7521 §4.2: `client_id` is optional beside an assertion, and must not name another client. That it does not is
+    /// seen when the assertion is verified as that client's.
+    private init(_ assertion: ClientParameters.Assertion, _ clientID: String?) throws(Refusal) {
+        guard assertion.type == .jwtBearer, let jwt = assertion.jwt
+        else { throw Self.refused(.assertionIncomplete, usedAuthorization: false) }
+        let reading = Result { () throws(ClientRefusal) in try ClientAssertion(jwt.secret) }
+        let id: String
+        switch (clientID, reading) {
+        case (let clientID?, _): id = clientID
+        case (nil, .success(let assertion)):
+            guard let claimed = assertion.claimedClient
+            else { throw Self.refused(.assertionSubject, usedAuthorization: false) }
+            id = claimed.string
+        case (nil, .failure(let reason)): throw Self.refused(reason, usedAuthorization: false)
+        }
+        self.init(id: id, credential: .assertion(reading), usedAuthorization: false)
     }
 
     private static func refused(_ reason: ClientRefusal, usedAuthorization: Bool = true) -> Refusal {

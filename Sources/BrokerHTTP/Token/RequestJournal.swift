@@ -10,7 +10,7 @@ struct RequestRecord: Sendable {
     var grant = GrantLabel.none
     /// Registered, though perhaps not authenticated; never what an unknown caller wrote.
     var client: ClientID?
-    /// The refresh token or subject token.
+    /// What a refusal is counted by: the refresh token or subject token; the client's assertion while that is used up.
     var presented: Credential?
 }
 

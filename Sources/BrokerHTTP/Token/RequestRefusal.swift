@@ -24,17 +24,36 @@ enum RequestRefusal: String, Sendable, CaseIterable {
 }
 
 /// Why the caller is not taken for a client. All of them are told the same.
-enum ClientRefusal: String, Sendable, CaseIterable {
+enum ClientRefusal: String, Error, Sendable, CaseIterable {
     case missing = "client_missing"
     case unknown = "client_unknown"
     case disabled = "client_disabled"
     /// The client is registered for another method. A stronger one is never replaced by a weaker one.
     case methodMismatch = "client_method_mismatch"
-    /// Registered for a method that this broker has not been set up for.
-    case methodUnavailable = "client_method_unavailable"
+    /// The secret is none of the client's.
     case authenticationFailed = "client_authentication_failed"
     case malformedBasic = "client_basic_malformed"
     case unknownScheme = "client_scheme_unknown"
     /// `client_secret` in the body: not supported.
     case postedSecret = "client_secret_post"
+
+    // A client assertion, RFC 7523 §3
+    /// `client_assertion` or a `client_assertion_type` that is known is missing.
+    case assertionIncomplete = "client_assertion_incomplete"
+    case assertionMalformed = "client_assertion_malformed"
+    case assertionHeader = "client_assertion_header_refused"
+    case assertionWrongType = "client_assertion_wrong_typ"
+    case assertionAlgorithm = "client_assertion_alg_not_allowed"
+    case assertionUnknownKey = "client_assertion_unknown_key"
+    case assertionSignature = "client_assertion_bad_signature"
+    case assertionIssuer = "client_assertion_iss"
+    case assertionSubject = "client_assertion_sub"
+    case assertionAudience = "client_assertion_aud"
+    /// Missing, past, or too far ahead.
+    case assertionExpiry = "client_assertion_exp"
+    case assertionNotBefore = "client_assertion_nbf"
+    case assertionIssuedAt = "client_assertion_iat"
+    case assertionID = "client_assertion_jti"
+    /// Used before, at whichever replica.
+    case assertionReplayed = "client_assertion_replayed"
 }

@@ -6,7 +6,8 @@ import OAuthWire
 /// `POST /token`: the public listener, and all there is on it.
 ///
 /// Cheap checks before dear ones, nothing secret before the client is known, cryptography before any claim is believed,
-/// and one writing statement last. Every request ends in exactly one answer and one line in the log.
+/// and writing last: a client's assertion is used up when all but the grant's own rules hold, and then the grant writes with
+/// one statement. Every request ends in exactly one answer and one line in the log.
 public struct TokenEndpoint: Sendable {
     private let exchange: Exchange
     private let refresh: Refresh
@@ -15,16 +16,21 @@ public struct TokenEndpoint: Sendable {
     private let journal: RequestJournal
 
     /// - Parameters:
-    ///   - authenticators: For confidential clients, by method; a client of a method that is not here is refused.
+    ///   - issuer: Ours: the audience of client assertions.
+    ///   - assertions: Which of them were used, at any replica.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     public init(
-        exchange: Exchange, refresh: Refresh, directory: any ClientDirectory,
-        authenticators: [Client.Authentication: any ClientAuthenticator] = [:], issuers: [IssuerPolicy],
+        issuer: Issuer, exchange: Exchange, refresh: Refresh, directory: any ClientDirectory,
+        assertions: any AssertionRegister, issuers: [IssuerPolicy],
         audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
     ) {
         self.exchange = exchange
         self.refresh = refresh
-        clients = ClientIdentification(directory: directory, authenticators: authenticators)
+        clients = ClientIdentification(
+            directory: directory,
+            authenticator: ClientAuthenticator(
+                issuer: issuer, directory: directory, keys: ClientKeySets(logger: logger), clock: clock),
+            assertions: assertions)
         self.issuers = issuers
         journal = RequestJournal(audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
@@ -57,40 +63,41 @@ extension TokenEndpoint: Responder {
         record.grant = GrantLabel(grantType)
         guard let permission = grantType.permission else { throw .refused(.parameter(.grantTypeUnknown)) }
 
-        let client = try await clients.identify(
-            authorization: request.headers["authorization"], ClientParameters(form))
+        let presented = ClientParameters(form)
+        let identified = try clients.identify(authorization: request.headers["authorization"], presented)
+        let client = identified.client
         record.client = client.id
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
 
         switch try reading({ () throws(ParameterDefect) in try TokenRequest(form, grantType: grantType) }) {
         case .tokenExchange(let parameters):
+            let request = try TokenError.refusing { () throws(Refusal) in
+                try ExchangeRequest(parameters, client: client, requestID: record.requestID, issuers: issuers)
+            }
+            record.presented = presented.assertion?.jwt
+            try await clients.use(identified)
             record.presented = parameters.subjectToken
-            return try await run(parameters, for: client, record.requestID)
+            return try await run(request)
         case .refreshToken(let parameters):
+            record.presented = presented.assertion?.jwt
+            try await clients.use(identified)
             record.presented = parameters.refreshToken
-            return try await run(parameters, for: client, record.requestID)
+            return try await run(
+                RefreshRequest(
+                    requestID: record.requestID, client: client, refreshToken: parameters.refreshToken.secret,
+                    scope: parameters.scope.map { Scope($0.tokens) }))
         }
     }
 
-    private func run(
-        _ parameters: TokenExchangeParameters, for client: Client, _ requestID: UniqueID
-    ) async throws(TokenError) -> TokenResponse {
-        let request = try TokenError.refusing { () throws(Refusal) in
-            try ExchangeRequest(parameters, client: client, requestID: requestID, issuers: issuers)
-        }
+    private func run(_ request: ExchangeRequest) async throws(TokenError) -> TokenResponse {
         do throws(ExchangeError) {
             return TokenResponse(try await exchange.run(request), issuedTokenType: .accessToken)
         } catch {
-            throw TokenError(error) { .exchange($0, profile: request.profile, client: client) }
+            throw TokenError(error) { .exchange($0, profile: request.profile, client: request.client) }
         }
     }
 
-    private func run(
-        _ parameters: RefreshParameters, for client: Client, _ requestID: UniqueID
-    ) async throws(TokenError) -> TokenResponse {
-        let request = RefreshRequest(
-            requestID: requestID, client: client, refreshToken: parameters.refreshToken.secret,
-            scope: parameters.scope.map { Scope($0.tokens) })
+    private func run(_ request: RefreshRequest) async throws(TokenError) -> TokenResponse {
         do throws(RefreshError) {
             return TokenResponse(try await refresh.run(request), issuedTokenType: nil)
         } catch {

@@ -36,11 +36,13 @@ extension Broker {
                 IDTokenValidator.Provider(keys: $0.keys, algorithms: Set($0.configuration.algorithms))
             })
         return TokenEndpoint(
+            issuer: configuration.issuer,
             exchange: Exchange(
                 idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, mint: mint,
                 lifetimes: lifetimes, clock: clock),
             refresh: Refresh(registry: registry, mint: mint, lifetimes: lifetimes),
-            directory: snapshot, issuers: providers.map(\.configuration.policy), audit: audit, metrics: metrics,
+            directory: snapshot, assertions: PostgresAssertionRegister(database: lanes),
+            issuers: providers.map(\.configuration.policy), audit: audit, metrics: metrics,
             clock: clock, logger: logger)
     }
 

@@ -7,6 +7,8 @@ import Testing
 /// The domain's real rules over ports in memory. `app-one` has a login, and `app-two` may use it.
 struct Domain: Sendable {
     static let issuer = Issuer(validated: "https://idp.example.com")
+    /// Our own.
+    static let broker = Issuer(validated: "https://sso.example.com")
     static let subject = Subject(validated: "248289761001")
     static let sessionID = SessionID(validated: "S1")
     static let deviceID = "95twdf3w4y6wvftw35634t"
@@ -20,12 +22,14 @@ struct Domain: Sendable {
     let signer = StubTokenSigner()
     let macKeys = SoftwareMACKeys()
     let audit = RecordingAuditTrail()
+    let assertions = InMemoryAssertionRegister()
 
     static let clients: [Client] = [
         client("app-one"), client("app-two"),
         client("app-refresh-only", grants: [.refreshToken]),
         client("app-disabled", isEnabled: false),
         client("server", authentication: .clientSecretBasic),
+        client("signer", authentication: .privateKeyJWT),
         client("demanding", contextClasses: ["urn:example:loa3"], maximumAuthenticationAge: 600),
     ]
 

@@ -15,7 +15,6 @@ struct TestBroker: Sendable {
         var limits = ListenerLimits()
         var publicPort = 0
         var drainTimeout = Duration.seconds(10)
-        var authenticators: [Client.Authentication: any ClientAuthenticator] = [:]
         /// Stands between the domain and the registry.
         var gate: Gate?
     }
@@ -76,16 +75,17 @@ struct TestBroker: Sendable {
         let registry: any GrantRegistry =
             options.gate.map { GatedRegistry(registry: domain.registry, gate: $0) } ?? domain.registry
         let lifetimes = Lifetimes()
-        let issuer = Issuer(validated: "https://sso.example.com")
+        let issuer = Domain.broker
         let mint = TokenMint(
             issuer: issuer, signer: domain.signer, refreshTokens: domain.macKeys, lifetimes: lifetimes)
         let readiness = Readiness(checks: [check])
         let endpoint = TokenEndpoint(
+            issuer: issuer,
             exchange: Exchange(
                 idTokens: domain.verifier, registry: registry, directory: domain.directory, devices: domain.macKeys,
                 mint: mint, lifetimes: lifetimes, clock: domain.clock),
             refresh: Refresh(registry: registry, mint: mint, lifetimes: lifetimes),
-            directory: domain.directory, authenticators: options.authenticators, issuers: Domain.issuers,
+            directory: domain.directory, assertions: domain.assertions, issuers: Domain.issuers,
             audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let metadata = ServerMetadata(
             issuer: issuer, tokenEndpoint: "https://sso.example.com/token",

@@ -1,0 +1,345 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import JOSE
+import NativeSSO
+import OAuthWire
+import StrictCoding
+import Testing
+
+@Suite("private_key_jwt: rule by rule", .timeLimit(.minutes(1)))
+struct ClientAssertionTests {
+    private static let signer = ClientID(validated: "signer")
+    private static let now = FixedClock().now.seconds
+
+    /// An assertion in the making.
+    struct Bent: Sendable {
+        var key: TestKey
+        var header: JSONObject
+        var claims: JSONObject
+        var rewrites: @Sendable (String) -> String = { $0 }
+
+        init() throws {
+            key = try TestKey.shared(.es256)
+            header = key.header(type: "client-authentication+jwt")
+            claims = JSONObject()
+            claims["iss"] = .string("signer")
+            claims["sub"] = .string("signer")
+            claims["aud"] = .string(Domain.broker.string)
+            claims["exp"] = .number(JSONNumber(now + 60))
+            claims["iat"] = .number(JSONNumber(now))
+            claims["jti"] = .string("once")
+        }
+
+        var text: String { get throws { rewrites(try key.sign(header: header, payload: claims)) } }
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let title: String
+        /// `nil`: it is good.
+        let reason: ClientRefusal?
+        let bend: @Sendable (inout Bent) throws -> Void
+        var testDescription: String { title }
+
+        init(
+            _ title: String, _ reason: ClientRefusal? = nil, _ bend: @escaping @Sendable (inout Bent) throws -> Void
+        ) {
+            self.title = title
+            self.reason = reason
+            self.bend = bend
+        }
+
+        /// One claim, as JSON text; `nil` leaves it out.
+        static func claim(_ name: String, _ json: String?, _ reason: ClientRefusal? = nil) -> Row {
+            Row("\(name) \(json ?? "missing")", reason) {
+                $0.claims[name] = try json.map { try JSONReader.parse(Array("[\($0)]".utf8)).array?[0] ?? .null }
+            }
+        }
+    }
+
+    static let rows: [Row] =
+        [
+            Row("as it should be") { _ in },
+            // Header
+            Row("typ JWT") { $0.header["typ"] = .string("JWT") },
+            Row("no typ") { $0.header["typ"] = nil },
+            Row("another kind of token", .assertionWrongType) { $0.header["typ"] = .string("at+jwt") },
+            Row("alg none", .assertionAlgorithm) {
+                $0.header["alg"] = .string("none")
+                $0.rewrites = { $0.split(separator: ".").prefix(2).joined(separator: ".") + ".AA" }
+            },
+            Row("alg HS256", .assertionAlgorithm) { $0.header["alg"] = .string("HS256") },
+            Row("an algorithm that no client may use", .assertionAlgorithm) { bent in
+                bent.key = try TestKey.shared(.es384)
+                bent.header = bent.key.header()
+            },
+            Row("an algorithm that is not the key's", .assertionAlgorithm) { bent in
+                bent.key = try TestKey.shared(.ps256)
+                bent.header["alg"] = .string("PS256")
+                bent.header["kid"] = .string("test-RS256")
+            },
+            Row("a critical header", .assertionHeader) { $0.header["crit"] = .array([.string("exp")]) },
+            Row("no kid, and one key that fits") { $0.header["kid"] = nil },
+            // Key and signature
+            Row("RS256") { bent in
+                bent.key = try TestKey.shared(.rs256)
+                bent.header = bent.key.header()
+            },
+            Row("unknown kid", .assertionUnknownKey) { $0.header["kid"] = .string("k2") },
+            Row("another key under the kid", .assertionSignature) { $0.key = try TestKey(.es256, keyID: "test-ES256") },
+            Row("another client's key", .assertionUnknownKey) { bent in
+                bent.key = try TestKey.shared(.es256).renamed("other")
+                bent.header = bent.key.header()
+            },
+            Row("a changed octet", .assertionSignature) {
+                $0.rewrites = { String($0.dropLast(4)) + ($0.hasSuffix("AAAA") ? "BBBA" : "AAAA") }
+            },
+            // Form
+            Row("no JWS", .assertionMalformed) { $0.rewrites = { _ in "a.b" } },
+            Row("encrypted", .assertionMalformed) { $0.rewrites = { $0 + ".a.b" } },
+            Row("too long", .assertionMalformed) { $0.claims["x"] = .string(String(repeating: "x", count: 5000)) },
+            Row("twice the same claim", .assertionMalformed) { bent in
+                let (header, key) = (bent.header, bent.key)
+                bent.rewrites = { _ in
+                    let text = String(decoding: JSONText.octets(of: header), as: UTF8.self)
+                    return (try? key.sign(header: text, payload: #"{"sub":"signer","sub":"signer"}"#)) ?? ""
+                }
+            },
+        ] + [
+            // Claims
+            .claim("iss", nil, .assertionIssuer), .claim("iss", #""app-two""#, .assertionIssuer),
+            .claim("iss", #""signer ""#, .assertionIssuer), .claim("iss", "7", .assertionIssuer),
+            .claim("sub", nil, .assertionSubject), .claim("sub", #""app-two""#, .assertionSubject),
+            .claim("sub", #""Signer""#, .assertionSubject), .claim("sub", #"["signer"]"#, .assertionSubject),
+            .claim("aud", nil, .assertionAudience),
+            .claim("aud", #""https://sso.example.com/token""#, .assertionAudience),
+            .claim("aud", #""https://sso.example.com/""#, .assertionAudience),
+            .claim("aud", #""https://idp.example.com""#, .assertionAudience),
+            .claim("aud", #"["https://sso.example.com"]"#),
+            .claim("aud", #"["https://sso.example.com","https://idp.example.com"]"#, .assertionAudience),
+            .claim("aud", #"["https://sso.example.com","https://sso.example.com"]"#, .assertionAudience),
+            .claim("aud", "[]", .assertionAudience), .claim("aud", "[7]", .assertionAudience),
+            .claim("exp", nil, .assertionExpiry), .claim("exp", #""\#(now + 60)""#, .assertionExpiry),
+            .claim("exp", "\(now - 60)", .assertionExpiry), .claim("exp", "\(now - 59)"),
+            .claim("exp", "\(now + 300)"), .claim("exp", "\(now + 301)", .assertionExpiry),
+            .claim("exp", "1e308", .assertionExpiry), .claim("exp", "-1", .assertionExpiry),
+            .claim("iat", nil), .claim("iat", "\(now + 60)"), .claim("iat", "\(now + 61)", .assertionIssuedAt),
+            .claim("iat", #""yesterday""#, .assertionIssuedAt), .claim("iat", "\(now - 241)", .assertionExpiry),
+            .claim("nbf", "\(now + 60)"), .claim("nbf", "\(now + 61)", .assertionNotBefore),
+            .claim("nbf", "null", .assertionNotBefore),
+            .claim("jti", nil, .assertionID), .claim("jti", #""""#, .assertionID), .claim("jti", "7", .assertionID),
+            .claim("jti", "\"\(String(repeating: "j", count: 255))\""),
+            .claim("jti", "\"\(String(repeating: "j", count: 256))\"", .assertionID),
+            Row("without iat, five minutes and the skew") {
+                $0.claims["iat"] = nil
+                $0.claims["exp"] = .number(JSONNumber(now + 360))
+            },
+            Row("without iat, one second more", .assertionExpiry) {
+                $0.claims["iat"] = nil
+                $0.claims["exp"] = .number(JSONNumber(now + 361))
+            },
+        ]
+
+    private static func credentials() throws -> ClientCredentials {
+        ClientCredentials(
+            keys: try [SignatureAlgorithm.es256, .rs256].map { algorithm in
+                let key = try TestKey.shared(algorithm)
+                return ClientKey(
+                    id: ClientKeyID(validated: key.keyID ?? ""),
+                    publicJWK: String(decoding: JSONText.octets(of: key.publicKey.json), as: UTF8.self))
+            })
+    }
+
+    private static func form(_ assertion: String, client: String? = "signer") -> Requests.Parameters {
+        Requests.changed(
+            Requests.exchange,
+            [
+                ("client_id", client), ("client_assertion", assertion),
+                ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+            ])
+    }
+
+    @Test("Each rule", arguments: rows)
+    func rule(row: Row) async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.directory.put(try Self.credentials(), of: Self.signer)
+            var bent = try Bent()
+            try row.bend(&bent)
+            let answer = try #require(try await broker.answer(Self.form(try bent.text)))
+            let line = try #require(broker.log.requests.last)
+            #expect(line.string("client_id") == "signer")
+            if let reason = row.reason {
+                #expect(answer.status == 400)
+                #expect(
+                    answer.text
+                        == #"{"error":"invalid_client","error_description":"Client authentication failed."}"#)
+                #expect(line.string("reason") == reason.rawValue)
+                #expect(broker.domain.audit.events.last?.reason == reason.rawValue)
+                // What is refused uses nothing up.
+                #expect(broker.domain.assertions.used.isEmpty)
+            } else {
+                #expect(answer.status == 200, "\(answer.text) \(line.string("reason") ?? "")")
+                #expect(broker.domain.assertions.used.count == 1)
+            }
+        }
+    }
+
+    @Test("Every way to refuse an assertion has a row")
+    func complete() {
+        let tried = Set(Self.rows.compactMap(\.reason))
+        let elsewhere: Set<ClientRefusal> = [.assertionIncomplete, .assertionReplayed]
+        for reason in ClientRefusal.allCases where reason.rawValue.hasPrefix("client_assertion_") {
+            #expect(tried.contains(reason) || elsewhere.contains(reason), "\(reason)")
+        }
+    }
+
+    @Test("Once: the second use is refused, and remembered until the assertion has expired")
+    func once() async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.directory.put(try Self.credentials(), of: Self.signer)
+            let form = Self.form(try Bent().text)
+            #expect(try await broker.answer(form)?.status == 200)
+            #expect(try await broker.answer(form)?.status == 400)
+            #expect(broker.log.requests.last?.string("reason") == "client_assertion_replayed")
+            #expect(Array(broker.domain.assertions.used.values) == [UnixTime(seconds: Self.now + 120)])
+            // Counted by the assertion, whatever else is in the request, and apart from what anybody can cause.
+            for number in 0..<20 {
+                let other = Requests.changed(form, [("subject_token", "\(number)")])
+                #expect(try await broker.answer(other)?.error == "invalid_client")
+            }
+            let replays = broker.domain.audit.events.filter { $0.reason == "client_assertion_replayed" }
+            #expect(replays.count == AuditLimit.repeated.burst)
+        }
+    }
+
+    @Test("It names its client by itself; a client_id beside it names the same one")
+    func client() async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.directory.put(try Self.credentials(), of: Self.signer)
+            broker.domain.directory.put(Domain.client("other-signer", authentication: .privateKeyJWT))
+            broker.domain.directory.put(try Self.credentials(), of: ClientID(validated: "other-signer"))
+            for (client, sub, reason) in [
+                (nil, "signer", "none"), ("signer", "signer", "none"), ("app-two", "signer", "client_method_mismatch"),
+                ("other-signer", "signer", "client_assertion_iss"), ("nope", "signer", "client_unknown"),
+                (nil, "nope", "client_unknown"), (nil, "app-two", "client_method_mismatch"),
+                (nil, nil, "client_assertion_sub"), (nil, "server", "client_method_mismatch"),
+            ] as [(String?, String?, String)] {
+                var bent = try Bent()
+                bent.claims["sub"] = sub.map { .string($0) }
+                bent.claims["jti"] = .string("\(client ?? "") \(sub ?? "")")
+                let answer = try await broker.answer(Self.form(try bent.text, client: client))
+                #expect(answer?.status == (reason == "none" ? 200 : 400))
+                #expect(broker.log.requests.last?.string("reason") == reason)
+            }
+        }
+    }
+
+    @Test("A disabled client uses nothing up")
+    func disabled() async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.directory.put(try Self.credentials(), of: Self.signer)
+            broker.domain.directory.put(Domain.client("signer", authentication: .privateKeyJWT, isEnabled: false))
+            #expect(try await broker.answer(Self.form(try Bent().text))?.status == 400)
+            #expect(broker.log.requests.last?.string("reason") == "client_disabled")
+            #expect(broker.domain.assertions.used.isEmpty)
+        }
+    }
+
+    @Test("What is refused for the client or for the form of the request uses nothing up")
+    func usedLast() async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.directory.put(try Self.credentials(), of: Self.signer)
+            let form = Self.form(try Bent().text)
+            for (changes, reason) in [
+                ([("subject_token", nil)], "subject_token_missing"), ([("audience", nil)], "audience_missing"),
+                ([("audience", "https://nobody.example")], "audience_unknown"),
+                ([("grant_type", "refresh_token")], "parameter_of_other_grant"),
+            ] as [([(String, String?)], String)] {
+                #expect(try await broker.answer(Requests.changed(form, changes))?.status == 400)
+                #expect(broker.log.requests.last?.string("reason") == reason)
+            }
+            broker.domain.directory.put(
+                Domain.client("signer", authentication: .privateKeyJWT, grants: [.refreshToken]))
+            #expect(try await broker.answer(form)?.error == "unauthorized_client")
+            #expect(broker.domain.assertions.used.isEmpty)
+            broker.domain.directory.put(Domain.client("signer", authentication: .privateKeyJWT))
+            #expect(try await broker.answer(form)?.status == 200)
+        }
+    }
+
+    @Test("A grant that meets an outage has cost the assertion: a new one goes on")
+    func outageOfTheGrant() async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.directory.put(try Self.credentials(), of: Self.signer)
+            var bent = try Bent()
+            let form = Self.form(try bent.text)
+            broker.domain.registry.fail(with: .outage(Outage(.database, "gone")))
+            #expect(try await broker.answer(form)?.status == 503)
+            broker.domain.registry.fail(with: nil)
+            #expect(try await broker.answer(form)?.error == "invalid_client")
+            #expect(broker.log.requests.last?.string("reason") == "client_assertion_replayed")
+            bent.claims["jti"] = .string("another")
+            #expect(try await broker.answer(Self.form(try bent.text))?.status == 200)
+        }
+    }
+
+    @Test("A registered key that cannot be read is left out, and said once; the client's other keys are good")
+    func unreadableKey() async throws {
+        try await TestBroker.run { broker async throws in
+            let keys = try Self.credentials().keys
+            let broken = ClientKey(id: ClientKeyID(validated: "test-ES256"), publicJWK: #"{"kty":"EC","alg":"ES256"}"#)
+            broker.domain.directory.put(ClientCredentials(keys: [broken, keys[1]]), of: Self.signer)
+            var bent = try Bent()
+            bent.key = try TestKey.shared(.rs256)
+            bent.header = bent.key.header()
+            for number in 0..<3 {
+                #expect(try await broker.answer(Self.form(try Bent().text))?.status == 400)
+                #expect(broker.log.requests.last?.string("reason") == "client_assertion_unknown_key")
+                bent.claims["jti"] = .string("\(number)")
+                #expect(try await broker.answer(Self.form(try bent.text))?.status == 200)
+            }
+            let lines = broker.log.all.split(separator: "\n").filter { $0.contains("cannot be read") }
+            #expect(lines.count == 1)
+            #expect(lines.allSatisfy { $0.contains("\"signer\"") && $0.contains("\"test-ES256\"") })
+            // It is mended: used at once.
+            broker.domain.directory.put(ClientCredentials(keys: keys), of: Self.signer)
+            #expect(try await broker.answer(Self.form(try Bent().text))?.status == 200)
+        }
+    }
+
+    @Test("A register that is away is an outage, never a refusal")
+    func outage() async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.directory.put(try Self.credentials(), of: Self.signer)
+            let form = Self.form(try Bent().text)
+            broker.domain.assertions.fail(with: .outage(Outage(.database, "gone")))
+            let answer = try #require(try await broker.answer(form))
+            #expect(answer.status == 503)
+            #expect(answer.error == "temporarily_unavailable")
+            #expect(answer.values("retry-after") == ["1"])
+            broker.domain.assertions.fail(with: nil)
+            #expect(try await broker.answer(form)?.status == 200)
+        }
+    }
+
+    @Test("Neither an assertion nor a secret is ever printed")
+    func secrecy() throws {
+        let text = try Bent().text
+        let assertion = try ClientAssertion(text)
+        let credentials: [ClientCredential] = [.assertion(.success(assertion)), .secret(Credential("hunter2"))]
+        for credential in credentials {
+            #expect(!"\(credential)".contains("hunter2") && !"\(credential)".contains(text.suffix(20)))
+        }
+        var dumped = ""
+        dump(credentials, to: &dumped)
+        #expect(!dumped.contains("hunter2") && !dumped.contains(text.suffix(20)))
+    }
+}
+
+/// JSON as it is written.
+private enum JSONText {
+    static func octets(of object: JSONObject) -> [UInt8] {
+        var json = JSONWriter()
+        json.value(.object(object))
+        return json.bytes
+    }
+}
