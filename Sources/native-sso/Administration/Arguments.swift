@@ -26,6 +26,12 @@ extension Subject: ExpressibleByArgument {
 
 extension Membership.Role: ExpressibleByArgument {}
 
+extension Client.Authentication: ExpressibleByArgument {}
+
+extension ClientKeyID: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
 /// `90d`, `12h`, `30m` or `60s`; never nothing.
 extension Seconds: ExpressibleByArgument {
     public init?(argument: String) {

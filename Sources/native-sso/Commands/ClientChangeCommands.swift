@@ -4,9 +4,17 @@ import Registry
 
 /// `native-sso client add`
 struct ClientAddCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "add", abstract: "Register a public client.")
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Register a client.",
+        discussion: """
+            How it proves who it is stays as it is: to change that, remove the client and add it again. One of \
+            client_secret_basic gets its secret by client secret rotate, one of private_key_jwt its keys by client key add; \
+            before that nobody can use it.
+            """)
 
     @Argument(help: "Its client_id.") var id: ClientID
+    @Option(help: "none for an app on a device, which can keep no secret; client_secret_basic; private_key_jwt.")
+    var authentication = Client.Authentication.none
     @OptionGroup var settings: ClientSettings
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
@@ -18,7 +26,7 @@ struct ClientAddCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let client = settings.client(id)
+        let client = settings.client(id, authentication)
         try await options.administer { registry throws(AdministrationError) in
             try await registry.add(client, options.act(reason: why.reason))
         }

@@ -7,6 +7,7 @@ struct ClientCommand: CommandGroup {
         commandName: "client", abstract: "The apps that may exchange and refresh.",
         subcommands: [
             ClientAddCommand.self, ClientListCommand.self, ClientShowCommand.self, ClientUpdateCommand.self,
-            ClientEnableCommand.self, ClientDisableCommand.self, ClientRemoveCommand.self,
+            ClientEnableCommand.self, ClientDisableCommand.self, ClientRemoveCommand.self, ClientSecretCommand.self,
+            ClientKeyCommand.self,
         ])
 }

@@ -53,9 +53,12 @@ struct ClientSettings: ParsableArguments {
 }
 
 extension ClientSettings {
-    /// A public client with these settings.
-    func client(_ id: ClientID) -> Client {
-        changing(Client(id: id, allowedScope: .empty, defaultScope: .empty, audiences: audience))
+    /// A new client with these settings.
+    func client(_ id: ClientID, _ authentication: Client.Authentication) -> Client {
+        changing(
+            Client(
+                id: id, authentication: authentication, allowedScope: .empty, defaultScope: .empty, audiences: audience)
+        )
     }
 
     /// `client` with what is given here in place of what was there.

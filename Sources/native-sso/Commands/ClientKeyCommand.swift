@@ -1,0 +1,103 @@
+import ArgumentParser
+import JOSE
+import NativeSSO
+import Registry
+import StrictCoding
+
+/// `native-sso client key`
+struct ClientKeyCommand: CommandGroup {
+    static let configuration = CommandConfiguration(
+        commandName: "key", abstract: "The public keys of a client of private_key_jwt.",
+        discussion: """
+            To replace one: add the new one, let the client sign with it, and remove the old one. Its assertions name the \
+            key by kid.
+            """,
+        subcommands: [ClientKeyAddCommand.self, ClientKeyListCommand.self, ClientKeyRemoveCommand.self])
+}
+
+/// `native-sso client key add`
+struct ClientKeyAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Let a client sign with one more key.",
+        discussion:
+            "The file holds one JWK, without its private part. A key for RSA says with alg which signature it makes.")
+
+    @Argument(help: "The client.") var client: ClientID
+    @Option(help: ArgumentHelp("The key: JSON.", valueName: "jwk")) var file: String
+    @Option(help: "Its kid, where the JWK has none; the thumbprint of RFC 7638 otherwise.") var kid: ClientKeyID?
+    @Option(help: "Its alg, where the JWK has none.") var algorithm: ClientKeyFile.Algorithm?
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let key = try ClientKeyFile(file, kid: kid, algorithm: algorithm)
+        try await options.administer { registry throws(AdministrationError) in
+            try await registry.require(client, .privateKeyJWT)
+            guard try await registry.keys(of: client).count < Self.mostKeys else {
+                throw .refused("client \(client) has \(Self.mostKeys) keys; remove those that it does not use")
+            }
+            try await registry.addKey(key.registered, to: client, options.act(reason: why.reason))
+        }
+        try options.output.show(
+            Record([
+                ("client_id", .text(client.string)), ("kid", .text(key.registered.id.string)),
+                ("algorithm", .text(key.algorithm.signature.rawValue)),
+            ]))
+    }
+
+    /// A few are enough for any rotation.
+    private static let mostKeys = 8
+}
+
+/// `native-sso client key list`
+struct ClientKeyListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "The keys that a client may sign with, the oldest first.")
+
+    @Argument(help: "The client.") var client: ClientID
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let keys = try await options.administer { registry throws(AdministrationError) in
+            try await registry.require(client, .privateKeyJWT)
+            return try await registry.keys(of: client)
+        }
+        var table = Table("keys", columns: ["kid", "algorithm", "created_at"])
+        for key in keys {
+            let json = try? JSONReader.parse(key.key.publicJWK.utf8).object
+            table.append([
+                .text(key.key.id.string), json?.string("alg").map(Cell.text) ?? .none, .instant(key.createdAt),
+            ])
+        }
+        try options.output.show(table)
+    }
+}
+
+/// `native-sso client key remove`
+struct ClientKeyRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Refuse what a key signed from now on: every broker does within seconds.")
+
+    @Argument(help: "The client.") var client: ClientID
+    @Argument(help: "The kid; after -- where that begins with a hyphen.") var kid: ClientKeyID
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let keys = try await options.administer { registry throws(AdministrationError) in
+            try await registry.require(client, .privateKeyJWT)
+            return try await registry.keys(of: client)
+        }
+        guard keys.contains(where: { $0.key.id == kid }) else {
+            throw CommandFailure.notFound("key \(kid) of client \(client) does not exist")
+        }
+        let plan = Plan(
+            "remove key \(kid) of client \(client)",
+            consequences: keys.count == 1 ? ["it is the only one: the client can do nothing until it has another"] : [])
+        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
+            try await options.administer { registry throws(AdministrationError) in
+                try await registry.removeKey(kid, of: client, act)
+            }
+        }
+    }
+}
