@@ -141,7 +141,9 @@ let package = Package(
         // What runs the programs as a whole.
         .target(
             name: "SystemTesting",
-            dependencies: ["PrivateCluster", "ChildProcesses", "BrokerTesting", "OAuthWire", "StrictCoding", .crypto],
+            dependencies: [
+                "PrivateCluster", "ChildProcesses", "BrokerTesting", "JOSE", "OAuthWire", "StrictCoding", .crypto,
+            ],
             path: "Tests/SystemTesting", swiftSettings: strict),
         .testTarget(name: "RepositoryTests", swiftSettings: strict),
         .testTarget(

@@ -12,6 +12,9 @@ extension Abuse {
         @Test(arguments: Attack.httpAttacks) func http(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.formAttacks) func form(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.clientAttacks) func client(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.assertionAttacks) func assertion(_ attack: Attack) async throws {
+            try await run(attack)
+        }
         @Test(arguments: Attack.headerAttacks) func header(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.claimAttacks) func claims(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.deviceAttacks) func device(_ attack: Attack) async throws { try await run(attack) }

@@ -26,6 +26,9 @@ extension Stage {
         return try otherLogins.exchange(login)
     }
 
+    /// A good assertion of the client that signs, for one request.
+    func assertion() -> Assertion { Assertion(client: Self.signer, audience: Self.broker, key: keys.signer) }
+
     /// Exchanges a fresh login.
     func chain() async throws -> Chain { try await logins.chain(at: running) }
 

@@ -22,6 +22,13 @@ final class Stage: Sendable {
     static let refreshOnly = "app-refresh-only"
     static let exchangeOnly = "app-exchange-only"
     static let confidential = "app-confidential"
+    /// Confidential, and its secrets change.
+    static let rotating = "app-rotating"
+    /// Confidential, and without a secret.
+    static let unarmed = "app-unarmed"
+    /// Signs assertions.
+    static let signer = "app-signer"
+    static let otherSigner = "app-other-signer"
     /// In another group of the same issuer.
     static let partner = "partner-app"
     /// In no group.
@@ -38,6 +45,8 @@ final class Stage: Sendable {
     let running: Broker
     let installation: Installation
     let sql: SQLSession
+    /// Of ``confidential``.
+    let secret: String
     let logins: LoginFactory
     let otherLogins: LoginFactory
     private let provider: StubIdentityProvider
@@ -68,6 +77,9 @@ final class Stage: Sendable {
         for statement in Self.registry(issuer: provider.issuer, other: otherProvider.issuer) {
             try await sql.rows(statement)
         }
+        secret = try await installation.rotateSecret(of: Self.confidential)
+        try await installation.addKey(keys.signer, of: Self.signer)
+        try await installation.addKey(keys.otherSigner, of: Self.otherSigner)
         running = try installation.startBroker()
         try await running.untilReady()
     }
@@ -94,6 +106,10 @@ final class Stage: Sendable {
                 member(refreshOnly) { $0.grants = ["refresh_token"] },
                 member(exchangeOnly) { $0.grants = ["urn:ietf:params:oauth:grant-type:token-exchange"] },
                 member(confidential) { $0.authentication = "client_secret_basic" },
+                member(rotating) { $0.authentication = "client_secret_basic" },
+                member(unarmed) { $0.authentication = "client_secret_basic" },
+                member(signer) { $0.authentication = "private_key_jwt" },
+                member(otherSigner) { $0.authentication = "private_key_jwt" },
                 ClientRow(partner, membership: .init(group: "partner", issuer: issuer)) {
                     $0.allowedScope = usual
                     $0.defaultScope = ["openid"]

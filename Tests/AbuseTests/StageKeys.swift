@@ -16,6 +16,9 @@ struct StageKeys: Sendable {
     let otherOperations: TestKey
     let otherIssuer: TestKey
     let attacker: TestKey
+    /// Of clients that sign assertions.
+    let signer: TestKey
+    let otherSigner: TestKey
 
     init() throws {
         es256 = try TestKey(.es256, keyID: "first")
@@ -26,6 +29,8 @@ struct StageKeys: Sendable {
         otherOperations = try TestKey(.es256, keyID: "operations")
         otherIssuer = try TestKey(.es256, keyID: "other-issuer")
         attacker = try TestKey(.es256, keyID: "attacker")
+        signer = try TestKey(.es256, keyID: "signer")
+        otherSigner = try TestKey(.es256, keyID: "other-signer")
     }
 
     /// The first issuer's JWKS, with entries that no token may be verified with.

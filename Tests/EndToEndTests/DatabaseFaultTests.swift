@@ -1,3 +1,5 @@
+import BrokerTesting
+import JOSE
 import PrivateCluster
 import SystemTesting
 import Testing
@@ -24,6 +26,41 @@ extension Faults {
             let answer = try await stage.broker.token(stage.logins.refresh(chain.refreshToken))
             #expect(answer.status == 200, "\(answer.text)")
             #expect(try await stage.broker.token(try stage.logins.exchange(stage.logins.login())).status == 200)
+        }
+
+        /// A client that proves itself with an assertion, while nobody can say whether it was used: an outage, and the client is
+        /// let in with the same assertion afterwards, and once.
+        @Test func anAssertionWhileTheDatabaseIsGone() async throws {
+            let stage = try await FaultStage.shared
+            let signer = try await Signer("signer", at: stage)
+            let form = try signer.exchange()
+            try await stage.cluster.kill9()
+            let answer = try await stage.broker.token(form)
+            #expect(answer.isOutage, "\(answer.status) \(answer.text)")
+            try await stage.cluster.restart()
+            try await stage.broker.untilReady()
+            #expect(try await stage.broker.token(form).status == 200)
+            #expect(try await stage.broker.token(form).error == "invalid_client")
+        }
+
+        /// The assertion is used up, and then the grant cannot be given: an outage that has cost it. A new one is as good as ever.
+        @Test func anAssertionIsUsedAndThenTheGrantIsGone() async throws {
+            let stage = try await FaultStage.shared
+            let signer = try await Signer("late-signer", at: stage)
+            let form = try signer.exchange()
+            let sql = try stage.installation.session()
+            try await sql.rows("ALTER FUNCTION native_sso.admit RENAME TO admit_elsewhere")
+            let outage = try await stage.broker.token(form)
+            try await sql.rows("ALTER FUNCTION native_sso.admit_elsewhere RENAME TO admit")
+            #expect(outage.isOutage, "\(outage.status) \(outage.text)")
+            let again = try await stage.broker.token(form)
+            #expect(again.status == 400 && again.error == "invalid_client", "\(again.text)")
+            let requestID = try #require(again["X-Request-Id"])
+            let reason = try await eventually("the replay is audited") {
+                try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
+            }
+            #expect(reason == "client_assertion_replayed")
+            #expect(try await stage.broker.token(try signer.exchange()).status == 200)
         }
 
         /// Connections stay open and nothing answers: the broker's own deadline is what ends the wait.
@@ -56,5 +93,35 @@ extension Faults {
             #expect(try await stage.broker.token(stage.logins.refresh(chain.refreshToken)).status == 200)
             #expect(try await stage.broker.token(try stage.logins.exchange(stage.logins.login())).status == 200)
         }
+    }
+}
+
+/// A client of `private_key_jwt` that the broker of a stage knows.
+private struct Signer {
+    let id: String
+    let stage: FaultStage
+    private let key: TestKey
+
+    init(_ id: String, at stage: FaultStage) async throws {
+        let key = try TestKey(.es256, keyID: id)
+        (self.id, self.stage, self.key) = (id, stage, key)
+        let sql = try stage.installation.session()
+        let row = ClientRow(id, membership: .init(group: "vendor", issuer: stage.logins.issuer)) {
+            $0.authentication = "private_key_jwt"
+            $0.allowedScope = ["openid"]
+            $0.defaultScope = ["openid"]
+        }
+        for statement in row.sql { try await sql.rows(statement) }
+        try await stage.installation.addKey(key, of: id)
+        let signer = self
+        _ = try await eventually("the broker knows the client") {
+            try await stage.broker.token(try signer.exchange()).status == 200 ? true : nil
+        }
+    }
+
+    /// A good exchange, with an assertion of its own.
+    func exchange() throws -> TokenForm {
+        let assertion = Assertion(client: id, audience: stage.installation.configuration.issuer, key: key)
+        return try stage.logins.exchange(stage.logins.login()).asserted(try assertion.signed())
     }
 }

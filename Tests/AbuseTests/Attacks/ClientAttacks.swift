@@ -2,7 +2,7 @@ import StrictCoding
 import SystemTesting
 
 extension Attack {
-    /// Who is asking. What concerns secrets and assertions waits for them.
+    /// Who is asking, and with which secret.
     @ListBuilder static var clientAttacks: [Attack] {
         Attack("C-01", "no client at all") {
             form("missing", .client("client_missing")) { $0["client_id"] = nil }
@@ -35,6 +35,21 @@ extension Attack {
             basic(
                 "a confidential client with an empty one", "\(Stage.confidential):",
                 .challenged("client_method_mismatch"))
+            secret("the right one", .granted) { $0 }
+            secret("a wrong one", .challenged("client_authentication_failed")) { _ in "x" }
+            secret("one character less", .challenged("client_authentication_failed")) { String($0.dropLast()) }
+            secret("one character more", .challenged("client_authentication_failed")) { $0 + "A" }
+            secret("in other letters", .challenged("client_authentication_failed")) { Self.inOtherCase($0) }
+            secret("of another client", .challenged("client_method_mismatch"), client: Stage.target) { $0 }
+            secret("of an unknown client", .challenged("client_unknown"), client: "nope") { $0 }
+            secret("where an assertion is due", .challenged("client_method_mismatch"), client: Stage.signer) { $0 }
+            secret("where none is made yet", .challenged("client_authentication_failed"), client: Stage.unarmed) { $0 }
+            Variant(name: "the right one, in the body", verdict: .client("client_secret_post")) { stage in
+                var form = try stage.exchange()
+                form["client_id"] = Stage.confidential
+                form["client_secret"] = stage.secret
+                return HTTPRequest.token(form.parameters).octets
+            }
         }
         Attack("C-08", "two mechanisms at once") {
             basic("a secret in the body", "\(Stage.target):", .malformed("client_several_mechanisms")) {
@@ -60,6 +75,10 @@ extension Attack {
         Attack("C-11", "credentials that are decoded once") {
             basic("escaped", "app%2Dtwo:", .granted) { $0["client_id"] = nil }
             basic("escaped twice", "app%252Dtwo:", .challenged("client_unknown")) { $0["client_id"] = nil }
+            secret("every character of a secret escaped", .granted) { Self.escaped($0) }
+            secret("and escaped twice", .challenged("client_authentication_failed")) {
+                Self.escaped($0).replacing("%", with: "%25")
+            }
             basic("half an escape", "app%2:", .challenged("client_basic_malformed"))
             basic("no colon", "app-two", .challenged("client_basic_malformed"))
             basic("no client", ":", .challenged("client_basic_malformed"))
@@ -92,5 +111,27 @@ extension Attack {
 
     fileprivate static func authorization(_ name: String, _ value: String, _ verdict: Verdict) -> Variant {
         http(name, verdict) { $0.fields.append(("Authorization", value)) }
+    }
+
+    /// The same with what is made of the confidential client's secret.
+    fileprivate static func secret(
+        _ name: String, _ verdict: Verdict, client: String = Stage.confidential,
+        _ bend: @escaping @Sendable (String) -> String
+    ) -> Variant {
+        Variant(name: "a secret, \(name)", verdict: verdict) { stage in
+            var form = try stage.exchange()
+            form["client_id"] = nil
+            let header = "Basic " + Base64.encode(Array("\(client):\(bend(stage.secret))".utf8))
+            return HTTPRequest.token(form.parameters, fields: [("Authorization", header)]).octets
+        }
+    }
+
+    /// The same letters, small for capital and capital for small.
+    private static func inOtherCase(_ text: String) -> String {
+        text.map { $0.isLowercase ? $0.uppercased() : $0.lowercased() }.joined()
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.utf8.map { "%" + Hexadecimal.encode([$0]) }.joined()
     }
 }

@@ -1,0 +1,127 @@
+import BrokerTesting
+import JOSE
+import StrictCoding
+import SystemTesting
+
+extension Attack {
+    /// Client assertions: RFC 7523 §3. That one is good once is a scenario.
+    @ListBuilder static var assertionAttacks: [Attack] {
+        Attack("C-13", "an assertion that is not for us alone") {
+            assertion("for us", .granted) { _, _ in }
+            claim("aud", #"["\#(Stage.broker)"]"#, .granted)
+            claim("aud", nil, .client("client_assertion_aud"))
+            claim("aud", #""\#(Stage.broker)/token""#, .client("client_assertion_aud"))
+            claim("aud", #""\#(Stage.broker)/""#, .client("client_assertion_aud"))
+            claim("aud", #""https://other.example/token""#, .client("client_assertion_aud"))
+            claim("aud", #"["\#(Stage.broker)", "https://other.example"]"#, .client("client_assertion_aud"))
+            claim("aud", "[]", .client("client_assertion_aud"))
+            assertion("for the identity provider", .client("client_assertion_aud")) { assertion, stage in
+                assertion.claims["aud"] = .string(stage.issuer)
+            }
+        }
+        Attack("C-15", "an assertion whose claims do not hold") {
+            claim("iss", #""app-two""#, .client("client_assertion_iss"))
+            claim("iss", nil, .client("client_assertion_iss"))
+            claim("sub", nil, .client("client_assertion_sub"))
+            claim("sub", #""nobody""#, .client("client_unknown"))
+            claim("sub", #""\#(Stage.target)""#, .client("client_method_mismatch"))
+            claim("sub", #""\#(Stage.otherSigner)""#, .client("client_assertion_unknown_key"))
+            claim("exp", nil, .client("client_assertion_exp"))
+            claim("jti", nil, .client("client_assertion_jti"))
+            assertion("expired", .client("client_assertion_exp")) { assertion, stage in
+                assertion.claims["exp"] = .number(JSONNumber(stage.now - 61))
+                assertion.claims["iat"] = .number(JSONNumber(stage.now - 121))
+            }
+            assertion("good for ten minutes", .client("client_assertion_exp")) { assertion, stage in
+                assertion.claims["exp"] = .number(JSONNumber(stage.now + 600))
+            }
+            assertion("not good yet", .client("client_assertion_nbf")) { assertion, stage in
+                assertion.claims["nbf"] = .number(JSONNumber(stage.now + 120))
+            }
+            form("of another type", .client("client_assertion_incomplete")) {
+                $0["client_assertion"] = "x"
+                $0["client_assertion_type"] = "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"
+            }
+            form("beside another client", .client("client_assertion_incomplete")) { $0["client_assertion"] = "x" }
+            asserted("beside another client_id", .client("client_method_mismatch"), client: Stage.target) { _, _ in }
+            asserted("beside its own client_id", .granted, client: Stage.signer) { _, _ in }
+        }
+        Attack("C-16", "an assertion that the client did not sign") {
+            assertion("another client's key", .client("client_assertion_unknown_key")) { assertion, stage in
+                assertion.sign(with: stage.keys.otherSigner)
+            }
+            assertion("another client's key under this one's name", .client("client_assertion_bad_signature")) {
+                assertion, stage in
+                assertion.key = stage.keys.otherSigner
+            }
+            assertion("the identity provider's key", .client("client_assertion_unknown_key")) { assertion, stage in
+                assertion.sign(with: stage.keys.es256)
+            }
+            assertion("no algorithm", .client("client_assertion_alg_not_allowed")) { assertion, _ in
+                assertion.header["alg"] = .string("none")
+            }
+            assertion("HS256, the public key as its secret", .client("client_assertion_alg_not_allowed")) {
+                assertion, _ in
+                assertion.header["alg"] = .string("HS256")
+            }
+            assertion("another algorithm than the key's", .client("client_assertion_alg_not_allowed")) {
+                assertion, _ in
+                assertion.header["alg"] = .string("RS256")
+            }
+            assertion("a key in the header", .client("client_assertion_bad_signature")) { assertion, stage in
+                assertion.key = stage.keys.attacker
+                assertion.header["jwk"] = .object(stage.keys.attacker.publicKey.json)
+            }
+            assertion("an access token's typ", .client("client_assertion_wrong_typ")) { assertion, _ in
+                assertion.header["typ"] = .string("at+jwt")
+            }
+            form("an id_token", .client("client_assertion_unknown_key")) {
+                $0["client_assertion_type"] = TokenForm.assertionType
+                $0["client_assertion"] = $0["subject_token"]
+                $0["client_id"] = Stage.signer
+            }
+            form("nothing that is a token", .client("client_assertion_malformed")) {
+                $0["client_assertion_type"] = TokenForm.assertionType
+                $0["client_assertion"] = "a.b.c"
+                $0["client_id"] = Stage.signer
+            }
+        }
+    }
+}
+
+extension Attack {
+    /// A good exchange by the client that signs, with a bent assertion.
+    fileprivate static func assertion(
+        _ name: String, _ verdict: Verdict, _ bend: @escaping @Sendable (inout Assertion, Stage) throws -> Void
+    ) -> Variant {
+        asserted(name, verdict, client: nil, bend)
+    }
+
+    fileprivate static func asserted(
+        _ name: String, _ verdict: Verdict, client: String?,
+        _ bend: @escaping @Sendable (inout Assertion, Stage) throws -> Void
+    ) -> Variant {
+        Variant(name: name, verdict: verdict) { stage in
+            var assertion = stage.assertion()
+            try bend(&assertion, stage)
+            var form = try stage.exchange().asserted(try assertion.signed())
+            form["client_id"] = client
+            return HTTPRequest.token(form.parameters).octets
+        }
+    }
+
+    /// The same for one claim; `nil` leaves it out. The value is JSON text.
+    fileprivate static func claim(_ name: String, _ json: String?, _ verdict: Verdict) -> Variant {
+        assertion("\(name) \(json ?? "missing")", verdict) { assertion, _ in
+            assertion.claims[name] = try json.map(JSONText.value)
+        }
+    }
+}
+
+extension Assertion {
+    /// By this key, and it says so.
+    fileprivate mutating func sign(with key: TestKey) {
+        self.key = key
+        header = key.header(type: "client-authentication+jwt")
+    }
+}

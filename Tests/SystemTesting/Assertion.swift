@@ -1,0 +1,51 @@
+public import BrokerTesting
+import Glibc
+import OAuthWire
+public import StrictCoding
+
+/// A client assertion in the making, RFC 7523 §3: every part of it can be bent before it is signed.
+public struct Assertion: Sendable {
+    public var header: JSONObject
+    public var claims: JSONObject
+    public var key: TestKey
+    /// Rewrites the finished token.
+    public var rewritesToken: @Sendable (String) -> String = { $0 }
+
+    /// A good one, for one request.
+    /// - Parameter audience: The broker's issuer.
+    public init(client: String, audience: String, key: TestKey) {
+        self.key = key
+        header = key.header(type: "client-authentication+jwt")
+        let now = Int64(time(nil))
+        claims = JSONObject()
+        claims["iss"] = .string(client)
+        claims["sub"] = .string(client)
+        claims["aud"] = .string(audience)
+        claims["iat"] = .number(JSONNumber(now))
+        claims["exp"] = .number(JSONNumber(now + 60))
+        claims["jti"] = .string(Unguessable.make())
+    }
+
+    public func signed() throws -> String { rewritesToken(try key.sign(header: header, payload: claims)) }
+}
+
+extension TokenForm {
+    public static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
+    /// The same request by a client that proves itself with an assertion, and names itself in it alone.
+    public func asserted(_ assertion: String) -> TokenForm {
+        var form = self
+        form["client_id"] = nil
+        form["client_assertion_type"] = Self.assertionType
+        form["client_assertion"] = assertion
+        return form
+    }
+
+    /// The same request by a client that proves itself with a secret: its octets.
+    public func withSecret(_ secret: String, of client: String) -> HTTPRequest {
+        var form = self
+        form["client_id"] = nil
+        let credentials = BasicCredentials(clientID: client, clientSecret: Credential(secret))
+        return HTTPRequest.token(form.parameters, fields: [("Authorization", credentials.headerValue)])
+    }
+}
