@@ -59,7 +59,7 @@ extension Abuse {
             let listed = try await stage.installation.command("client", "secret", "list", client, "--json")
             let secrets = try #require(try JSONReader.parse(Array(listed.utf8)).object?.array("secrets"))
             #expect(secrets.count == 2)
-            let older = try #require(secrets.compactMap { $0.object?.string("secret") }.first { $0 == Self.label(old) })
+            let older = try #require(secrets.compactMap { $0.object?.string("digest") }.first { $0 == Self.label(old) })
             try await stage.installation.command(
                 "client", "secret", "retire", client, older, "--execute", "--reason", "rotated")
             try await untilStatus(401, with: old, stage)

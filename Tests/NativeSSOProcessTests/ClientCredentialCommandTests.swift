@@ -33,11 +33,11 @@ struct ClientCredentialCommandTests {
 
             let third = try await installation.run(["client", "secret", "rotate", "server"])
             #expect(third.status == 1)
-            #expect(third.errors.contains("client secret retire server \(first.string("secret") ?? "?")"))
+            #expect(third.errors.contains("client secret retire server \(first.string("digest") ?? "?")"))
             let listed = try await installation.object("client", "secret", "list", "server").array("secrets") ?? []
-            #expect(listed.map { $0.object?.string("secret") } == [first, second].map { $0.string("secret") })
+            #expect(listed.map { $0.object?.string("digest") } == [first, second].map { $0.string("digest") })
 
-            let label = try #require(first.string("secret"))
+            let label = try #require(first.string("digest"))
             let plan = try await installation.run(["client", "secret", "retire", "server", label])
             #expect(plan.status == 0 && plan.output.hasPrefix("would retire secret \(label)"))
             try await installation.succeed(
@@ -45,7 +45,7 @@ struct ClientCredentialCommandTests {
             let again = try await installation.run(["client", "secret", "retire", "server", label])
             #expect(again.status == 1)
             let last = try await installation.run(
-                ["client", "secret", "retire", "server", second.string("secret") ?? ""])
+                ["client", "secret", "retire", "server", second.string("digest") ?? ""])
             #expect(last.output.contains("it is the only one"))
 
             // Shown once, and kept nowhere.

@@ -37,7 +37,7 @@ struct ClientSecretRotateCommand: AsyncParsableCommand {
         }
         try options.output.show(
             Record([
-                ("client_id", .text(client.string)), ("secret", .text(secret.digest.label)),
+                ("client_id", .text(client.string)), ("digest", .text(secret.digest.label)),
                 ("client_secret", .text(secret.secret)),
             ]))
     }
@@ -56,7 +56,7 @@ struct ClientSecretListCommand: AsyncParsableCommand {
         let secrets = try await options.administer { registry throws(AdministrationError) in
             try await registry.liveSecrets(of: client)
         }
-        var table = Table("secrets", columns: ["secret", "created_at"])
+        var table = Table("secrets", columns: ["digest", "created_at"])
         for secret in secrets { table.append([.text(secret.digest.label), .instant(secret.createdAt)]) }
         try options.output.show(table)
     }
@@ -68,7 +68,7 @@ struct ClientSecretRetireCommand: AsyncParsableCommand {
         commandName: "retire", abstract: "Refuse a secret from now on: every broker does within seconds.")
 
     @Argument(help: "The client.") var client: ClientID
-    @Argument(help: "The secret, as client secret list names it.") var secret: String
+    @Argument(help: "The secret, by the digest that client secret list shows.") var secret: String
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
