@@ -35,6 +35,19 @@ extension RefusalTests {
             "must not give a query parameter twice"),
         database("postgresql://broker@%zz/x", "has a broken % escape"),
         database("postgresql://broker@localhost/x?sslmode", "has a query parameter that is not name=value"),
+        // libpq would read each of these in another way: it would connect to db2.
+        database("postgresql://broker@db2@localhost/x", strayAt),
+        database("postgresql://localhost?application_name=@db2/x", strayAt),
+        database("postgresql://%2Frun%2Fpostgresql%2Cdb2/x", "must not have an escaped comma (%2C) in a host"),
+        database("postgresql://[::1?application_name=],db2/x", brackets),
+        database("\"postgresql://[::1]db2/x\"", brackets),
+        // And these without a look at its certificate.
+        database(
+            "postgresql://broker@db2/x?sslmode=verify-full&ssl=true",
+            "must not give ssl, which would override sslmode; remove it"),
+        database(
+            "postgresql://broker@db2/x?sslmode=verify-full&requiressl=0",
+            "must not give requiressl, which would override sslmode; remove it"),
     ]
 
     static let durations: [Refusal] = [
@@ -125,6 +138,8 @@ extension RefusalTests {
 
     private static let withPassword =
         "must not contain a password; write it to a file and name that as database.password_file"
+    private static let strayAt = "must have no @ but the one before the host; write it as %40"
+    private static let brackets = "must have an IPv6 address in [brackets], and nothing but a port after them"
     private static let unverified =
         "on the way to another host sslmode=verify-full is required; add it to the query"
 

@@ -2,6 +2,8 @@ import Foundation
 
 /// A connection URI of libpq, held to what is safe: no secret inside, and nothing but TLS with a checked name on the way
 /// to another machine (libpq's default, `sslmode=prefer`, falls back to plain text whenever it is told to).
+///
+/// libpq reads the URL once more. Where it would see other parts than are seen here, the URL is refused.
 struct DatabaseURL: Sendable, Hashable {
     let string: String
 
@@ -31,13 +33,19 @@ struct DatabaseURL: Sendable, Hashable {
     /// Every host that libpq might connect to. `host` and `hostaddr` of the query take precedence over the authority.
     private static func hosts(_ authority: Substring, _ parameters: [String: String]) throws(ValueDefect) -> [String] {
         var list = authority
-        if let at = authority.lastIndex(of: "@") {
+        if let at = authority.firstIndex(of: "@") {
             guard !authority[..<at].contains(":") else { throw withPassword }
             list = authority[authority.index(after: at)...]
         }
+        guard !list.contains("@") else { throw strayAt }
         var hosts: [String] = []
         for element in list.split(separator: ",") {
-            guard let host = decoded(hostName(of: element)) else { throw ValueDefect("has a broken % escape") }
+            guard let name = hostName(of: element) else {
+                throw ValueDefect("must have an IPv6 address in [brackets], and nothing but a port after them")
+            }
+            guard let host = decoded(name) else { throw ValueDefect("has a broken % escape") }
+            // libpq splits the hosts once more after it has decoded them.
+            guard !host.contains(",") else { throw ValueDefect("must not have an escaped comma (%2C) in a host") }
             hosts.append(host)
         }
         for key in ["host", "hostaddr"] {
@@ -46,12 +54,18 @@ struct DatabaseURL: Sendable, Hashable {
         return hosts
     }
 
-    private static func hostName(of element: Substring) -> Substring {
-        if element.hasPrefix("[") { return element.dropFirst().prefix { $0 != "]" } }
-        return element.prefix { $0 != ":" }
+    /// `nil` for brackets that are not closed, or that something else follows: libpq goes on to the next `]`, wherever it is.
+    private static func hostName(of element: Substring) -> Substring? {
+        guard element.hasPrefix("[") else { return element.prefix { $0 != ":" } }
+        guard let end = element.firstIndex(of: "]") else { return nil }
+        let rest = element[element.index(after: end)...]
+        guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+        return element[..<end].dropFirst()
     }
 
     private static func parameters(_ query: Substring) throws(ValueDefect) -> [String: String] {
+        // libpq looks for the end of the user's name before it looks for a query.
+        guard !query.contains("@") else { throw strayAt }
         var parameters: [String: String] = [:]
         for parameter in query.split(separator: "&") {
             let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -69,8 +83,13 @@ struct DatabaseURL: Sendable, Hashable {
     private static let withPassword = ValueDefect(
         "must not contain a password; write it to a file and name that as database.password_file")
 
+    private static let strayAt = ValueDefect("must have no @ but the one before the host; write it as %40")
+
     private static let refused = [
         "password": withPassword.message,
+        // libpq takes each of these for an sslmode, and whichever comes last counts.
+        "requiressl": "must not give requiressl, which would override sslmode; remove it",
+        "ssl": "must not give ssl, which would override sslmode; remove it",
         "sslpassword":
             "must not contain a password (sslpassword); use a client key without one, readable by its owner only",
         "passfile": "must not name a password file; name it as database.password_file",
