@@ -25,6 +25,7 @@ extension Target.Dependency {
     static let logging: Self = .product(name: "Logging", package: "swift-log")
     static let nioCore: Self = .product(name: "NIOCore", package: "swift-nio")
     static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio")
+    static let nioEmbedded: Self = .product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
     static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
     static let unixSignals: Self = .product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -157,6 +158,15 @@ let package = Package(
         .testTarget(
             name: "LedgerTests",
             dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding"],
+            swiftSettings: strict),
+
+        // The readers of what comes from outside, under any octets. Also compiled by deploy/fuzz, which links it to libFuzzer.
+        .testTarget(
+            name: "FuzzingTests",
+            dependencies: [
+                "native-sso", "BrokerHTTP", "BrokerTesting", "IdentityProvider", "JOSE", "NativeSSO", "OAuthWire",
+                "PostgresClient", "StrictCoding", .logging, .nioCore, .nioEmbedded, .nioHTTP1,
+            ],
             swiftSettings: strict),
 
         // C libraries, each imported by one target.

@@ -1,0 +1,64 @@
+@testable import BrokerHTTP
+import BrokerTesting
+@testable import IdentityProvider
+import JOSE
+@testable import NativeSSO
+import StrictCoding
+
+/// The octets are a payload under a signature that is good: the fuzzer cannot sign.
+extension Readers {
+    private static let now = FixedClock().now
+
+    /// The claims of an id_token.
+    static func idToken(_ octets: [UInt8]) throws -> Bool {
+        guard let issuer = Issuer("https://idp.example.com"), let token = try signed(octets) else { return false }
+        guard let claims = try? IDTokenClaims(token, issuer: issuer, at: now) else { return false }
+        try hold(claims.audience.contains(claims.sourceClient), "the source is not in the audience")
+        try hold(claims.issuedAt < claims.expiresAt, "expires before it was issued")
+        try hold(token.claims.string("iss").map { $0.utf8.elementsEqual(issuer.string.utf8) } == true, "another issuer")
+        let again = try signed(written(token.claims)).map { try IDTokenClaims($0, issuer: issuer, at: now) }
+        try hold(
+            again?.subject == claims.subject && again?.sessionID == claims.sessionID
+                && again?.sourceClient == claims.sourceClient && again?.issuedAt == claims.issuedAt
+                && again?.expiresAt == claims.expiresAt, "an id_token is not read as it was written")
+        return true
+    }
+
+    /// The claims of a client assertion; also, as they stand, an assertion of a stranger.
+    static func clientAssertion(_ octets: [UInt8]) throws -> Bool {
+        if let assertion = try? ClientAssertion(String(decoding: octets, as: UTF8.self)) {
+            _ = assertion.claimedClient
+            let key = AssertionKey.registered(try TestKey.shared(assertion.header.algorithm).publicKey)
+            try hold((try? assertion.verified(by: key)) == nil, "an assertion that nobody signed")
+        }
+        guard let client = ClientID("signer"), let issuer = Issuer("https://sso.example.com"),
+            let token = try signed(octets),
+            let assertion = try? VerifiedAssertion(token, of: client, at: issuer, now: now)
+        else { return false }
+        // It is remembered until then: long enough that it cannot be used twice, and not for ever.
+        let latest = now.adding(VerifiedAssertion.longestLife).adding(VerifiedAssertion.skew)
+            .adding(VerifiedAssertion.skew)
+        try hold(assertion.until > now && assertion.until <= latest, "good until \(assertion.until)")
+        let again = try signed(written(token.claims)).map {
+            try VerifiedAssertion($0, of: client, at: issuer, now: now)
+        }
+        try hold(again?.id == assertion.id && again?.until == assertion.until, "not read as it was written")
+        return true
+    }
+
+    /// nil unless the payload is an object within the limits.
+    private static func signed(_ payload: [UInt8]) throws -> VerifiedJWS? {
+        // What cannot be claims is not worth a signature.
+        guard !payload.isEmpty, (try? JSONReader.parse(payload))?.object != nil else { return nil }
+        let key = try TestKey.shared(.es256)
+        let text = try key.sign(header: Array(#"{"alg":"ES256"}"#.utf8), payload: payload)
+        guard let token = try? CompactJWS(text) else { return nil }
+        return try token.verified(by: key.publicKey)
+    }
+
+    private static func written(_ claims: JSONObject) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.value(.object(claims))
+        return writer.bytes
+    }
+}

@@ -1,0 +1,70 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import Logging
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import OAuthWire
+
+extension Readers {
+    /// One reading of one stream: the requests, and whether a fault is their end, do not depend on how the network cut it.
+    ///
+    /// Which fault it is may: two readers look in turn at each piece, so that the first can find a later one before the
+    /// second finds an earlier one.
+    static func http(_ octets: [UInt8]) throws -> Bool {
+        let whole = try arrivals(of: [octets[...]])
+        let cut = octets.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % (octets.count + 1)
+        try hold(try arrivals(of: [octets[..<cut], octets[cut...]]) == whole, "cut at \(cut) it is another stream")
+        let holdsRequest = whole.contains { $0.contains(" ") }
+        guard octets.count <= 256 else { return holdsRequest }
+        try hold(
+            try arrivals(of: octets.indices.map { octets[$0...$0] }) == whole, "octet by octet it is another stream")
+        return holdsRequest
+    }
+
+    private static func arrivals(of pieces: [ArraySlice<UInt8>]) throws -> [String] {
+        let channel = EmbeddedChannel()
+        defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+        let connections = HTTP1Connections(
+            responder: NoResponder(), limits: ListenerLimits(), date: DateHeader(clock: FixedClock()))
+        let connection = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
+        for piece in pieces where !piece.isEmpty {
+            _ = try? channel.writeInbound(ByteBuffer(bytes: piece))
+        }
+        connection.arrivals.finish()
+        // Nothing is waited for: everything is in the mailbox.
+        let found = Found()
+        Task.immediate {
+            while let arrival = await connection.arrivals.next() { found.texts.append(text(of: arrival)) }
+        }
+        return found.texts
+    }
+
+    private static func text(of arrival: Arrival) -> String {
+        switch arrival {
+        case .request(let request):
+            """
+            \(request.method) \(request.path) \(request.hasQuery) \(request.headers) \
+            \(Array(request.body.readableBytesView)) \(form(of: request))
+            """
+        case .fault: "fault"
+        }
+    }
+
+    private static func form(of request: ReceivedRequest) -> String {
+        do throws(Refusal) {
+            return try request.tokenForm()["client_id"] ?? "nobody"
+        } catch {
+            return "\(error)"
+        }
+    }
+}
+
+private final class Found: @unchecked Sendable {
+    /// Touched by one thread alone, the one that fuzzes.
+    var texts: [String] = []
+}
+
+private struct NoResponder: Responder {
+    func answer(_ arrival: Arrival) async -> HTTPAnswer { HTTPAnswer(status: .ok, body: []) }
+}

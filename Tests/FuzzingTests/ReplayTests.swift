@@ -1,0 +1,38 @@
+import Testing
+
+/// The corpora, and a fixed number of inputs near them, as an ordinary test. Building everything for libFuzzer takes longer
+/// than all tests together, so looking for new inputs by what they cover is left to `deploy/fuzz`.
+@Suite struct ReplayTests {
+    private static let mutations = 2000
+
+    @Test(.timeLimit(.minutes(3)), arguments: FuzzTarget.allCases)
+    func everyPromiseHoldsInAndNearTheCorpus(_ target: FuzzTarget) throws {
+        let seeds = try Corpus.seeds(of: target)
+        var accepted = 0
+        for seed in seeds {
+            #expect(throws: Never.self, "\(seed.name)") { accepted += try target.check(seed.octets) ? 1 : 0 }
+        }
+        // Where nothing is accepted the promises are empty, and where everything is, too.
+        #expect(accepted > 0 && accepted < seeds.count)
+        var mutator = Mutator(seed: 1)
+        for _ in 0..<Self.mutations {
+            let octets = mutator.mutated(seeds.map(\.octets))
+            do {
+                _ = try target.check(octets)
+            } catch {
+                Issue.record("\(error): \(String(decoding: octets, as: UTF8.self).debugDescription)")
+                break
+            }
+        }
+    }
+
+    @Test func everyCorpusHasItsTarget() throws {
+        #expect(try Set(Corpus.names()) == Set(FuzzTarget.allCases.map(\.rawValue)))
+    }
+
+    /// A check that finds nothing could as well be broken.
+    @Test func aBrokenPromiseIsFound() {
+        #expect(throws: Violation.self) { try hold(false, "broken") }
+        #expect(throws: Never.self) { try hold(true, "kept") }
+    }
+}
