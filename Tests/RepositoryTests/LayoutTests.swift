@@ -23,7 +23,24 @@ struct LayoutTests {
         }
     }
 
-    @Test(arguments: ["deploy/packages", "deploy/build", "deploy/quickstart", "deploy/test", "deploy/bench", ".ci/run"])
+    private static let scripts = [
+        "deploy/packages", "deploy/build", "deploy/quickstart", "deploy/test", "deploy/fuzz", "deploy/bench", ".ci/run",
+    ]
+
+    @Test func everyScriptIsKnown() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Repository.root.appending(path: "deploy").path)
+        #expect(Set(names.map { "deploy/" + $0 }) == Set(Self.scripts.filter { $0.hasPrefix("deploy/") }))
+    }
+
+    /// What a fuzzer finds is many and large; what is kept of it says one thing.
+    @Test func aSeedIsSmall() throws {
+        for seed in try Repository.urls(below: "Tests/Fuzzing") {
+            let size = try seed.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? .max
+            #expect(size <= 4096, "\(seed.path)")
+        }
+    }
+
+    @Test(arguments: scripts)
     func aScriptEndsAtItsFirstFailure(_ path: String) throws {
         let text = try Repository.text(of: path)
         #expect(text.hasPrefix("#!/usr/bin/env bash\n"))

@@ -7,11 +7,18 @@ enum Repository {
 
     /// The files below `folder` whose names end in `suffix`, in the order of their paths.
     static func files(below folder: String, suffix: String) throws -> [RepositoryFile] {
+        let urls = try urls(below: folder).filter { $0.path.hasSuffix(suffix) }
+        guard !urls.isEmpty else { throw Missing(path: folder) }
+        return try urls.map(RepositoryFile.init).sorted { $0.path < $1.path }
+    }
+
+    /// Everything below `folder` that is no folder.
+    static func urls(below folder: String) throws -> [URL] {
         let top = root.appending(path: folder)
         let entries = FileManager.default.enumerator(at: top, includingPropertiesForKeys: nil)
-        let urls = (entries?.allObjects ?? []).compactMap { $0 as? URL }.filter { $0.path.hasSuffix(suffix) }
+        let urls = (entries?.allObjects ?? []).compactMap { $0 as? URL }.filter { !$0.hasDirectoryPath }
         guard !urls.isEmpty else { throw Missing(path: top.path) }
-        return try urls.map(RepositoryFile.init).sorted { $0.path < $1.path }
+        return urls
     }
 
     static func text(of path: String) throws -> String {
