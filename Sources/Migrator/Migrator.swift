@@ -12,15 +12,18 @@ public struct Migrator: Sendable {
     private let patience: Duration
     /// How long one file may take.
     private let limit: Duration
+    private let onEvent: @Sendable (ConnectionEvent) -> Void
 
     /// - Parameters:
     ///   - configuration: A role that may create roles and, in this database, a schema. Its pool size and limits are
     ///     replaced by those of a migration.
     ///   - patience: How long to wait for another migrator.
     ///   - limit: How long one file may take.
+    ///   - onEvent: Told of connections that come and go, on a thread of the connection. Must not block.
     public init(
         _ configuration: PostgresConfiguration, migrations: [Migration] = Migrations.all,
-        patience: Duration = .seconds(60), limit: Duration = .seconds(3600)
+        patience: Duration = .seconds(60), limit: Duration = .seconds(3600),
+        onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
         var configuration = configuration
         configuration.applicationName = "native-sso migrate"
@@ -35,6 +38,7 @@ public struct Migrator: Sendable {
         self.migrations = migrations
         self.patience = patience
         self.limit = limit
+        self.onEvent = onEvent
     }
 
     /// Applies what is missing, in order. The files that were applied by this run.
@@ -135,7 +139,7 @@ public struct Migrator: Sendable {
     private func withPool<Value>(
         _ body: (ConnectionPool) async throws(MigratorError) -> Value
     ) async throws(MigratorError) -> Value {
-        let pool = ConnectionPool(configuration)
+        let pool = ConnectionPool(configuration, onEvent: onEvent)
         do throws(MigratorError) {
             let value = try await body(pool)
             await pool.shutdown()

@@ -1,8 +1,9 @@
 /// What an operator would want in the log.
 public enum ConnectionEvent: Sendable, Equatable {
     case connected(server: String)
-    /// `state` is what the server answered, if it answered; `reason` is `deadlineExceeded` if it was silent.
-    case connectFailed(server: String, reason: PostgresError.Reason, state: SQLState?)
+    /// `state` is what the server answered, if it answered; `reason` is `deadlineExceeded` if it was silent. `message` is
+    /// the first line of what libpq said, if it said anything: never a password, and not escaped.
+    case connectFailed(server: String, reason: PostgresError.Reason, state: SQLState?, message: String?)
     /// A connection ended in use: lost, past a deadline, or on a server that stopped taking writes.
     case disconnected(server: String)
 }

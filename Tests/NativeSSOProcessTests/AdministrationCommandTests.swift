@@ -49,7 +49,19 @@ struct AdministrationCommandTests {
             #expect(outcome.status == 3)
             let error = try #require(try JSONReader.parse(Array(outcome.errors.utf8)).object)
             #expect(error.string("error") == "infrastructure")
+            #expect(error.string("message")?.hasSuffix("port 1 failed: Connection refused") == true)
             #expect(!outcome.errors.contains(installation.cluster.password))
+        }
+    }
+
+    @Test(arguments: [["client", "list"], ["migrate", "up"]])
+    func `a database that refuses says why, without the password`(command: [String]) async throws {
+        try await Installation.lend { installation in
+            try installation.write("open-sesame", to: "password")
+            let outcome = try await installation.run(command)
+            #expect(outcome.status == 3)
+            #expect(outcome.errors.contains("28P01: password authentication failed for user"), "\(outcome.errors)")
+            #expect(!outcome.errors.contains("sesame"))
         }
     }
 

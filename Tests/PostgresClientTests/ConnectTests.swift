@@ -31,7 +31,9 @@ import Testing
         #expect(
             events.first
                 == .connectFailed(
-                    server: "127.0.0.1:\(cluster.port)", reason: .connectFailed, state: SQLState("28P01")))
+                    server: "127.0.0.1:\(cluster.port)", reason: .connectFailed, state: SQLState("28P01"),
+                    message: "connection to server at \"127.0.0.1\", port \(cluster.port) failed: "
+                        + "FATAL:  28P01: password authentication failed for user \"postgres\""))
         shown += "\(String(describing: error)) \(events)"
         #expect(!shown.contains("sesame"))
         #expect(shown.contains("****"))
@@ -54,7 +56,7 @@ import Testing
         try await cluster.allowLogin(role: role)
         let (error, events) = await refusal(try cluster.configuration(user: role), engine: engine)
         #expect(error == .unavailable(.connectFailed))
-        guard case .connectFailed(_, _, let state) = events.first else { return #expect(events.isEmpty) }
+        guard case .connectFailed(_, _, let state, _) = events.first else { return #expect(events.isEmpty) }
         #expect(state == SQLState("53300"))
         #expect(events.count < 20, "it retries with growing pauses")
     }
@@ -66,7 +68,7 @@ import Testing
             try await cluster.psql("ALTER DATABASE \(database) SET default_transaction_read_only = on")
             let (error, events) = await refusal(try cluster.configuration(database: database), engine: engine)
             #expect(error == .unavailable(.notWritable))
-            guard case .connectFailed(_, .notWritable, nil) = events.first else { return #expect(events.isEmpty) }
+            guard case .connectFailed(_, .notWritable, nil, nil) = events.first else { return #expect(events.isEmpty) }
         }
     }
 
@@ -87,9 +89,13 @@ import Testing
         let connected = ConnectionEvent.connected(server: "127.0.0.1:\(cluster.port)")
         let before = events.all.prefix { $0 != connected }
         #expect(
-            before.contains(.connectFailed(server: "127.0.0.1:1", reason: .connectFailed, state: nil))
+            before.contains(
+                .connectFailed(
+                    server: "127.0.0.1:1", reason: .connectFailed, state: nil,
+                    message: "connection to server at \"127.0.0.1\", port 1 failed: Connection refused"))
                 && before.contains(
-                    .connectFailed(server: "127.0.0.1:\(silent.port)", reason: .deadlineExceeded, state: nil))
+                    .connectFailed(
+                        server: "127.0.0.1:\(silent.port)", reason: .deadlineExceeded, state: nil, message: nil))
         )
         #expect(events.all.contains(connected))
     }

@@ -138,7 +138,8 @@ import Testing
         #expect(
             events.all.contains(
                 .connectFailed(
-                    server: "127.0.0.1:\(cluster.port)", reason: .databaseWentBackwards, state: nil)))
+                    server: "127.0.0.1:\(cluster.port)", reason: .databaseWentBackwards, state: nil,
+                    message: nil)))
         await executor.shutdown()
         try await cluster.stop()
     }

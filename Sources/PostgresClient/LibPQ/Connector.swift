@@ -31,10 +31,9 @@ struct Connector: Sendable {
             step = unsafe PQconnectPoll(raw)
         }
         guard step == PGRES_POLLING_OK else {
-            let failure = unsafe ConnectFailure(
-                address, .connectFailed, Self.state(in: String(cString: PQerrorMessage(raw))))
+            let text = unsafe String(cString: PQerrorMessage(raw))
             unsafe PQfinish(raw)
-            throw failure
+            throw ConnectFailure(address, .connectFailed, Self.state(in: text), message: Self.firstLine(of: text))
         }
         let connection = unsafe Connection(established: raw, notices: notices)
         if configuration.requiresWritable,
@@ -82,6 +81,13 @@ struct Connector: Sendable {
                 && part.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) }
         }.map { SQLState($0) }
     }
+
+    /// What went wrong and where; the lines after it say where in the server's code, and hints. Held to a length: much of it
+    /// is the server's.
+    static func firstLine(of text: String) -> String? {
+        let line = text.prefix { !$0.isNewline }.prefix(500)
+        return line.isEmpty ? nil : String(line)
+    }
 }
 
 /// Why one server could not be used.
@@ -90,10 +96,15 @@ struct ConnectFailure: Error {
     let reason: PostgresError.Reason
     /// What the server answered, if it answered.
     let state: SQLState?
+    /// The first line of what libpq said, if it said anything. It has no password in it.
+    let message: String?
 
-    init(_ address: ServerAddress, _ reason: PostgresError.Reason, _ state: SQLState?) {
+    init(
+        _ address: ServerAddress, _ reason: PostgresError.Reason, _ state: SQLState?, message: String? = nil
+    ) {
         self.address = address
         self.reason = reason
         self.state = state
+        self.message = message
     }
 }

@@ -78,7 +78,7 @@ final class ServerSearch: Sendable {
                         state.failure = error.reason == .deadlineExceeded ? .connectFailed : error.reason
                         state.statistics.connectFailuresTotal += 1
                     }
-                    onEvent(.connectFailed(server: address.description, reason: error.reason, state: error.state))
+                    report(error)
                 }
             }
             sleep(pause * Double.random(in: 0.5...1))
@@ -103,8 +103,11 @@ final class ServerSearch: Sendable {
         monitor.wait(on: 0) { state in state.isClosed || until.hasPassed ? .done(()) : .wait(until: until) }
     }
 
-    /// For whoever makes connections of another kind to the same servers.
+    /// Also for whoever makes connections of another kind to the same servers.
     func report(_ failure: ConnectFailure) {
-        onEvent(.connectFailed(server: failure.address.description, reason: failure.reason, state: failure.state))
+        onEvent(
+            .connectFailed(
+                server: failure.address.description, reason: failure.reason, state: failure.state,
+                message: failure.message))
     }
 }

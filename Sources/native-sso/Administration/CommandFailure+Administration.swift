@@ -13,10 +13,14 @@ extension CommandFailure {
         }
     }
 
-    init(_ error: PostgresError) {
+    /// - Parameter trouble: What was said when connecting, where that is known.
+    init(_ error: PostgresError, connecting trouble: String? = nil) {
         switch error {
         case .unavailable(.notWritable):
             self = .infrastructure("the database takes no writes: it is a standby, or read-only")
+        case .unavailable(.connectFailed):
+            self = .infrastructure(
+                "the database cannot be reached: \(trouble ?? PostgresError.Reason.connectFailed.rawValue)")
         case .unavailable(let reason): self = .infrastructure("the database cannot be reached: \(reason.rawValue)")
         case .outcomeUnknown(let reason):
             self = .infrastructure(

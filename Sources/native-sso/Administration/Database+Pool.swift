@@ -22,13 +22,14 @@ extension Configuration.Database {
         connection.callDeadline = .seconds(30)
         connection.statementTimeout = .seconds(60)
         connection.queueWait = .seconds(5)
-        let pool = ConnectionPool(connection)
+        let trouble = ConnectionTrouble()
+        let pool = ConnectionPool(connection) { trouble.note($0) }
         let result: Result<Value, CommandFailure>
         do throws(CommandFailure) {
             do throws(PostgresError) {
                 try await pool.waitUntilConnected(within: .seconds(5))
             } catch {
-                throw CommandFailure(error)
+                throw CommandFailure(error, connecting: trouble.message)
             }
             result = .success(try await body(pool))
         } catch {

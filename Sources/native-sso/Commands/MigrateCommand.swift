@@ -67,20 +67,21 @@ extension GlobalOptions {
     fileprivate func migrate<Value: Sendable>(
         _ body: (Migrator) async throws(MigratorError) -> Value
     ) async throws(CommandFailure) -> Value {
-        let migrator = Migrator(try configuration().database.connection(pool: 1))
+        let trouble = ConnectionTrouble()
+        let migrator = Migrator(try configuration().database.connection(pool: 1)) { trouble.note($0) }
         do throws(MigratorError) {
             return try await body(migrator)
         } catch {
-            throw CommandFailure(error)
+            throw CommandFailure(error, connecting: trouble.message)
         }
     }
 }
 
 extension CommandFailure {
-    fileprivate init(_ error: MigratorError) {
+    fileprivate init(_ error: MigratorError, connecting trouble: String?) {
         switch error {
         case .changed, .gap, .databaseIsNewer, .pending: self = .refused(error.description)
-        case .database(let error): self.init(error)
+        case .database(let error): self.init(error, connecting: trouble)
         case .anotherIsAtWork, .failed: self = .infrastructure(error.description)
         }
     }

@@ -29,13 +29,13 @@ struct PoolReport: MetricSource {
         switch event {
         case .connected(let server):
             logger.info("database connected", metadata: ["server": .string(server)])
-        case .connectFailed(let server, let reason, let state):
-            logger.warning(
-                "database connection failed",
-                metadata: [
-                    "server": .string(server), "reason": .string(reason.rawValue),
-                    "sqlstate": .string(state.map { "\($0)" } ?? "none"),
-                ])
+        case .connectFailed(let server, let reason, let state, let message):
+            var metadata: Logger.Metadata = [
+                "server": .string(server), "reason": .string(reason.rawValue),
+                "sqlstate": .string(state.map { "\($0)" } ?? "none"),
+            ]
+            if let message { metadata["message"] = .string(message) }
+            logger.warning("database connection failed", metadata: metadata)
         case .disconnected(let server):
             logger.warning("database connection lost", metadata: ["server": .string(server)])
         }
