@@ -43,8 +43,9 @@ struct Broker: Sendable {
 
         // From here on nothing throws: an HTTP client must be shut down before it goes.
         let history = DatabaseHistory()
-        lanes = BatchingLanes(connection, history: history) { PoolReport.log($0, to: logger) }
-        let pool = ConnectionPool(connection, history: history) { PoolReport.log($0, to: logger) }
+        let connections = ConnectionLog(logger)
+        lanes = BatchingLanes(connection, history: history) { connections.note($0) }
+        let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: files, ring: ring, logger: logger)
         snapshot = RegistrySnapshot(database: pool)

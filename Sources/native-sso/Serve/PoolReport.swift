@@ -23,23 +23,6 @@ struct PoolReport: MetricSource {
                 Int64(statistics.shedTotal)),
         ]
     }
-
-    /// A pool's events, on their way to the log.
-    static func log(_ event: ConnectionEvent, to logger: Logger) {
-        switch event {
-        case .connected(let server):
-            logger.info("database connected", metadata: ["server": .string(server)])
-        case .connectFailed(let server, let reason, let state, let message):
-            var metadata: Logger.Metadata = [
-                "server": .string(server), "reason": .string(reason.rawValue),
-                "sqlstate": .string(state.map { "\($0)" } ?? "none"),
-            ]
-            if let message { metadata["message"] = .string(message) }
-            logger.warning("database connection failed", metadata: metadata)
-        case .disconnected(let server):
-            logger.warning("database connection lost", metadata: ["server": .string(server)])
-        }
-    }
 }
 
 /// Lines that the log could not take.
