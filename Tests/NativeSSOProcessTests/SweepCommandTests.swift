@@ -22,6 +22,24 @@ struct SweepCommandTests {
         }
     }
 
+    @Test(arguments: [["sweep"], ["sweep", "--execute", "--reason", "r"]])
+    func `what keeps it from sweeping is said as everywhere`(command: [String]) async throws {
+        try await Installation.lend { installation in
+            let unmigrated = try await installation.run(command)
+            #expect(unmigrated.status == 3)
+            #expect(
+                unmigrated.errors
+                    == "native-sso: the database has not the schema of this version; type: native-sso migrate up\n")
+        }
+        try await Installation.lendReady { installation in
+            let schema = "REVOKE USAGE ON SCHEMA native_sso FROM native_sso_broker"
+            _ = try await installation.cluster.psql(schema, database: installation.database)
+            let refused = try await installation.run(command, environment: installation.serviceEnvironment)
+            #expect(refused.status == 3)
+            #expect(refused.errors.contains("the database user may not do this"), "\(refused.errors)")
+        }
+    }
+
     private static func ask(_ installation: Installation, _ question: String) async throws -> String {
         let answer = try await installation.cluster.psql(question, database: installation.database)
         return answer.split(separator: "\n").joined(separator: "\n")

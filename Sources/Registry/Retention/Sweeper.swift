@@ -28,8 +28,12 @@ public struct Sweeper: Sendable {
     /// Prepares the coming months of the audit, and sweeps once.
     /// - Parameter interval: Sweep only if the last sweep, by whomever, was begun at least so long ago.
     /// - Returns: `nil` where it was not, or where another is at it now.
-    public func sweep(unlessWithin interval: Seconds) async throws(PortError) -> SweepReport? {
-        guard try await query(RetentionStatements.begin, [.int64(interval.count)], { try $0.bool(0) }) == [true] else {
+    public func sweep(unlessWithin interval: Seconds) async throws(PostgresError) -> SweepReport? {
+        guard
+            try await query(
+                RetentionStatements.begin, [.int64(interval.count)], { row throws(PostgresError) in try row.bool(0) })
+                == [true]
+        else {
             return nil
         }
         _ = try await query(AuditStatements.preparePartitions, []) { _ in }
@@ -46,16 +50,18 @@ public struct Sweeper: Sendable {
     }
 
     /// What a sweep would remove now.
-    public func prospect() async throws(PortError) -> SweepReport {
+    public func prospect() async throws(PostgresError) -> SweepReport {
         var report = SweepReport()
-        let counts = try await query(RetentionStatements.count, [.int64(policy.sessions.count)]) { row in
+        let counts = try await query(RetentionStatements.count, [.int64(policy.sessions.count)]) {
+            row throws(PostgresError) in
             (try row.int64(0), try row.int64(1), try row.int64(2), try row.int64(3))
         }
         if let counts = counts.first {
             (report.sessions, report.grants, report.devices, report.proofs) = counts
         }
         report.auditMonths = try await query(
-            RetentionStatements.audit, [.int64(policy.audit.count), .bool(false)], { try $0.text(0) })
+            RetentionStatements.audit, [.int64(policy.audit.count), .bool(false)],
+            { row throws(PostgresError) in try row.text(0) })
         report.isComplete = true
         return report
     }
@@ -63,13 +69,15 @@ public struct Sweeper: Sendable {
     /// - Returns: Whether it came to the end.
     private func sweep(
         _ statement: Statement, counting removed: (Int64) -> Void
-    ) async throws(PortError) -> Bool {
+    ) async throws(PostgresError) -> Bool {
         var after: [String]?
         while await rest() {
             let batches = try await query(
                 statement,
                 [after.map { .textArray($0) } ?? .null, .int64(batch), .int64(policy.sessions.count)]
-            ) { row in (lookedAt: try row.int64(0), removed: try row.int64(1), after: try row.optionalTextArray(2)) }
+            ) { row throws(PostgresError) in
+                (lookedAt: try row.int64(0), removed: try row.int64(1), after: try row.optionalTextArray(2))
+            }
             // None: another sweep holds the lock.
             guard let done = batches.first else { return false }
             removed(done.removed)
@@ -79,10 +87,11 @@ public struct Sweeper: Sendable {
         return false
     }
 
-    private func sweepAudit(emptied: (String) -> Void) async throws(PortError) -> Bool {
+    private func sweepAudit(emptied: (String) -> Void) async throws(PostgresError) -> Bool {
         while await rest() {
             let months = try await query(
-                RetentionStatements.audit, [.int64(policy.audit.count), .bool(true)], { try $0.text(0) })
+                RetentionStatements.audit, [.int64(policy.audit.count), .bool(true)],
+                { row throws(PostgresError) in try row.text(0) })
             guard let month = months.first else { return true }
             emptied(month)
         }
@@ -96,15 +105,8 @@ public struct Sweeper: Sendable {
     }
 
     private func query<Value: Sendable>(
-        _ statement: Statement, _ parameters: [PostgresValue], _ decode: (Row) throws -> Value
-    ) async throws(PortError) -> [Value] {
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(statement, parameters)
-        }
-        do {
-            return try rows.map(decode)
-        } catch {
-            throw .broken("a row of a sweep maps to nothing: \(error)")
-        }
+        _ statement: Statement, _ parameters: [PostgresValue], _ decode: (Row) throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> [Value] {
+        try await database.query(statement, parameters).map(decode)
     }
 }

@@ -14,13 +14,17 @@ struct SweepCommand: AsyncParsableCommand {
     func run() async throws {
         let policy = try options.configuration().retention.policy
         guard execution.execute else {
-            let prospect = try await registry { registry throws(PortError) in try await registry.sweepable(policy) }
+            let prospect = try await options.administer { registry throws(AdministrationError) in
+                try await registry.sweepable(policy)
+            }
             try options.output.show(Self.plan(prospect))
             return
         }
         let act = options.act(reason: execution.why.reason)
-        guard let report = try await registry({ registry throws(PortError) in try await registry.sweep(policy, act) })
-        else { throw CommandFailure.refused("another sweep is running; nothing was removed") }
+        let swept = try await options.administer { registry throws(AdministrationError) in
+            try await registry.sweep(policy, act)
+        }
+        guard let report = swept else { throw CommandFailure.refused("another sweep is running; nothing was removed") }
         try options.output.show(Self.plan(report).done)
         if !report.isComplete { throw CommandFailure.refused("another sweep came between; the rest is left to it") }
     }
@@ -34,17 +38,5 @@ struct SweepCommand: AsyncParsableCommand {
                 report.auditMonths.isEmpty
                     ? "no month of the audit" : "of the audit: " + report.auditMonths.joined(separator: ", "),
             ])
-    }
-
-    private func registry<Value: Sendable>(
-        _ body: (Administration) async throws(PortError) -> Value
-    ) async throws(CommandFailure) -> Value {
-        try await options.withRegistry { registry throws(CommandFailure) in
-            do throws(PortError) {
-                return try await body(registry)
-            } catch {
-                throw CommandFailure.infrastructure("\(error)")
-            }
-        }
     }
 }

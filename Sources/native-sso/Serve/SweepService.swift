@@ -20,7 +20,7 @@ struct SweepService: Sendable {
     }
 
     func run() async {
-        do throws(PortError) {
+        do throws(PostgresError) {
             let report = try await sweeper.sweep(unlessWithin: spacing)
             changes.note(nil, Self.message)
             if let report, !report.isEmpty { log(report) }
