@@ -111,6 +111,36 @@ struct AdministrationCommandTests {
         }
     }
 
+    @Test func `a client that does not exist is no member`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let outcome = try await installation.run(
+                ["group", "member", "add", "vendor", "nope", "--role", "target"])
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == "native-sso: client nope does not exist\n")
+        }
+    }
+
+    @Test func `what is added again keeps what is not given`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let member = ["group", "member", "add", "vendor", "app2", "--role", "target"]
+            func ceiling(_ arguments: String...) async throws -> [String]? {
+                let outcome = try await installation.run(["--json"] + member + arguments)
+                return try JSONReader.parse(Array(outcome.output.utf8)).object?.strings("scope_ceiling")
+            }
+            #expect(try await ceiling("--scope-ceiling", "openid") == ["openid"])
+            #expect(try await ceiling() == ["openid"])
+            #expect(try await ceiling("--no-scope-ceiling") == nil)
+            #expect(try await ceiling() == nil)
+
+            try await installation.succeed("scope", "add", "orders", "--requires-consent")
+            #expect(try await installation.object("scope", "add", "orders").bool("requires_consent") == true)
+            let off = try await installation.object("scope", "add", "orders", "--no-requires-consent")
+            #expect(off.bool("requires_consent") == false)
+        }
+    }
+
     @Test func `what would be destroyed is shown first, and destroyed with --execute and --reason`() async throws {
         try await Installation.lendReady { installation in
             try await installation.registerApps()
@@ -164,7 +194,9 @@ struct AdministrationCommandTests {
         ["client", "add", "app", "--audience", "a", "--allowed-scope", "a  b"],
         ["client", "add", "app", "--audience", "a", "--allowed-scope", "a", "--default-scope", "b"],
         ["client", "add", "\u{1B}[2J", "--audience", "a"], ["scope", "add", "two words"],
-        ["group", "member", "add", "g", "c", "--role", "king"], ["session", "end"],
+        ["group", "member", "add", "g", "c", "--role", "king"],
+        ["group", "member", "add", "g", "c", "--role", "both", "--scope-ceiling", "a", "--no-scope-ceiling"],
+        ["session", "end"],
         ["session", "end", "--all", "--sub", "x"],
         ["session", "list", "--sid", "a", "--sub", "b"], ["session", "list", "--limit", "0"],
         ["key", "generate", "--algorithm", "HS256"], ["key", "generate", "--bits", "1024"],

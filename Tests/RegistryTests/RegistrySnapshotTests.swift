@@ -28,8 +28,8 @@ struct RegistrySnapshotTests {
                 refreshTokenLifetime: .days(3), issuesRefreshToken: false, issuesIDToken: true, includesSessionID: true,
                 allowsSelfExchange: true, acceptedContextClasses: ["urn:loa:2"], maximumAuthenticationAge: .hours(1))
             try await administration.add(client, act)
-            try await administration.put(RegisteredScope(name: "payments", requiresConsent: true), act)
-            try await administration.put(RegisteredScope(name: "openid", requiresConsent: false), act)
+            try await administration.putScope("payments", requiresConsent: true, act)
+            try await administration.putScope("openid", requiresConsent: nil, act)
 
             let snapshot = RegistrySnapshot(database: database.service)
             try await snapshot.reload()

@@ -15,6 +15,14 @@ public struct SharingGroup: Sendable, Hashable {
         }
     }
 
+    /// What becomes of a member's ceiling.
+    public enum CeilingChange: Sendable, Hashable {
+        /// It stays as it is; a new member has none.
+        case keep
+        case remove
+        case set(Scope)
+    }
+
     public let id: GroupID
     public let issuer: Issuer
     public let members: [Member]
@@ -60,19 +68,28 @@ extension Administration {
     }
 
     /// Adds a member, or changes the role and ceiling of one.
+    /// - Returns: The member as it is now.
+    @discardableResult
     public func putMember(
-        _ member: SharingGroup.Member, in group: GroupID, _ act: AdministrativeAct
-    ) async throws(AdministrationError) {
-        try await change(
+        _ client: ClientID, _ role: Membership.Role, ceiling: SharingGroup.CeilingChange, in group: GroupID,
+        _ act: AdministrativeAct
+    ) async throws(AdministrationError) -> SharingGroup.Member {
+        let given: PostgresValue = if case .set(let scope) = ceiling { .textArray(scope.tokens) } else { .null }
+        return try await change(
             Self.upsertMember,
-            [
-                .text(group.string), .text(member.client.string), .text(member.role.rawValue),
-                member.scopeCeiling.map { .textArray($0.tokens) } ?? .null,
-            ], as: "group_member_set", act,
-            details: [
-                ("group_id", group.string), ("client_id", member.client.string), ("role", member.role.rawValue),
-                ("scope_ceiling", member.scopeCeiling?.description ?? "none"),
-            ], orElse: .notFound("group \(group)"))
+            [.text(group.string), .text(client.string), .text(role.rawValue), given, .bool(ceiling == .keep)],
+            as: "group_member_set", act,
+            details: { member in
+                [
+                    ("group_id", group.string), ("client_id", client.string), ("role", role.rawValue),
+                    ("scope_ceiling", member.scopeCeiling?.description ?? "none"),
+                ]
+            }, orElse: .notFound("group \(group)"),
+            violating: ["sharing_group_member_client_id_fkey": .notFound("client \(client)")]
+        ) { row throws(PostgresError) in
+            SharingGroup.Member(
+                client: client, role: role, scopeCeiling: try row.optionalTextArray(0).map { Scope($0) })
+        }
     }
 
     /// Takes a client out of the group. From the commit on it can neither exchange a login of the group nor refresh what it
@@ -103,12 +120,14 @@ extension Administration {
         ON CONFLICT (group_id) DO NOTHING RETURNING 1
         """)
     private static let deleteGroup = Statement("DELETE FROM native_sso.sharing_group WHERE group_id = $1 RETURNING 1")
+    /// $5: the ceiling of a member that there is stays.
     private static let upsertMember = Statement(
         """
-        INSERT INTO native_sso.sharing_group_member (group_id, issuer, client_id, role, scope_ceiling)
+        INSERT INTO native_sso.sharing_group_member AS member (group_id, issuer, client_id, role, scope_ceiling)
         SELECT group_id, issuer, $2, $3, $4 FROM native_sso.sharing_group WHERE group_id = $1
-        ON CONFLICT (group_id, client_id) DO UPDATE SET role = excluded.role, scope_ceiling = excluded.scope_ceiling
-        RETURNING 1
+        ON CONFLICT (group_id, client_id) DO UPDATE SET role = excluded.role,
+            scope_ceiling = CASE WHEN $5 THEN member.scope_ceiling ELSE excluded.scope_ceiling END
+        RETURNING member.scope_ceiling::text[]
         """)
     private static let deleteMember = Statement(
         "DELETE FROM native_sso.sharing_group_member WHERE group_id = $1 AND client_id = $2 RETURNING 1")

@@ -20,11 +20,17 @@ extension Administration {
     }
 
     /// Registers a scope, or changes whether it needs consent. Grants that have it keep it, and refresh it.
-    public func put(_ scope: RegisteredScope, _ act: AdministrativeAct) async throws(AdministrationError) {
+    /// - Parameter requiresConsent: `nil`: as it was; a new one does not.
+    /// - Returns: The scope as it is now.
+    @discardableResult
+    public func putScope(
+        _ name: String, requiresConsent: Bool?, _ act: AdministrativeAct
+    ) async throws(AdministrationError) -> RegisteredScope {
         try await change(
-            Self.upsertScope, [.text(scope.name), .bool(scope.requiresConsent)], as: "scope_set", act,
-            details: [("scope", scope.name), ("requires_consent", String(scope.requiresConsent))],
-            orElse: .notFound("scope \(scope.name)"))
+            Self.upsertScope, [.text(name), requiresConsent.map { .bool($0) } ?? .null], as: "scope_set", act,
+            details: { [("scope", name), ("requires_consent", String($0.requiresConsent))] },
+            orElse: .notFound("scope \(name)")
+        ) { row throws(PostgresError) in RegisteredScope(name: name, requiresConsent: try row.bool(0)) }
     }
 
     /// Forgets a scope: from then on it needs no consent. Grants that have it keep it; to take a scope away, take it from its
@@ -43,8 +49,9 @@ extension Administration {
         "SELECT name::text, requires_consent FROM native_sso.scope ORDER BY name")
     private static let upsertScope = Statement(
         """
-        INSERT INTO native_sso.scope (name, requires_consent) VALUES ($1, $2)
-        ON CONFLICT (name) DO UPDATE SET requires_consent = excluded.requires_consent RETURNING 1
+        INSERT INTO native_sso.scope AS registered (name, requires_consent) VALUES ($1, coalesce($2, false))
+        ON CONFLICT (name) DO UPDATE SET requires_consent = coalesce($2, registered.requires_consent)
+        RETURNING registered.requires_consent
         """)
     private static let deleteScope = Statement("DELETE FROM native_sso.scope WHERE name = $1 RETURNING 1")
 }

@@ -37,10 +37,13 @@ public struct Administration: Sendable {
 
     /// The same, and what `change` returns of its first row: read before COMMIT, so that an error of any kind but
     /// `outcomeUnknown` means that nothing was changed.
-    /// - Parameter details: What to record, given what was returned.
+    /// - Parameters:
+    ///   - details: What to record, given what was returned.
+    ///   - violations: Thrown where the change is against the constraint of that name.
     func change<Value: Sendable>(
         _ change: Statement, _ parameters: [PostgresValue], as kind: String, _ act: AdministrativeAct,
         details: @escaping @Sendable (Value) -> [(String, String)], orElse missing: AdministrationError,
+        violating violations: [String: AdministrationError] = [:],
         returning decode: @escaping @Sendable (Row) throws(PostgresError) -> Value
     ) async throws(AdministrationError) -> Value {
         let changed: Value?
@@ -53,6 +56,7 @@ public struct Administration: Sendable {
                 return value
             }
         } catch {
+            if case .server(_, _, let constraint?) = error, let violation = violations[constraint] { throw violation }
             throw AdministrationError(changing: error)
         }
         guard let changed else { throw missing }

@@ -20,21 +20,34 @@ struct GroupMemberAddCommand: AsyncParsableCommand {
     @Option(help: "source: others may use its logins. target: it may use those of others. Or both.")
     var role: Membership.Role
 
-    @Option(help: ArgumentHelp("The most it gets by an exchange.", valueName: "\"scope …\""))
+    @Option(
+        help: ArgumentHelp(
+            "The most it gets by an exchange. What a member has stays where this is not given.",
+            valueName: "\"scope …\""))
     var scopeCeiling: Scope?
+
+    @Flag(help: "It has no ceiling any more: it gets whatever it is allowed.")
+    var noScopeCeiling = false
 
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
+    mutating func validate() throws {
+        guard scopeCeiling == nil || !noScopeCeiling else {
+            throw ValidationError("Give --scope-ceiling or --no-scope-ceiling, not both.")
+        }
+    }
+
     func run() async throws {
-        let member = SharingGroup.Member(client: client, role: role, scopeCeiling: scopeCeiling)
-        try await options.administer { registry throws(AdministrationError) in
-            try await registry.putMember(member, in: group, options.act(reason: why.reason))
+        let ceiling: SharingGroup.CeilingChange = scopeCeiling.map { .set($0) } ?? (noScopeCeiling ? .remove : .keep)
+        let member = try await options.administer { registry throws(AdministrationError) in
+            try await registry.putMember(client, role, ceiling: ceiling, in: group, options.act(reason: why.reason))
         }
         try options.output.show(
             Record([
                 ("group_id", .text(group.string)), ("client_id", .text(client.string)),
-                ("role", .text(role.rawValue)), ("scope_ceiling", scopeCeiling.map { .list($0.tokens) } ?? .none),
+                ("role", .text(role.rawValue)),
+                ("scope_ceiling", member.scopeCeiling.map { .list($0.tokens) } ?? .none),
             ]))
     }
 }

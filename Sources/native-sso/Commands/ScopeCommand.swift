@@ -26,16 +26,20 @@ struct ScopeAddCommand: AsyncParsableCommand {
 
     @OptionGroup var scope: ScopeName
 
-    @Flag(help: "Only a login in the browser can grant it, never an exchange.")
-    var requiresConsent = false
+    @Flag(
+        inversion: .prefixedNo,
+        help:
+            "Only a login in the browser can grant it, never an exchange. Where nothing is given, what was said before."
+    )
+    var requiresConsent: Bool?
 
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let scope = RegisteredScope(name: scope.string, requiresConsent: requiresConsent)
-        try await options.administer { registry throws(AdministrationError) in
-            try await registry.put(scope, options.act(reason: why.reason))
+        let (name, act) = (scope.string, options.act(reason: why.reason))
+        let scope = try await options.administer { registry throws(AdministrationError) in
+            try await registry.putScope(name, requiresConsent: requiresConsent, act)
         }
         try options.output.show(
             Record([("scope", .text(scope.name)), ("requires_consent", .flag(scope.requiresConsent))]))
