@@ -17,6 +17,7 @@ struct AdministrationCommandTests {
             let applied = try await installation.object("migrate", "up")
             #expect((applied.array("applied")?.count ?? 0) > 0)
             #expect(try await installation.object("migrate", "up").array("applied")?.count == 0)
+            #expect(try await installation.succeed("migrate", "up") == "the schema is up to date\n")
             try await installation.succeed("migrate", "verify")
             let status = try await installation.object("migrate", "status")
             #expect(status.array("migrations")?.count == applied.array("applied")?.count)

@@ -97,12 +97,18 @@ struct KeyCommandTests {
                 try await installation.keys(use: "access-token").first { $0.string("state") == "pending" }?.string(
                     "kid"))
             #expect(try await !installation.succeed("jwks", "export").contains(new))
+            let unpublished = try await installation.run(["key", "activate", "--", new])
+            #expect(unpublished.status == 1)
+            #expect(
+                unpublished.errors == "native-sso: a pending key cannot be activated: publish it first, with "
+                    + "native-sso key publish\n")
             try await installation.step("publish", new)
             #expect(try await installation.succeed("jwks", "export").contains(new))
 
             let early = try await installation.run(
                 ["key", "activate", "--execute", "--reason", "r", "--", new])
             #expect(early.status == 1 && early.errors.contains("not every copy of the JWKS"), "\(early.errors)")
+            #expect(early.errors.contains(/wait until 2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ; --force/), "\(early.errors)")
             #expect(try await installation.state(of: new) == "published")
             // Without --execute nothing is done, and what would be is said.
             let shown = try await installation.run(["key", "activate", "--force", "--", new])
@@ -113,7 +119,8 @@ struct KeyCommandTests {
             #expect(try await installation.state(of: old) == "retired")
 
             let used = try await installation.run(["key", "remove", "--execute", "--reason", "r", "--", old])
-            #expect(used.status == 1 && used.errors.contains("may be in use"), "\(used.errors)")
+            #expect(used.status == 1 && used.errors.contains("may be in use until 2"), "\(used.errors)")
+            #expect(used.errors.contains(/T\d\d:\d\d:\d\dZ/))
             #expect(FileManager.default.fileExists(atPath: installation.file("keys/\(old).pem")))
             try await installation.step("remove", old, "--force")
             #expect(try await installation.state(of: old) == nil)
@@ -140,7 +147,10 @@ struct KeyCommandTests {
             for (arguments, words) in [
                 (["key", "retire", "--execute", "--reason", "r", "--", refresh], "only active"),
                 (["key", "retire", "--force", "--execute", "--reason", "r", "--", device], "every session is lost"),
-                (["key", "remove", "--force", "--execute", "--reason", "r", "--", refresh], "cannot be removed"),
+                (
+                    ["key", "remove", "--force", "--execute", "--reason", "r", "--", refresh],
+                    "an active key cannot be removed: activate its successor first"
+                ),
             ] {
                 let outcome = try await installation.run(arguments)
                 #expect(outcome.status == 1 && outcome.errors.contains(words), "\(outcome.errors)")

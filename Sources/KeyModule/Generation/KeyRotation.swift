@@ -37,9 +37,10 @@ public struct KeyRotation: Sendable, Hashable {
 
         public var description: String {
             switch self {
-            case .wrongState(let state, let step): "a \(state.rawValue) key cannot be \(step.participle)"
-            case .publishedTooShortly(let until): "not every copy of the JWKS holds this key before \(until)"
-            case .stillInUse(let until): "what this key made may be in use until \(until)"
+            case .wrongState(let state, let step):
+                "\(state == .active ? "an" : "a") \(state.rawValue) key cannot be \(step.participle)"
+            case .publishedTooShortly: "not every copy of the JWKS holds this key yet"
+            case .stillInUse: "what this key made may be in use"
             case .onlyActiveKey(let use):
                 "this is the only active \(use.rawValue) key: activate its successor, which retires this one"
             case .deviceKey: "the device key cannot be taken away: without it, every session is lost"

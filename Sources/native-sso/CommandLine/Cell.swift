@@ -19,7 +19,7 @@ enum Cell: Sendable, Hashable {
         case .list(let texts): texts.isEmpty ? "-" : texts.map(TerminalText.escaped).joined(separator: " ")
         case .number(let number): String(number)
         case .flag(let flag): flag ? "yes" : "no"
-        case .instant(let instant): Self.rfc3339(instant)
+        case .instant(let instant): instant.rfc3339
         case .none: "-"
         }
     }
@@ -30,14 +30,16 @@ enum Cell: Sendable, Hashable {
         case .list(let texts): json.member(name, texts)
         case .number(let number): json.member(name, number)
         case .flag(let flag): json.member(name, flag)
-        case .instant(let instant): json.member(name, Self.rfc3339(instant))
+        case .instant(let instant): json.member(name, instant.rfc3339)
         case .none: json.member(name, .null)
         }
     }
+}
 
-    /// Held to the years 1 to 9999: a row of the database must not stop a listing.
-    private static func rfc3339(_ instant: UnixTime) -> String {
-        let seconds = min(max(instant.seconds, -62_135_596_800), 253_402_300_799)
+extension UnixTime {
+    /// In UTC. Held to the years 1 to 9999: a row of the database must not stop a listing.
+    var rfc3339: String {
+        let seconds = min(max(seconds, -62_135_596_800), 253_402_300_799)
         return Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
     }
 }

@@ -6,18 +6,21 @@ struct Table: CommandResult {
     let name: String
     /// In JSON as they are, such as `client_id`; for people in capitals.
     let columns: [String]
+    /// What people read where there is no row.
+    let whenEmpty: String
     /// As many cells each as there are columns.
     private(set) var rows: [[Cell]] = []
 
-    init(_ name: String, columns: [String]) {
+    init(_ name: String, columns: [String], whenEmpty: String? = nil) {
         self.name = name
         self.columns = columns
+        self.whenEmpty = whenEmpty ?? "no \(name.replacing("_", with: " "))"
     }
 
     mutating func append(_ row: [Cell]) { rows.append(row) }
 
     var lines: [String] {
-        guard !rows.isEmpty else { return ["no \(name.replacing("_", with: " "))"] }
+        guard !rows.isEmpty else { return [whenEmpty] }
         let texts = [columns.map { $0.uppercased().replacing("_", with: " ") }] + rows.map { $0.map(\.shown) }
         let widths = columns.indices.map { column in
             texts.map { column < $0.count ? $0[column].unicodeScalars.count : 0 }.max() ?? 0

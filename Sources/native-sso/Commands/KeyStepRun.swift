@@ -67,7 +67,7 @@ struct KeyStepRun {
                 key, records, try rotation.records(after: step, of: key, among: records, at: now, isForced: isForced)
             )
         } catch {
-            throw .refused(error.isWaived(byForce: step) ? "\(error); --force does not wait" : "\(error)")
+            throw .refused(error.withHint(for: step))
         }
     }
 
@@ -105,11 +105,17 @@ struct KeyStepRun {
 }
 
 extension KeyRotation.Refusal {
-    fileprivate func isWaived(byForce step: KeyRotation.Step) -> Bool {
+    /// The refusal, and what to do instead or before.
+    fileprivate func withHint(for step: KeyRotation.Step) -> String {
         switch self {
-        case .publishedTooShortly, .stillInUse: true
-        case .onlyActiveKey: step == .retire
-        case .wrongState, .deviceKey: false
+        case .publishedTooShortly(let until): "\(self): wait until \(until.rfc3339); --force does not wait"
+        case .stillInUse(let until): "\(self) until \(until.rfc3339); --force does not wait"
+        case .onlyActiveKey: "\(self); --force does not wait"
+        case .wrongState(.pending, .activate): "\(self): publish it first, with native-sso key publish"
+        case .wrongState(.pending, .retire): "\(self): it has made nothing; native-sso key remove takes it away"
+        case .wrongState(.active, .remove):
+            "\(self): activate its successor first, with native-sso key activate, which retires this one"
+        case .wrongState, .deviceKey: "\(self)"
         }
     }
 }

@@ -21,7 +21,7 @@ struct MigrateUpCommand: AsyncParsableCommand {
 
     func run() async throws {
         let applied = try await options.migrate { migrator throws(MigratorError) in try await migrator.up() }
-        var table = Table("applied", columns: ["version", "name"])
+        var table = Table("applied", columns: ["version", "name"], whenEmpty: "the schema is up to date")
         for migration in applied { table.append([.number(Int64(migration.version)), .text(migration.name)]) }
         try options.output.show(table)
     }
