@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import JOSE
 import PrivateCluster
 import StrictCoding
@@ -21,6 +22,25 @@ struct KeyCommandTests {
             #expect(again.errors.contains("--use"))
             let listed = try await installation.object("key", "list")
             #expect(listed.array("keys")?.compactMap { $0.object?.bool("usable_here") } == [true, true, true])
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
+    func `keys of another user are not judged, which is said once, and root is not advised to take them`() async throws
+    {
+        try await Installation.lendReady { installation in
+            let keys = installation.file("keys")
+            #expect(chown(keys, 65534, 65534) == 0)
+            let listed = try await installation.run(["--json", "key", "list"])
+            #expect(listed.status == 0)
+            #expect(
+                listed.errors
+                    == "\(keys) belongs to user 65534: whether the keys are usable cannot be judged from this "
+                    + "account\n")
+            #expect(listed.output.components(separatedBy: #""usable_here":null"#).count == 4)
+            let made = try await installation.run(["key", "generate", "--use", "refresh-token"])
+            #expect(made.status == 3)
+            #expect(made.errors.contains("run as that user") && !made.errors.contains("chown"), "\(made.errors)")
         }
     }
 

@@ -34,6 +34,9 @@ public enum KeyFileDefect: Error, Sendable, Equatable {
         case .notDirectory: "is not a directory"
         case .notRegularFile: "is not a regular file"
         case .symbolicLink: "is a symbolic link: put the key itself there"
+        case .wrongOwner(let uid, 0):
+            // Never: chown to root. The broker does not run as root, and could no longer read its keys.
+            "belongs to user \(uid), not to root, who runs this; run as that user (sudo -u '#\(uid)' native-sso …)"
         case .wrongOwner(let uid, let expected):
             "belongs to user \(uid), not to the user \(expected) that runs this; run as that user "
                 + "(sudo -u '#\(uid)' native-sso …), or type: chown \(expected) \(path)"
