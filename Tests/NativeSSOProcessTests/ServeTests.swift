@@ -102,6 +102,7 @@ struct ServeTests {
             broker.program.signal(signal)
             #expect(await broker.program.status() == 0)
             #expect(broker.program.output.isEmpty)
+            #expect(broker.program.errors.contains(#""stopping""#), "\(broker.program.errors)")
         }
     }
 
@@ -257,6 +258,7 @@ struct ServeTests {
             broker.program.signal(SIGHUP)
             let line = await broker.program.errorLine(containing: "the present ones stay in use")
             #expect(line?.contains("holds no readable PEM") == true)
+            #expect(await broker.program.errorLine(containing: #""keys were read again""#) != nil)
             #expect(try await broker.get("/readyz").status == 200)
             #expect(try await broker.post(try Login(installation, sid: "s").exchange(by: "app2")).status == 200)
         }

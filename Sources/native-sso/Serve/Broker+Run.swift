@@ -68,10 +68,10 @@ extension Broker {
                 await keys.refresh()
             },
             PeriodicService(interval: sweep.interval) { await sweep.run() },
-            HangupService { await keys.refresh(always: true) },
+            HangupService { await keys.readAgain() },
         ]
         services += providers.map { provider in BackgroundService { await provider.keys.run() } }
-        services += [server, StopLimit(seconds: Self.stopLimit)]
+        services += [server, StopLimit(seconds: Self.stopLimit, logger: logger)]
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = Self.stopTimeout

@@ -22,19 +22,30 @@ actor KeyRefresh {
     }
 
     /// Reads the table, and the files where the table has changed or a file was wrong the last time.
-    /// - Parameter always: Read the files in any case: an operator says that they changed.
     /// - Returns: What is wrong with the keys; empty, too, where the table could not be read.
     @discardableResult
-    func refresh(always: Bool = false) async -> [KeySet.Problem] {
-        let rows: [SigningKeyRow]
+    func refresh() async -> [KeySet.Problem] {
+        guard let rows = await rows(), rows != loaded else { return [] }
+        return load(rows)
+    }
+
+    /// Reads the files in any case: an operator says that they changed, and wants to know that they were read.
+    func readAgain() async {
+        guard let rows = await rows() else {
+            logger.warning("keys were not read again: they cannot be listed")
+            return
+        }
+        let problems = load(rows)
+        logger.notice("keys were read again", metadata: ["problems": .stringConvertible(problems.count)])
+    }
+
+    private func rows() async -> [SigningKeyRow]? {
         do throws(PortError) {
-            rows = try await store.keys()
+            return try await store.keys()
         } catch {
             changes.note("\(error)", "keys cannot be listed; the present ones stay in use")
-            return []
+            return nil
         }
-        guard always || rows != loaded else { return [] }
-        return load(rows)
     }
 
     private func load(_ rows: [SigningKeyRow]) -> [KeySet.Problem] {

@@ -1,4 +1,5 @@
 import Glibc
+import Logging
 import ServiceLifecycle
 
 /// The end of a stop, whatever hangs. The last of all services, and so the first that learns of it.
@@ -7,9 +8,15 @@ import ServiceLifecycle
 /// left without an answer by it who would have had one: requests end long before.
 struct StopLimit: Service {
     let seconds: UInt32
+    let logger: Logger
 
     func run() async {
-        try? await gracefulShutdown()
+        do {
+            try await gracefulShutdown()
+            logger.notice("stopping")
+        } catch {
+            // Another service failed, and says so.
+        }
         signal(SIGALRM, SIG_DFL)
         alarm(seconds)
     }

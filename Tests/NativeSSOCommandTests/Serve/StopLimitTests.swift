@@ -22,7 +22,7 @@ struct StopLimitTests {
 
     @Test func aStopThatHangsEndsWithTheProgram() async {
         await #expect(processExitsWith: .signal(SIGALRM)) {
-            let services: [any Service] = [Stuck(), Stopper(), StopLimit(seconds: 1)]
+            let services: [any Service] = [Stuck(), Stopper(), StopLimit(seconds: 1, logger: Logger(label: "stop"))]
             try await ServiceGroup(
                 configuration: ServiceGroupConfiguration(
                     services: services, gracefulShutdownSignals: [.sigterm], logger: Logger(label: "stop"))
