@@ -127,7 +127,7 @@ extension RefusalTests {
             "log: { level: trace }",
             "10: log.level: trace is for development only; write info, notice, warning, error or critical"),
         .added(
-            "log: { level: loud }", "10: log.level: write one of trace, debug, info, notice, warning, error, critical"),
+            "log: { level: loud }", "10: log.level: write one of info, notice, warning, error, critical"),
         .added("log: { format: xml }", "10: log.format: write one of json, text"),
         Refusal(
             SampleFile.replacing("/var/lib/native-sso/keys", with: "keys"),

@@ -44,10 +44,13 @@ extension Section {
         }
     }
 
+    /// - Parameter offered: What an error names, where that is not every case.
     func choice<Value: RawRepresentable<String> & CaseIterable & SendableMetatype>(
-        _ key: String, default standard: Value
+        _ key: String, default standard: Value, offering offered: [Value]? = nil
     ) -> Value? {
-        let choice = value(key, Choice<Value>.parse)
+        let choice = value(key) { text throws(ValueDefect) in
+            try Choice<Value>.parse(text, offering: offered ?? Array(Value.allCases))
+        }
         return isGiven(key) ? choice : standard
     }
 }
@@ -55,8 +58,12 @@ extension Section {
 /// Values that are one of a few names.
 enum Choice<Value: RawRepresentable<String> & CaseIterable & SendableMetatype> {
     static func parse(_ text: String) throws(ValueDefect) -> Value {
+        try parse(text, offering: Array(Value.allCases))
+    }
+
+    static func parse(_ text: String, offering offered: [Value]) throws(ValueDefect) -> Value {
         guard let value = Value(rawValue: text) else {
-            throw ValueDefect("write one of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw ValueDefect("write one of \(offered.map(\.rawValue).joined(separator: ", "))")
         }
         return value
     }

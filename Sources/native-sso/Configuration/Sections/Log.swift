@@ -18,7 +18,8 @@ extension Configuration {
 
 extension Configuration.Log {
     init?(reading section: Section, isDevelopment: Bool) {
-        let level = section.choice("level", default: Logger.Level.info)
+        let levels = Logger.Level.allCases.filter { isDevelopment || $0 >= .info }
+        let level = section.choice("level", default: Logger.Level.info, offering: levels)
         let format = section.value("format", Choice<Format>.parse)
         guard let level else { return nil }
         if level < .info, !isDevelopment {
