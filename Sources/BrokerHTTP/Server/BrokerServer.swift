@@ -99,12 +99,33 @@ public struct BrokerServer: Service {
         _ responder: some Responder, _ address: Address, _ limits: ListenerLimits, _ date: DateHeader,
         onBound: @escaping @Sendable (Int) async -> Void
     ) -> any Service {
-        HTTP1Connections(responder: responder, limits: limits, date: date).server(
+        let server = HTTP1Connections(responder: responder, limits: limits, date: date).server(
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port), backlog: 1024,
                 availableConnectionsDelegate: .maximum(limits.connections, logger: logger)),
             onServerRunning: { await onBound($0.localAddress?.port ?? address.port) },
             eventLoopGroup: eventLoopGroup, logger: logger)
+        return ListeningService(server: server, address: address)
+    }
+}
+
+/// A listener could not be bound.
+public struct ListenError: Error, CustomStringConvertible {
+    public let description: String
+}
+
+/// Says which listener it was that could not be bound: once bound, a server ends without an error.
+private struct ListeningService: Service {
+    let server: any Service
+    let address: BrokerServer.Address
+
+    func run() async throws {
+        do {
+            try await server.run()
+        } catch let error where !(error is CancellationError) {
+            let host = address.host.contains(":") ? "[\(address.host)]" : address.host
+            throw ListenError(description: "it cannot listen on \(host):\(address.port): \(error)")
+        }
     }
 }
 
