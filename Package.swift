@@ -254,7 +254,8 @@ let package = Package(
         .testTarget(
             name: "NativeSSOCommandTests",
             dependencies: [
-                "native-sso", "NativeSSO", "JOSE", "PostgresClient", "StrictCoding", .logging, .serviceLifecycle,
+                "native-sso", "BrokerHTTP", "NativeSSO", "JOSE", "PostgresClient", "StrictCoding", .logging,
+                .serviceLifecycle,
                 .unixSignals,
             ],
             resources: [.copy("Golden")], swiftSettings: strict),

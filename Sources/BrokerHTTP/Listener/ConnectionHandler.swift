@@ -17,8 +17,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isInputClosed = false
     private var isReadHeld = false
 
-    init(limits: ListenerLimits, framing: BodyFraming, date: DateHeader, arrivals: Mailbox<Arrival>) {
-        state = ConnectionState(limits: limits)
+    init(
+        limits: ListenerLimits, origin: RequestOrigin, framing: BodyFraming, date: DateHeader,
+        arrivals: Mailbox<Arrival>
+    ) {
+        state = ConnectionState(limits: limits, origin: origin)
         self.limits = limits
         self.framing = framing
         self.date = date

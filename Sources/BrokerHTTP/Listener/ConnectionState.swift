@@ -15,14 +15,16 @@ struct ConnectionState {
     }
 
     private let limits: ListenerLimits
+    private let origin: RequestOrigin
     private var intake = Intake.open
     private var owed = 0
     private var isDraining = false
     /// Whether each owed answer may have a body (not for HEAD), oldest first.
     private var allowsBody = CircularBuffer<Bool>(initialCapacity: 2)
 
-    init(limits: ListenerLimits) {
+    init(limits: ListenerLimits, origin: RequestOrigin) {
         self.limits = limits
+        self.origin = origin
     }
 
     /// Whether a request waits behind the one that is being answered. Then nothing more is read from the network: what the
@@ -69,7 +71,7 @@ struct ConnectionState {
         if let trailers, !trailers.isEmpty { return .fault(shut(.trailers)) }
         intake = head.isKeepAlive && !HeadRules.asksForUpgrade(head) ? .open : .shut
         owe(body: head.method != .HEAD)
-        return .request(ReceivedRequest(head: head, body: body ?? ByteBuffer()))
+        return .request(ReceivedRequest(head: head, body: body ?? ByteBuffer(), client: origin.client(head.headers)))
     }
 
     /// Something is wrong with the wire. `nil` where the intake has ended already.

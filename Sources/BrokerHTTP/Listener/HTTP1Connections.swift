@@ -10,6 +10,7 @@ import NIOHTTP1
 struct HTTP1Connections: ServerChildChannel {
     let responder: any Responder
     let limits: ListenerLimits
+    let proxies: TrustedProxies
     let date: DateHeader
 
     /// An exchange fits in one read.
@@ -28,7 +29,10 @@ struct HTTP1Connections: ServerChildChannel {
             try pipeline.addHandler(ReadDeadlineHandler(limits: limits, framing: framing))
             try pipeline.addHandler(WriteDeadlineHandler(limit: limits.writeTimeout))
             try pipeline.addHandler(
-                ConnectionHandler(limits: limits, framing: framing, date: date, arrivals: arrivals))
+                ConnectionHandler(
+                    limits: limits,
+                    origin: RequestOrigin(peer: channel.remoteAddress.flatMap(NetworkAddress.init), proxies: proxies),
+                    framing: framing, date: date, arrivals: arrivals))
             return Connection(channel: channel, arrivals: arrivals)
         }
     }

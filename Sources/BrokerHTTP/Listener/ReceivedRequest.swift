@@ -9,8 +9,11 @@ struct ReceivedRequest: Sendable {
     let hasQuery: Bool
     let headers: HTTPHeaders
     let body: ByteBuffer
+    /// Whom limits count it for; `nil` where nobody who is believed says: see ``TrustedProxies``.
+    let client: ClientAddress?
 
-    init(head: HTTPRequestHead, body: ByteBuffer) {
+    init(head: HTTPRequestHead, body: ByteBuffer, client: ClientAddress?) {
+        self.client = client
         method = head.method
         headers = head.headers
         self.body = body

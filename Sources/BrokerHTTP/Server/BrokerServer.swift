@@ -26,6 +26,8 @@ public struct BrokerServer: Service {
         public var publicAddress: Address
         public var internalAddress: Address
         public var publicLimits: ListenerLimits
+        /// In front of the public listener.
+        public var trustedProxies: TrustedProxies
         /// Fewer connections: whoever floods the internal listener takes nothing from the public one.
         public var internalLimits: ListenerLimits
         /// What is still in flight then is cut off.
@@ -33,12 +35,13 @@ public struct BrokerServer: Service {
 
         public init(
             publicAddress: Address = Address(port: 8080), internalAddress: Address = Address(port: 8081),
-            publicLimits: ListenerLimits = ListenerLimits(),
+            publicLimits: ListenerLimits = ListenerLimits(), trustedProxies: TrustedProxies = .none,
             internalLimits: ListenerLimits = ListenerLimits(connections: 256), drainTimeout: Duration = .seconds(10)
         ) {
             self.publicAddress = publicAddress
             self.internalAddress = internalAddress
             self.publicLimits = publicLimits
+            self.trustedProxies = trustedProxies
             self.internalLimits = internalLimits
             self.drainTimeout = drainTimeout
         }
@@ -83,10 +86,10 @@ public struct BrokerServer: Service {
         let date = DateHeader(clock: clock)
         let start = StartGate(onStarted)
         let publicServer = server(
-            tokenEndpoint, configuration.publicAddress, configuration.publicLimits, date
+            tokenEndpoint, configuration.publicAddress, configuration.publicLimits, configuration.trustedProxies, date
         ) { await start.bound(public: $0) }
         let internalServer = server(
-            internalEndpoint, configuration.internalAddress, configuration.internalLimits, date
+            internalEndpoint, configuration.internalAddress, configuration.internalLimits, .none, date
         ) { await start.bound(internal: $0) }
         // Stopped in reverse order, each after the one before has ended.
         var group = ServiceGroupConfiguration(
@@ -96,10 +99,11 @@ public struct BrokerServer: Service {
     }
 
     private func server(
-        _ responder: some Responder, _ address: Address, _ limits: ListenerLimits, _ date: DateHeader,
+        _ responder: some Responder, _ address: Address, _ limits: ListenerLimits, _ proxies: TrustedProxies,
+        _ date: DateHeader,
         onBound: @escaping @Sendable (Int) async -> Void
     ) -> any Service {
-        let server = HTTP1Connections(responder: responder, limits: limits, date: date).server(
+        let server = HTTP1Connections(responder: responder, limits: limits, proxies: proxies, date: date).server(
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port), backlog: 1024,
                 availableConnectionsDelegate: .maximum(limits.connections, logger: logger)),

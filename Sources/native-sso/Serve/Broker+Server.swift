@@ -15,7 +15,8 @@ extension Broker {
             configuration: BrokerServer.Configuration(
                 publicAddress: configuration.publicListener.listen.socketAddress,
                 internalAddress: configuration.internalListener.listen.socketAddress,
-                publicLimits: ListenerLimits(connections: configuration.publicListener.maximumConnections)),
+                publicLimits: ListenerLimits(connections: configuration.publicListener.maximumConnections),
+                trustedProxies: configuration.publicListener.trustedProxies),
             tokenEndpoint: tokenEndpoint(metrics),
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, metrics: metrics),

@@ -26,7 +26,7 @@ extension Readers {
         let channel = EmbeddedChannel()
         defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
         let connections = HTTP1Connections(
-            responder: NoResponder(), limits: ListenerLimits(), date: DateHeader(clock: FixedClock()))
+            responder: NoResponder(), limits: ListenerLimits(), proxies: .none, date: DateHeader(clock: FixedClock()))
         let connection = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
         for piece in pieces where !piece.isEmpty {
             _ = try? channel.writeInbound(ByteBuffer(bytes: piece))

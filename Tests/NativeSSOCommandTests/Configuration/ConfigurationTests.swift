@@ -1,3 +1,4 @@
+import BrokerHTTP
 import JOSE
 import Logging
 import NativeSSO
@@ -12,6 +13,9 @@ import Testing
         #expect(!configuration.isDevelopment)
         #expect(configuration.publicListener.listen.description == "127.0.0.1:8080")
         #expect(configuration.publicListener.maximumConnections == 10_240)
+        #expect(configuration.publicListener.trustedProxies.blocks.isEmpty)
+        #expect(!configuration.publicListener.trustedProxies.includesUnixSocket)
+        #expect(configuration.publicListener.trustedProxies.header == .xForwardedFor)
         #expect(configuration.internalListener.listen.description == "127.0.0.1:8081")
         #expect(configuration.database.url == "postgresql://broker@%2Frun%2Fpostgresql/native_sso")
         #expect(configuration.database.password == nil)
@@ -47,7 +51,11 @@ import Testing
         let configuration = try SampleFile.read(
             """
             issuer: https://sso.example.com/tenant
-            public: { listen: "[::1]:0", max_connections: 500 }
+            public:
+              listen: "[::1]:0"
+              max_connections: 500
+              trusted_proxies: [10.0.0.0/8, unix, "2001:db8::7"]
+              forwarded_header: forwarded
             internal: { listen: 10.0.0.1:9091, allow_non_loopback: true }
             database:
               url: postgresql://broker@db1:5432,db2/native_sso?sslmode=verify-full&target_session_attrs=read-write
@@ -80,6 +88,9 @@ import Testing
         #expect(configuration.publicListener.listen.host == "::1")
         #expect(configuration.publicListener.listen.port == 0)
         #expect(configuration.publicListener.maximumConnections == 500)
+        let proxies = configuration.publicListener.trustedProxies
+        #expect(proxies.blocks == [AddressBlock("10.0.0.0/8"), AddressBlock("2001:db8::7")])
+        #expect(proxies.includesUnixSocket && proxies.header == .forwarded)
         #expect(configuration.internalListener.listen.description == "10.0.0.1:9091")
         #expect(configuration.database.password?.exposed == "tr0ub4dor")
         #expect(configuration.database.pool == 16)

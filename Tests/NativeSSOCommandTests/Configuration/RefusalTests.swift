@@ -149,6 +149,16 @@ import Testing
         .added(
             "internal: { listen: \"[::]:8080\", allow_non_loopback: true }",
             "10: internal.listen: public.listen already takes 127.0.0.1:8080; write another port"),
+        .added(
+            "public: { trusted_proxies: [10.0.0.1/8] }",
+            "10: public.trusted_proxies[0]: write an address or a block of them, such as 10.0.0.0/8 or 2001:db8::7, or unix"
+        ),
+        .added(
+            "public: { trusted_proxies: [10.0.0.1], forwarded_header: via }",
+            "10: public.forwarded_header: write one of x-forwarded-for, forwarded"),
+        .added(
+            "public: { forwarded_header: forwarded }",
+            "10: public.forwarded_header: is believed from trusted_proxies alone, and none are given"),
         .added("public: { listen: localhost:8080 }", "10: public.listen: \(address)"),
         .added("public: { listen: \"::1:8080\" }", "10: public.listen: \(address)"),
         .added("public: { listen: 8080 }", "10: public.listen: \(address)"),

@@ -1,9 +1,13 @@
+import BrokerHTTP
+
 extension Configuration {
     /// `public`: where apps reach `POST /token`.
-    struct PublicListener: Sendable, Hashable {
+    struct PublicListener: Sendable {
         let listen: ListenAddress
         /// Connections at one time.
         let maximumConnections: Int
+        /// Who says where a request comes from, if it does not say so itself.
+        let trustedProxies: TrustedProxies
     }
 }
 
@@ -15,7 +19,8 @@ extension Configuration.PublicListener {
                 + "terminate TLS in front of it")
         let listen = section.value("listen", defaultText: "127.0.0.1:8080", ListenAddress.init)
         let connections = section.integer("max_connections", default: 10_240, in: 1...1_000_000)
-        guard let listen, let connections else { return nil }
+        let proxies = TrustedProxies(reading: section)
+        guard let listen, let connections, let proxies else { return nil }
         if !listen.isLoopback {
             section.report(
                 "listen",
@@ -24,6 +29,6 @@ extension Configuration.PublicListener {
                     : "without TLS the public listener must be on loopback, such as 127.0.0.1:8080; terminate TLS in front "
                         + "of it on the same host")
         }
-        self.init(listen: listen, maximumConnections: connections)
+        self.init(listen: listen, maximumConnections: connections, trustedProxies: proxies)
     }
 }

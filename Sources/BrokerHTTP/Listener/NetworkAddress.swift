@@ -1,0 +1,99 @@
+import NIOCore
+
+/// An IPv4 or IPv6 address in binary: however it was written, one address is one value. An IPv4 address written as IPv6
+/// (RFC 4291 §2.5.5.2) is the IPv4 address.
+public struct NetworkAddress: Sendable, Hashable {
+    public enum Family: Sendable { case v4, v6 }
+
+    public let family: Family
+    /// The first 64 bits of an IPv6 address; 0 for IPv4.
+    let high: UInt64
+    /// The last 64 bits of an IPv6 address; the 32 bits of an IPv4 address.
+    let low: UInt64
+
+    /// - Parameter text: Numeric, without brackets, port or zone.
+    public init?(_ text: String) {
+        // No zone: a scoped address means nothing to anybody else.
+        guard !text.utf8.contains(UInt8(ascii: "%")), !text.utf8.contains(0),
+            let address = try? SocketAddress(ipAddress: text, port: 0)
+        else { return nil }
+        self.init(address)
+    }
+
+    /// `nil` for a Unix socket.
+    init?(_ address: SocketAddress) {
+        // The members of `sockaddr_in` belong to a module of NIO's that cannot be imported. Where they lie is the same
+        // everywhere: the address at octet 4, that of `sockaddr_in6` at octet 8.
+        switch address {
+        case .v4:
+            self.init(
+                v4: address.withSockAddr { socket, _ in UInt32(bigEndian: Self.load(UnsafeRawPointer(socket), at: 4)) })
+        case .v6:
+            let (high, low) = address.withSockAddr { socket, _ in
+                (
+                    UInt64(bigEndian: Self.load(UnsafeRawPointer(socket), at: 8)),
+                    UInt64(bigEndian: Self.load(UnsafeRawPointer(socket), at: 16))
+                )
+            }
+            self.init(high: high, low: low)
+        case .unixDomainSocket: return nil
+        }
+    }
+
+    private static func load<Value: BitwiseCopyable>(_ socket: UnsafeRawPointer, at offset: Int) -> Value {
+        socket.loadUnaligned(fromByteOffset: offset, as: Value.self)
+    }
+
+    init(v4 bits: UInt32) {
+        self.init(family: .v4, high: 0, low: UInt64(bits))
+    }
+
+    init(high: UInt64, low: UInt64) {
+        if high == 0, low >> 32 == 0xFFFF {
+            self.init(v4: UInt32(truncatingIfNeeded: low))
+        } else {
+            self.init(family: .v6, high: high, low: low)
+        }
+    }
+
+    private init(family: Family, high: UInt64, low: UInt64) {
+        self.family = family
+        self.high = high
+        self.low = low
+    }
+
+    /// 127.0.0.0/8 (RFC 1122 §3.2.1.3) or `::1` (RFC 4291 §2.5.3).
+    public var isLoopback: Bool {
+        switch family {
+        case .v4: low >> 24 == 127
+        case .v6: high == 0 && low == 1
+        }
+    }
+
+    /// All but the first `count` bits 0.
+    func prefix(_ count: Int) -> NetworkAddress {
+        switch family {
+        case .v4: NetworkAddress(v4: UInt32(truncatingIfNeeded: low) & ~(UInt32.max >> UInt32(clamping: count)))
+        case .v6:
+            NetworkAddress(
+                high: high & ~(UInt64.max >> UInt64(clamping: count)),
+                low: low & ~(UInt64.max >> UInt64(clamping: count - 64)))
+        }
+    }
+
+    var bitCount: Int { family == .v4 ? 32 : 128 }
+}
+
+extension NetworkAddress: CustomStringConvertible {
+    /// Dotted decimal, or eight groups of hexadecimal digits, none left out.
+    public var description: String {
+        switch family {
+        case .v4:
+            stride(from: 24, through: 0, by: -8).map { String(low >> UInt64($0) & 0xFF) }.joined(separator: ".")
+        case .v6:
+            [high, low].flatMap { half in
+                stride(from: 48, through: 0, by: -16).map { String(half >> UInt64($0) & 0xFFFF, radix: 16) }
+            }.joined(separator: ":")
+        }
+    }
+}
