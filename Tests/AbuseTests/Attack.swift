@@ -26,6 +26,23 @@ struct Attack: Sendable, CustomTestStringConvertible {
 }
 
 extension Attack {
+    @ListBuilder static var all: [Attack] {
+        httpAttacks
+        framingAttacks
+        formAttacks
+        sizeAttacks
+        clientAttacks
+        assertionAttacks
+        headerAttacks
+        textAttacks
+        claimAttacks
+        deviceAttacks
+        scopeAttacks
+        targetAttacks
+        refreshAttacks
+        enrolmentAttacks
+    }
+
     /// Exactly these octets.
     static func raw(_ name: String, _ verdict: Verdict, _ octets: @escaping @Sendable (Stage) throws -> [UInt8])
         -> Variant

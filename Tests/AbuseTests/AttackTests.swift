@@ -10,17 +10,23 @@ extension Abuse {
     /// Row by row.
     struct AttackTests {
         @Test(arguments: Attack.httpAttacks) func http(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.framingAttacks) func framing(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.formAttacks) func form(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.sizeAttacks) func size(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.clientAttacks) func client(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.assertionAttacks) func assertion(_ attack: Attack) async throws {
             try await run(attack)
         }
         @Test(arguments: Attack.headerAttacks) func header(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.textAttacks) func text(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.claimAttacks) func claims(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.deviceAttacks) func device(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.scopeAttacks) func scope(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.targetAttacks) func target(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.refreshAttacks) func refresh(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.enrolmentAttacks) func enrolment(_ attack: Attack) async throws {
+            try await run(attack)
+        }
 
         /// A table that the digest does not know could change without anybody noticing.
         @Test func theDigestKnowsEveryTable() async throws {
@@ -35,21 +41,35 @@ extension Abuse {
 
         private func run(_ attack: Attack) async throws {
             let stage = try await Stage.shared
+            let traces = try Traces(stage)
+            var secrets = SecretSearch()
+            var requestIDs: [String] = []
             for variant in attack.variants {
                 let octets = try await variant.octets(stage)
+                secrets.addCredentials(of: octets, variant.name)
                 let before = try await stage.digest()
                 let connection = try await HTTPConnection.open(port: stage.running.publicPort)
                 try await connection.send(octets)
                 let isHead = octets.starts(with: Array("HEAD ".utf8))
                 let answer = try #require(
                     try await connection.receive(hasNoBody: isHead), "\(attack.id) \(variant.name)")
+                secrets.addTokens(of: answer, variant.name)
+                requestIDs += answer.values(of: "X-Request-Id")
                 try await check(answer, to: variant, isHead: isHead, on: stage)
                 if case .refused = variant.verdict {
                     #expect(try await stage.digest() == before, "\(attack.id) \(variant.name): the registry changed")
                 }
             }
-            // And then a good request is as welcome as ever.
-            #expect(try await stage.running.token(try stage.exchange()).status == 200)
+            #expect(stage.trap.requests == 0, "an address in a request was asked")
+            // And then a good request is as welcome as ever. Its line is the last of all that was written.
+            let good = try await stage.running.token(try stage.exchange())
+            #expect(good.status == 200, "\(good.text)")
+            requestIDs += good.values(of: "X-Request-Id")
+            _ = try await stage.loggedReason(of: requestIDs.last ?? "")
+            let written = try await traces.text(ofRequests: requestIDs, stage)
+            #expect(secrets.findings(in: written).isEmpty)
+            // What is written there would be found: the name of the good request is.
+            #expect(written.contains(requestIDs.last ?? "-"))
         }
 
         private func check(_ answer: HTTPAnswer, to variant: Attack.Variant, isHead: Bool, on stage: Stage) async throws
@@ -65,7 +85,9 @@ extension Abuse {
                 #expect(answer.status == status, comment)
                 #expect(isHead ? answer.body.isEmpty : answer.error == error, comment)
                 if error == "invalid_grant" { #expect(answer.text == Verdict.unusableBody, comment) }
-                #expect(answer.json?.names.contains("access_token") != true, comment)
+                // RFC 6749 §5.2, and what RFC 9470 §3 adds: no token beside it.
+                let members = Set(answer.json?.names ?? [])
+                #expect(members.isSubset(of: ["error", "error_description", "acr_values", "max_age"]), comment)
                 let found =
                     variant.verdict.isAudited
                     ? try await stage.auditedReason(of: requestID) : try await stage.loggedReason(of: requestID)

@@ -22,6 +22,7 @@ public final class StubIdentityProvider: Sendable {
         var discovery: Behaviour = .answers
         var jwks: Behaviour = .answers
         var fetches = 0
+        var requests = 0
     }
 
     public let port: UInt16
@@ -57,10 +58,14 @@ public final class StubIdentityProvider: Sendable {
     /// How often its JWKS was asked for.
     public var jwksRequests: Int { state.withLock { $0.fetches } }
 
+    /// How often it was asked for anything.
+    public var requests: Int { state.withLock { $0.requests } }
+
     private func serve(_ peer: Int32) {
         guard let path = Self.requestedPath(peer) else { return }
         let isJWKS = path == "/jwks"
         let (behaviour, document) = state.withLock { state in
+            state.requests += 1
             if isJWKS { state.fetches += 1 }
             return isJWKS ? (state.jwks, state.keys) : (state.discovery, discoveryDocument)
         }

@@ -1,3 +1,5 @@
+import BrokerTesting
+import JOSE
 import StrictCoding
 import SystemTesting
 
@@ -68,6 +70,28 @@ extension Attack {
             claim(
                 "events", #"{"http://schemas.openid.net/event/backchannel-logout":{}}"#,
                 .malformed("subject_token_is_logout_token"))
+        }
+        Attack("L-12", "a logout token of the same issuer") {
+            token("by its typ", .malformed("subject_token_wrong_typ")) { token, _ in
+                token.header["typ"] = .string("logout+jwt")
+            }
+            token("by what it says", .malformed("subject_token_is_logout_token")) { token, _ in
+                token.claims["events"] = try JSONText.value(
+                    #"{"http://schemas.openid.net/event/backchannel-logout":{}}"#)
+            }
+        }
+        Attack("P-13", "a proof of possession in place of an id_token") {
+            token("signed by the issuer", .malformed("subject_token_wrong_typ")) { token, _ in
+                token.header["typ"] = .string("dpop+jwt")
+            }
+            token("as an app makes it", .malformed("subject_token_wrong_typ")) { token, stage in
+                token.sign(with: stage.keys.attacker)
+                token.header["typ"] = .string("dpop+jwt")
+                token.header["jwk"] = .object(stage.keys.attacker.publicKey.json)
+                token.claims = JSONObject()
+                token.claims["htm"] = .string("POST")
+                token.claims["htu"] = .string(Stage.broker + "/token")
+            }
         }
         Attack("K-10", "sub is none") {
             for json in [

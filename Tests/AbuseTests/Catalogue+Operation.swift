@@ -1,0 +1,44 @@
+extension Catalogue {
+    private static let administration = "NativeSSOProcessTests/AdministrationCommandTests.swift"
+    private static let builtCommand = "NativeSSOCommandTests/CommandLine/BuiltCommandTests.swift"
+    private static let refusals = "NativeSSOCommandTests/Configuration/RefusalTests.swift"
+    private static let sections = "NativeSSOCommandTests/Configuration/RefusalTests+Sections.swift"
+
+    @ListBuilder static var operation: [Case] {
+        test("M-01", "M-02", in: "AbuseTests/RegistryScenarioTests.swift", "metricsDoNotGrow")
+        test("M-04", in: "NativeSSOProcessTests/ServeTests.swift", "it starts without a database")
+        test("M-05", in: refusals, "allow_non_loopback")
+        waits("M-06", for: "a limit of connections to the internal listener")
+    }
+
+    @ListBuilder static var commands: [Case] {
+        test("T-01", in: builtCommand, "misuseIsOneLineAndAHint")
+        test("T-03", "T-05", in: administration, "what makes no sense is exit 2")
+        test("T-06", in: administration, "metacharacters are a name like any other")
+        test("T-07", in: "MigratorTests/MigratorTests.swift", "newerDatabaseIsRefusedWithBothVersions")
+        test("T-09", in: "MigratorTests/MigratorTests.swift", "killedMigratorLeavesWholeFilesOnly")
+        test("T-10", in: administration, "a database that is away is named without its password")
+        test("T-11", in: "NativeSSOProcessTests/KeyCommandTests.swift", "each refused before its time and audited")
+        test("T-12", in: "KeyModuleTests/KeyFileTests.swift", "every truncation of a PEM is refused")
+        waits("T-13", for: "a command that reads a registry from a file")
+        waits("T-14", for: "a command that looks at a database after its restoration; R-14 notices one in service")
+        test("T-15", in: builtCommand, "readerThatLeftIsNoFailure")
+        test("T-16", in: administration, "the audit knows who and why")
+    }
+
+    @ListBuilder static var configuration: [Case] {
+        test("G-01", in: builtCommand, "brokenConfigurationIsExplained")
+        test("G-02", in: refusals, "must begin with https://")
+        test("G-03", "G-05", in: refusals, "none is no signature")
+        waits("G-07", for: "a look at what the server promises of a commit")
+        test(
+            "G-08", in: "NativeSSOCommandTests/Configuration/ReadingTests.swift", "databaseMayBeLocalOrVerified")
+        waits("G-11", for: "PKCS#11")
+        test("G-13", in: "NativeSSOProcessTests/ServeTests.swift", "SIGHUP reads the key files again, and keeps")
+        test("G-14", in: "NativeSSOCommandTests/Configuration/FileTests.swift", "emptySecretIsRefused")
+        test("G-15", in: "LedgerTests/Faults/UnavailabilityTests.swift", "aRoleWithoutConnections")
+        waits("G-16", for: "a comparison of clocks; what lives and dies is judged by the database's")
+        test("G-17", in: sections, "trace is for development only")
+        test("G-19", in: "RegistryTests/AdministrationTests.swift", "oneGroupPerIssuer")
+    }
+}

@@ -1,0 +1,57 @@
+extension Catalogue {
+    private static let refreshTests = "AbuseTests/RefreshScenarioTests.swift"
+    private static let registryTests = "AbuseTests/RegistryScenarioTests.swift"
+    private static let logoutTests = "AbuseTests/LogoutTests.swift"
+    private static let raceTests = "EndToEndTests/RaceTests.swift"
+
+    @ListBuilder static var refreshes: [Case] {
+        rows("R-01", "R-02", "R-04", "R-05", "R-19")
+        test("R-08", in: refreshTests, "aLostAnswerIsGivenAgain")
+        test("R-12", "R-15", in: refreshTests, "aReplay")
+        test("R-13", in: refreshTests, "aForgedTokenRevokesNothing")
+        test("R-14", in: refreshTests, "aTokenAheadOfTheDatabase")
+        test("R-16", in: "EndToEndTests/ProcessFaultTests.swift", "aBrokerThatIsKilledBetweenTwoRefreshes")
+        test("R-18", in: refreshTests, "aRevocationThatCannotBeWritten")
+        test("R-20", in: refreshTests, "oneAppOfTwoIsRevoked")
+        doesNotApply("R-21", because: "nothing is revoked by a time: what ends is a session or a grant, each for good")
+        test(
+            "R-22", in: "NativeSSOProcessTests/AdministrationCommandTests.swift",
+            "what is added again keeps what is not given")
+    }
+
+    @ListBuilder static var possession: [Case] {
+        waits(
+            "P-02", "P-03", "P-04", "P-05", "P-07", "P-10", "P-12", "P-14", for: "DPoP: a proof is not looked at")
+        rows("P-13")
+    }
+
+    @ListBuilder static var races: [Case] {
+        test("X-01", "X-12", in: refreshTests, "fortyAtOnce")
+        test("X-04", "X-05", in: raceTests, "aRefreshWhileTheSessionEnds")
+        doesNotApply("X-13", because: "nothing is fetched for a client, so nothing is kept for one")
+    }
+
+    @ListBuilder static var enrolment: [Case] {
+        rows("E-03", "E-04", "E-05", "E-06", "E-12")
+        waits(
+            "E-08", "E-09", "E-10", "E-11", "E-13",
+            for: "enrolment by code: no code is relayed, so no identity provider answers; its refusal is in E-03")
+    }
+
+    @ListBuilder static var logout: [Case] {
+        test(
+            "L-02", "L-03", "L-04", "L-05", "L-06", "L-08", "L-09", "L-11", "L-13", "L-15", "L-16", in: logoutTests,
+            "nobodyTakesALogoutToken")
+        rows("L-12")
+        waits("L-14", "L-17", "L-18", for: "back-channel logout: its path is unknown, as L-15 shows")
+    }
+
+    @ListBuilder static var sessions: [Case] {
+        test("V-01", in: registryTests, "theNextUserOfAPhone")
+        test("V-02", in: registryTests, "aSessionIsNotBornTwice")
+        waits("V-04", for: "limits for each user")
+        test("V-05", in: registryTests, "anAppThatLeavesTheGroup")
+        test("V-06", in: registryTests, "aScopeThatWasTakenAway")
+        rows("V-09", "V-10")
+    }
+}
