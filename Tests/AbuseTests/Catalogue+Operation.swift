@@ -8,7 +8,7 @@ extension Catalogue {
         test("M-01", "M-02", in: "AbuseTests/RegistryScenarioTests.swift", "metricsDoNotGrow")
         test("M-04", in: "NativeSSOProcessTests/ServeTests.swift", "it starts without a database")
         test("M-05", in: refusals, "allow_non_loopback")
-        waits("M-06", for: "a limit of connections to the internal listener")
+        test("M-06", in: "AbuseTests/LimitTests.swift", "theInternalListenerIsFull")
     }
 
     @ListBuilder static var commands: [Case] {

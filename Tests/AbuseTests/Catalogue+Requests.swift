@@ -23,7 +23,7 @@ extension Catalogue {
         rows(
             "C-01", "C-02", "C-04", "C-05", "C-08", "C-09", "C-11", "C-12", "C-13", "C-15", "C-16")
         test("C-14", in: "AbuseTests/ClientScenarioTests.swift", "anAssertionIsGoodOnce")
-        waits("C-17", for: "limits for each caller")
+        test("C-17", in: "AbuseTests/LimitTests.swift", "manySecrets")
     }
 
     @ListBuilder static var tokens: [Case] {

@@ -7,7 +7,8 @@ extension Catalogue {
     @ListBuilder static var refreshes: [Case] {
         rows("R-01", "R-02", "R-04", "R-05", "R-19")
         test("R-08", in: refreshTests, "aLostAnswerIsGivenAgain")
-        test("R-12", "R-15", in: refreshTests, "aReplay")
+        test("R-12", in: refreshTests, "aReplay")
+        test("R-15", in: "AbuseTests/LimitTests.swift", "aDeadChain")
         test("R-13", in: refreshTests, "aForgedTokenRevokesNothing")
         test("R-14", in: refreshTests, "aTokenAheadOfTheDatabase")
         test("R-16", in: "EndToEndTests/ProcessFaultTests.swift", "aBrokerThatIsKilledBetweenTwoRefreshes")
@@ -49,7 +50,7 @@ extension Catalogue {
     @ListBuilder static var sessions: [Case] {
         test("V-01", in: registryTests, "theNextUserOfAPhone")
         test("V-02", in: registryTests, "aSessionIsNotBornTwice")
-        waits("V-04", for: "limits for each user")
+        test("V-04", in: "AbuseTests/LimitTests.swift", "manySessions")
         test("V-05", in: registryTests, "anAppThatLeavesTheGroup")
         test("V-06", in: registryTests, "aScopeThatWasTakenAway")
         rows("V-09", "V-10")

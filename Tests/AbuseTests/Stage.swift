@@ -65,13 +65,15 @@ final class Stage: Sendable {
         logins = LoginFactory(issuer: provider.issuer, key: keys.es256, source: Self.source, target: Self.target)
         otherLogins = LoginFactory(
             issuer: otherProvider.issuer, key: keys.otherIssuer, source: Self.atOtherIssuer, target: Self.target)
-        let configuration = BrokerConfiguration(
+        var configuration = BrokerConfiguration(
             issuer: Self.broker,
             providers: [
                 BrokerConfiguration.Provider(provider.issuer),
                 BrokerConfiguration.Provider(
                     otherProvider.issuer, profiles: ["device-id"], algorithms: ["ES256"], admitsOnFirstSight: false),
             ])
+        // The attacks on how clients authenticate come by the dozen.
+        configuration.limits["client_failures"] = "1000000/1s"
         installation = try await Installation(configuration, on: try await PrivateCluster.shared)
         sql = try installation.session()
         for statement in Self.registry(issuer: provider.issuer, other: otherProvider.issuer) {

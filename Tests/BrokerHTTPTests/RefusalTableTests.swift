@@ -19,6 +19,7 @@ struct RefusalTableTests {
             ExchangeRefusal.allCases.map { .exchange($0, profile: profile, client: client) }
         }
         + RefreshRefusal.allCases.map(Refusal.refresh)
+        + RateLimited.Limit.allCases.map { .rate(RateLimited($0, retryAfter: 7)) }
 
     @Test("Every description is printable ASCII without a quote or a backslash; every reason is known to the metrics")
     func texts() {
@@ -85,7 +86,7 @@ struct RefusalTableTests {
             case .wire, .request(.unknownPath), .request(.method): #expect(refusal.auditKind == nil)
             case .exchange: #expect(refusal.auditKind == .exchangeRefused)
             case .refresh: #expect(refusal.auditKind == .refreshRefused)
-            case .request, .form, .parameter, .client: #expect(refusal.auditKind == .requestRefused)
+            case .request, .form, .parameter, .client, .rate: #expect(refusal.auditKind == .requestRefused)
             }
         }
     }

@@ -12,6 +12,7 @@ struct Broker {
     let directory: InMemoryClientDirectory
     let keys = SoftwareMACKeys()
     let signer: StubTokenSigner
+    let limits = RecordingUseLimits()
     private let lifetimes: Lifetimes
 
     init(_ scenario: ExchangeScenario, hashFunction: TokenHashFunction = .sha256) async throws {
@@ -36,13 +37,13 @@ struct Broker {
 
     func exchange(_ request: ExchangeRequest) async throws(ExchangeError) -> TokenAnswer {
         try await Exchange(
-            idTokens: idTokens, registry: registry, directory: directory, devices: keys, mint: mint,
+            idTokens: idTokens, registry: registry, directory: directory, devices: keys, limits: limits, mint: mint,
             lifetimes: lifetimes, clock: clock
         ).run(request)
     }
 
     func refresh(_ request: RefreshRequest) async throws(RefreshError) -> TokenAnswer {
-        try await Refresh(registry: registry, mint: mint, lifetimes: lifetimes).run(request)
+        try await Refresh(registry: registry, limits: limits, mint: mint, lifetimes: lifetimes).run(request)
     }
 
     /// Runs an exchange that must fail.
@@ -81,12 +82,14 @@ struct Broker {
 /// How a grant failed.
 enum Failure<Refusal: Error & Equatable>: Equatable {
     case refused(Refusal)
+    case limited(RateLimited.Limit)
     case outage(Outage.Component)
     case broken
 
     init(_ error: GrantError<Refusal>) {
         switch error {
         case .refused(let refusal): self = .refused(refusal)
+        case .limited(let limited): self = .limited(limited.limit)
         case .outage(let outage): self = .outage(outage.component)
         case .broken: self = .broken
         }

@@ -47,6 +47,10 @@ public struct BrokerConfiguration: Sendable {
     public var providers: [Provider]
     /// For how long a public client may ask again for a lost answer, in seconds.
     public var unboundRefreshGrace = 10
+    /// Those of one login are out of the way: tests ask more of it in a second than an app in a day.
+    public var limits = ["session": "1000000/1s", "user": "1000000/1s", "device": "1000000/1s"]
+    /// Who may say where a request comes from.
+    public var trustedProxies: [String] = []
 
     public init(issuer: String, providers: [Provider]) {
         self.issuer = issuer
@@ -63,6 +67,8 @@ public struct BrokerConfiguration: Sendable {
         keys: { directory: \(keys) }
         identity_providers:
         \(providers.map(\.yaml).joined(separator: "\n"))
+        public: { trusted_proxies: [\(trustedProxies.joined(separator: ", "))] }
+        limits: { \(limits.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")) }
         tokens: { unbound_refresh_grace: \(unboundRefreshGrace)s }
         log: { level: info, format: json }
 

@@ -81,6 +81,14 @@ public final class Installation: Sendable {
         try Broker(configuration: file("broker"), log: directory.appending(path: "\(name).log"))
     }
 
+    /// Starts one that is configured otherwise.
+    public func startBroker(_ name: String, _ change: (inout BrokerConfiguration) -> Void) throws -> Broker {
+        var configuration = configuration
+        change(&configuration)
+        try write(configuration, name, user: serviceRole)
+        return try Broker(configuration: file(name), log: directory.appending(path: "\(name).log"))
+    }
+
     /// A look into the database.
     /// - Parameter server: Where it is now, if it has moved.
     public func session(on server: PrivateCluster? = nil) throws -> SQLSession {
@@ -90,6 +98,10 @@ public final class Installation: Sendable {
     private func file(_ name: String) -> URL { directory.appending(path: "\(name).yaml") }
 
     private func writeConfiguration(_ name: String, user: String) throws {
+        try write(configuration, name, user: user)
+    }
+
+    private func write(_ configuration: BrokerConfiguration, _ name: String, user: String) throws {
         let yaml = configuration.yaml(
             database: address(user), passwordFile: passwordFile.path,
             keys: directory.appending(path: "keys").path)

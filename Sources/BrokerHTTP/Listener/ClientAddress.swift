@@ -3,7 +3,7 @@
 /// An IPv4 address, or the /64 of an IPv6 address: a subscriber has all addresses of a /64 (RFC 6177), and would be as
 /// many callers. Equal for every way to write one address.
 public struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
-    private let prefix: NetworkAddress
+    let prefix: NetworkAddress
 
     public init(_ address: NetworkAddress) {
         prefix = address.family == .v4 ? address : address.prefix(64)

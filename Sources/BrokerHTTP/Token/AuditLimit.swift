@@ -40,20 +40,6 @@ final class AuditLimit: Sendable {
     }
 }
 
-/// So many at once, and then one each interval: the generic cell rate algorithm, ITU-T I.371.
-struct RateLimit: Sendable {
-    let burst: Int
-    let interval: Duration
-
-    /// - Parameter due: The state of one flow; `nil` at first.
-    func admits(_ due: inout ContinuousClock.Instant?, at now: ContinuousClock.Instant) -> Bool {
-        let next = max(due ?? now, now)
-        guard now.duration(to: next) <= interval * (burst - 1) else { return false }
-        due = next.advanced(by: interval)
-        return true
-    }
-}
-
 extension Refusal {
     /// Whether a signature or MAC was verified before it: then its number is bounded by that of the logins, or of the client's
     /// own assertions.
@@ -64,6 +50,7 @@ extension Refusal {
         case .exchange(.subjectToken, profile: _, client: _): false
         case .exchange: true
         case .refresh(let refusal): refusal != .tokenNotOurs
+        case .rate(let limited): limited.followsProof
         }
     }
 }

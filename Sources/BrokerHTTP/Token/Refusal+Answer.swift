@@ -155,6 +155,12 @@ extension Refusal {
         // RFC 6749 §6.
         case .refresh(.scopeExceedsGrant), .refresh(.scopeEmpty):
             .badRequest(.invalidScope, "The scope is beyond what was granted.")
+
+        // RFC 6585 §4. Nothing that an app could take for the end of its login.
+        case .rate(let limited):
+            RefusalAnswer(
+                .tooManyRequests, OAuthErrorResponse(.temporarilyUnavailable, "There are too many requests."),
+                [("Retry-After", limited.retryAfter.count.description)])
         }
     }
 }

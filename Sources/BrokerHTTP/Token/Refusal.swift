@@ -10,6 +10,8 @@ enum Refusal: Error, Sendable {
     case client(ClientFailure)
     case exchange(ExchangeRefusal, profile: Profile, client: Client)
     case refresh(RefreshRefusal)
+    /// Not judged at all: too many.
+    case rate(RateLimited)
 
     struct ClientFailure: Sendable {
         let reason: ClientRefusal
@@ -29,6 +31,7 @@ enum Refusal: Error, Sendable {
         case .client(let failure): failure.reason.rawValue
         case .exchange(let refusal, profile: _, client: _): refusal.reason
         case .refresh(let refusal): refusal.rawValue
+        case .rate(let limited): limited.limit.rawValue
         }
     }
 
@@ -36,7 +39,7 @@ enum Refusal: Error, Sendable {
     var auditKind: AuditEvent.Kind? {
         switch self {
         case .wire, .request(.unknownPath), .request(.method): nil
-        case .request, .form, .parameter, .client: .requestRefused
+        case .request, .form, .parameter, .client, .rate: .requestRefused
         case .exchange: .exchangeRefused
         case .refresh: .refreshRefused
         }
@@ -47,5 +50,5 @@ enum Refusal: Error, Sendable {
         HTTPFault.allCases.map(\.rawValue) + RequestRefusal.allCases.map(\.rawValue)
         + FormError.allCases.map(\.rawValue) + ParameterDefect.allCases.map(\.rawValue)
         + ClientRefusal.allCases.map(\.rawValue) + ExchangeRefusal.allCases.map(\.reason)
-        + RefreshRefusal.allCases.map(\.rawValue)
+        + RefreshRefusal.allCases.map(\.rawValue) + RateLimited.Limit.allCases.map(\.rawValue)
 }

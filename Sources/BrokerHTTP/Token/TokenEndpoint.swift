@@ -5,23 +5,25 @@ import OAuthWire
 
 /// `POST /token`: the public listener, and all there is on it.
 ///
-/// Cheap checks before dear ones, nothing secret before the client is known, cryptography before any claim is believed,
+/// The caller's address before anything is read, cheap checks before dear ones, nothing secret before the client is known, cryptography before any claim is believed,
 /// and writing last: a client's assertion is used up when all but the grant's own rules hold, and then the grant writes with
 /// one statement. Every request ends in exactly one answer and one line in the log.
 public struct TokenEndpoint: Sendable {
     private let exchange: Exchange
     private let refresh: Refresh
     private let clients: ClientIdentification
+    private let limiter: RequestLimiter
     private let issuers: [IssuerPolicy]
     private let journal: RequestJournal
 
     /// - Parameters:
     ///   - issuer: Ours: the audience of client assertions.
     ///   - assertions: Which of them were used, at any replica.
+    ///   - limiter: Counts by what is known before a grant's own rules are asked; the same one counts for the grants.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     public init(
         issuer: Issuer, exchange: Exchange, refresh: Refresh, directory: any ClientDirectory,
-        assertions: any AssertionRegister, issuers: [IssuerPolicy],
+        assertions: any AssertionRegister, limiter: RequestLimiter, issuers: [IssuerPolicy],
         audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
     ) {
         self.exchange = exchange
@@ -30,7 +32,8 @@ public struct TokenEndpoint: Sendable {
             directory: directory,
             authenticator: ClientAuthenticator(
                 issuer: issuer, directory: directory, keys: ClientKeySets(logger: logger), clock: clock),
-            assertions: assertions)
+            assertions: assertions, limiter: limiter)
+        self.limiter = limiter
         self.issuers = issuers
         journal = RequestJournal(audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
@@ -58,13 +61,15 @@ extension TokenEndpoint: Responder {
     private func grant(
         _ request: ReceivedRequest, _ record: inout RequestRecord
     ) async throws(TokenError) -> TokenResponse {
+        try TokenError.counting { () throws(RateLimited) in try limiter.charge(requestFrom: request.client) }
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
         let grantType = try reading { () throws(ParameterDefect) in try GrantType(form) }
         record.grant = GrantLabel(grantType)
         guard let permission = grantType.permission else { throw .refused(.parameter(.grantTypeUnknown)) }
 
         let presented = ClientParameters(form)
-        let identified = try clients.identify(authorization: request.headers["authorization"], presented)
+        let identified = try clients.identify(
+            authorization: request.headers["authorization"], presented, from: request.client)
         let client = identified.client
         record.client = client.id
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }

@@ -16,6 +16,7 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
     init<Other>(_ error: GrantError<Other>, refusal: (Other) -> BrokerHTTP.Refusal) {
         switch error {
         case .refused(let other): self = .refused(refusal(other))
+        case .limited(let limited): self = .limited(limited)
         case .outage(let outage): self = .outage(outage)
         case .broken(let what): self = .broken(what)
         }

@@ -14,6 +14,7 @@ enum TokenOutcome: Sendable {
     init(_ error: TokenError) {
         switch error {
         case .refused(let refusal): self = .refused(refusal)
+        case .limited(let limited): self = .refused(.rate(limited))
         case .outage(let outage): self = .unavailable(outage)
         case .broken(let what): self = .failed(what)
         }

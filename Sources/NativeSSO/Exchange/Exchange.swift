@@ -7,18 +7,20 @@ public struct Exchange: Sendable {
     private let registry: any GrantRegistry
     private let directory: any ClientDirectory
     private let devices: any DeviceDigester
+    private let limits: any UseLimits
     private let mint: TokenMint
     private let lifetimes: Lifetimes
     private let clock: any WallClock
 
     public init(
         idTokens: any IDTokenVerifier, registry: any GrantRegistry, directory: any ClientDirectory,
-        devices: any DeviceDigester, mint: TokenMint, lifetimes: Lifetimes, clock: any WallClock
+        devices: any DeviceDigester, limits: any UseLimits, mint: TokenMint, lifetimes: Lifetimes, clock: any WallClock
     ) {
         self.idTokens = idTokens
         self.registry = registry
         self.directory = directory
         self.devices = devices
+        self.limits = limits
         self.mint = mint
         self.lifetimes = lifetimes
         self.clock = clock
@@ -28,6 +30,7 @@ public struct Exchange: Sendable {
         let now = clock.now
         let idToken = try await verify(request, at: now)
         let appraisal = try appraise(request, idToken, at: now)
+        try count(request, idToken, appraisal)
         let facts = try await ExchangeError.port { () async throws(PortError) in
             let digest = try devices.digest(request.device, at: idToken.issuer)
             return try await registry.admit(  // one statement, one commit; facts either way
@@ -47,6 +50,19 @@ public struct Exchange: Sendable {
             switch error {
             case .refused(let defect): throw .refused(.subjectToken(defect))
             case .outage(let outage): throw .outage(outage)
+            }
+        }
+    }
+
+    /// The token is genuine, so that whoever presents it can be counted by it; the registry was not asked yet.
+    private func count(
+        _ request: ExchangeRequest, _ idToken: IDTokenClaims, _ appraisal: Appraisal
+    ) throws(ExchangeError) {
+        try ExchangeError.counting { () throws(RateLimited) in
+            if appraisal.binding == nil, let deviceHash = idToken.deviceHash(for: request.profile) {
+                try limits.charge(exchangeOf: idToken, onDevice: deviceHash, by: request.client)
+            } else {
+                try limits.charge(failureOf: idToken)
             }
         }
     }

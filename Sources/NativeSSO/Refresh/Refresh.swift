@@ -21,17 +21,22 @@ public struct RefreshRequest: Sendable, CustomStringConvertible, CustomReflectab
 /// The refresh of a grant: the chain goes on by one generation, or the lost answer is given once more.
 public struct Refresh: Sendable {
     private let registry: any GrantRegistry
+    private let limits: any UseLimits
     private let mint: TokenMint
     private let lifetimes: Lifetimes
 
-    public init(registry: any GrantRegistry, mint: TokenMint, lifetimes: Lifetimes) {
+    public init(registry: any GrantRegistry, limits: any UseLimits, mint: TokenMint, lifetimes: Lifetimes) {
         self.registry = registry
+        self.limits = limits
         self.mint = mint
         self.lifetimes = lifetimes
     }
 
     public func run(_ request: RefreshRequest) async throws(RefreshError) -> TokenAnswer {
         let asked = try advancement(request)
+        try RefreshError.counting { () throws(RateLimited) in
+            try limits.charge(refreshOf: asked.grantID, by: request.client)
+        }
         // One statement, one commit; facts either way.
         let facts = try await RefreshError.port { () async throws(PortError) in try await registry.advance(asked) }
         let (decision, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards

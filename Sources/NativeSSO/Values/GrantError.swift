@@ -1,7 +1,9 @@
-/// How a grant fails: three kinds of failure that must never be mixed up.
+/// How a grant fails: kinds of failure that must never be mixed up.
 public enum GrantError<Refusal: Error>: Error, Sendable {
     /// The caller's doing: becomes an OAuth error.
     case refused(Refusal)
+    /// Becomes a 429 with `Retry-After`.
+    case limited(RateLimited)
     /// Becomes a 503 with `Retry-After`.
     case outage(Outage)
     /// Ours: `server_error`; the text goes to the log and to nobody else.
@@ -12,6 +14,15 @@ public typealias ExchangeError = GrantError<ExchangeRefusal>
 public typealias RefreshError = GrantError<RefreshRefusal>
 
 extension GrantError {
+    /// Asks a limit: where it is used up, the grant waits.
+    package static func counting(_ charge: () throws(RateLimited) -> Void) throws(GrantError) {
+        do throws(RateLimited) {
+            try charge()
+        } catch {
+            throw .limited(error)
+        }
+    }
+
     /// Calls a port: what the port cannot do becomes the grant's own failure.
     @inlinable package static func port<Value>(_ call: () throws(PortError) -> Value) throws(GrantError) -> Value {
         do throws(PortError) {

@@ -1,3 +1,4 @@
+import BrokerHTTP
 import NativeSSO
 
 /// What the operator decided, checked as a whole: whatever has this type can be served.
@@ -18,6 +19,8 @@ struct Configuration: Sendable {
     let identityProviders: [IdentityProvider]
     let sessions: Sessions
     let tokens: Tokens
+    /// How often anybody may ask, of this broker.
+    let limits: RequestLimits
     let retention: Retention
     let log: Log
 

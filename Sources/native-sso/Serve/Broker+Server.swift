@@ -31,6 +31,7 @@ extension Broker {
     private func tokenEndpoint(_ metrics: BrokerMetrics) -> TokenEndpoint {
         let registry = PostgresGrantRegistry(database: lanes)
         let lifetimes = configuration.lifetimes
+        let limiter = RequestLimiter(configuration.limits)
         let mint = TokenMint(issuer: configuration.issuer, signer: ring, refreshTokens: ring, lifetimes: lifetimes)
         let idTokens = IDTokenValidator(
             providers.map {
@@ -39,10 +40,10 @@ extension Broker {
         return TokenEndpoint(
             issuer: configuration.issuer,
             exchange: Exchange(
-                idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, mint: mint,
+                idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, limits: limiter, mint: mint,
                 lifetimes: lifetimes, clock: clock),
-            refresh: Refresh(registry: registry, mint: mint, lifetimes: lifetimes),
-            directory: snapshot, assertions: PostgresAssertionRegister(database: lanes),
+            refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
+            directory: snapshot, assertions: PostgresAssertionRegister(database: lanes), limiter: limiter,
             issuers: providers.map(\.configuration.policy), audit: audit, metrics: metrics,
             clock: clock, logger: logger)
     }

@@ -13,6 +13,8 @@ import Testing
 struct TestBroker: Sendable {
     struct Options: Sendable {
         var limits = ListenerLimits()
+        var requestLimits = RequestLimits.none
+        var trustedProxies = TrustedProxies.none
         var publicPort = 0
         var drainTimeout = Duration.seconds(10)
         /// Stands between the domain and the registry.
@@ -20,6 +22,8 @@ struct TestBroker: Sendable {
     }
 
     let domain: Domain
+    /// What the limits go by.
+    let monotonic = ManualClock()
     let log = LogLines()
     let metrics = BrokerMetrics(sources: [TestGauges()])
     let check = SwitchableCheck()
@@ -79,13 +83,15 @@ struct TestBroker: Sendable {
         let mint = TokenMint(
             issuer: issuer, signer: domain.signer, refreshTokens: domain.macKeys, lifetimes: lifetimes)
         let readiness = Readiness(checks: [check])
+        let limiter = RequestLimiter(options.requestLimits, clock: monotonic)
         let endpoint = TokenEndpoint(
             issuer: issuer,
             exchange: Exchange(
                 idTokens: domain.verifier, registry: registry, directory: domain.directory, devices: domain.macKeys,
-                mint: mint, lifetimes: lifetimes, clock: domain.clock),
-            refresh: Refresh(registry: registry, mint: mint, lifetimes: lifetimes),
-            directory: domain.directory, assertions: domain.assertions, issuers: Domain.issuers,
+                limits: limiter, mint: mint, lifetimes: lifetimes, clock: domain.clock),
+            refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
+            directory: domain.directory, assertions: domain.assertions, limiter: limiter,
+            issuers: Domain.issuers,
             audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let metadata = ServerMetadata(
             issuer: issuer, tokenEndpoint: "https://sso.example.com/token",
@@ -93,7 +99,7 @@ struct TestBroker: Sendable {
         let server = BrokerServer(
             configuration: BrokerServer.Configuration(
                 publicAddress: .init(port: options.publicPort), internalAddress: .init(port: 0),
-                publicLimits: options.limits,
+                publicLimits: options.limits, trustedProxies: options.trustedProxies,
                 internalLimits: options.limits, drainTimeout: options.drainTimeout),
             tokenEndpoint: endpoint,
             internalEndpoint: InternalEndpoint(

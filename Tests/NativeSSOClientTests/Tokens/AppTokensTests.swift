@@ -53,6 +53,19 @@ import Testing
         #expect(try await app.tokens.accessToken().secret == "at2")
     }
 
+    @Test func aRateLimitCostsNothing() async throws {
+        let app = try await App([
+            .answer(429, #"{"error":"temporarily_unavailable"}"#, retryAfter: "30"), .tokens("at2", refresh: "rt2"),
+        ])
+        await app.own.setItem(AppTokens.item, Array("rt1".utf8))
+        let error = await #expect(throws: ClientError.self) { try await app.tokens.accessToken() }
+        #expect(error?.remedy(after: .refresh) == .retry(after: .seconds(30)))
+        #expect(await app.own.item(AppTokens.item) == Array("rt1".utf8))
+        #expect(await app.shared.item(SharedLogin.item) != nil)
+        #expect(try await app.tokens.accessToken().secret == "at2")
+        #expect(try await app.transport.form(1)["refresh_token"] == "rt1")
+    }
+
     @Test func whoAsksMeanwhileSharesTheOutcome() async throws {
         let app = try await App([.tokens("at2", refresh: "rt2")], held: true)
         await app.own.setItem(AppTokens.item, Array("rt1".utf8))

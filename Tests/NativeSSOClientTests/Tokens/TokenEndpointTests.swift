@@ -63,6 +63,14 @@ import Testing
             .answer(503, #"{"error":"invalid_grant"}"#, retryAfter: "3"), .retry(after: .seconds(3)),
             .retry(after: .seconds(3))
         ),
+        (
+            .answer(429, #"{"error":"temporarily_unavailable"}"#, retryAfter: "30"), .retry(after: .seconds(30)),
+            .retry(after: .seconds(30))
+        ),
+        (
+            .answer(429, #"{"error":"invalid_grant"}"#, retryAfter: "30"), .retry(after: .seconds(30)),
+            .retry(after: .seconds(30))
+        ),
         (.answer(429, "", retryAfter: "Wed, 21 Oct 2026 07:28:00 GMT"), .retry(after: nil), .retry(after: nil)),
         (.answer(503, "", retryAfter: "999999999"), .retry(after: .seconds(3600)), .retry(after: .seconds(3600))),
         (.answer(500, #"{"error":"server_error"}"#), .retry(after: nil), .retry(after: nil)),

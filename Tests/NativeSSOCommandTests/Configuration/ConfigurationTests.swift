@@ -22,6 +22,7 @@ import Testing
         #expect(configuration.database.pool == 4)
         #expect(configuration.keys.directory == "/var/lib/native-sso/keys")
         #expect(configuration.lifetimes == Lifetimes())
+        #expect(configuration.limits == RequestLimits())
         #expect(configuration.sessions.absolute == .days(90))
         #expect(configuration.retention.sessions == .days(90))
         #expect(configuration.retention.audit == .days(400))
@@ -64,6 +65,15 @@ import Testing
             keys: { directory: /keys }
             sessions: { absolute: 400d, idle: 1h, subject_token_max_age: 30d }
             tokens: { access: 10s, refresh_grace: 10m, unbound_refresh_grace: 0s }
+            limits:
+              address: 1/1s
+              network: 2/2s
+              client: 1000000/1d
+              client_failures: 4/1m
+              session: off
+              user: 6/1m
+              device: 7/1m
+              device_failures: 8/1m
             log: { level: warning, format: text }
             identity_providers:
               - issuer: https://idp.example.com
@@ -98,6 +108,14 @@ import Testing
             configuration.lifetimes
                 == Lifetimes(
                     accessToken: 10, refreshGrace: .minutes(10), unboundRefreshGrace: 0, sessionIdle: .hours(1)))
+        #expect(
+            configuration.limits
+                == RequestLimits(
+                    address: RateLimit(1, per: .seconds(1)), network: RateLimit(2, per: .seconds(2)),
+                    client: RateLimit(1_000_000, per: .seconds(86_400)),
+                    clientFailures: RateLimit(4, per: .seconds(60)),
+                    session: nil, user: RateLimit(6, per: .seconds(60)), device: RateLimit(7, per: .seconds(60)),
+                    deviceFailures: RateLimit(8, per: .seconds(60))))
         #expect(configuration.log == Configuration.Log(level: .warning, format: .text))
 
         let (first, second) = (configuration.identityProviders[0], configuration.identityProviders[1])

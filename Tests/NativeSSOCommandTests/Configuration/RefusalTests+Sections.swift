@@ -70,6 +70,17 @@ extension RefusalTests {
         .added("retention: { sessions: 89d }", "10: retention.sessions: must be from 90d to 3650d"),
         .added("retention: { audit: 29d }", "10: retention.audit: must be from 30d to 3650d"),
         .added("retention: { interval: 59s }", "10: retention.interval: must be from 1m to 7d"),
+        .added("limits: { address: 100 }", "10: limits.address: \(rate)"),
+        .added("limits: { address: none }", "10: limits.address: \(rate)"),
+        .added("limits: { session: 60/1m/1 }", "10: limits.session: \(rate)"),
+        .added("limits: { user: 0/1m }", "10: limits.user: write a whole number from 1 to 1000000"),
+        .added("limits: { device: -1/1m }", "10: limits.device: write a whole number from 1 to 1000000"),
+        .added("limits: { client: 60/60 }", "10: limits.client: \(duration)"),
+        .added("limits: { network: 60/0s }", "10: limits.network: must be from 1s to 1d"),
+        .added("limits: { client_failures: 60/25h }", "10: limits.client_failures: must be from 1s to 1d"),
+        .added(
+            "limits: { devices: 60/1m }",
+            "10: limits.devices: is not a key of the configuration; did you mean device?"),
     ]
 
     static let providers: [Refusal] = [
@@ -138,6 +149,7 @@ extension RefusalTests {
 
     private static let withPassword =
         "must not contain a password; write it to a file and name that as database.password_file"
+    private static let rate = "write how many in how long, such as 60/1m, or off"
     private static let strayAt = "must have no @ but the one before the host; write it as %40"
     private static let brackets = "must have an IPv6 address in [brackets], and nothing but a port after them"
     private static let unverified =

@@ -1,0 +1,37 @@
+import NativeSSO
+
+/// Names of flows: 64 bits under a key that this process alone knows, so that nobody can aim at another's.
+enum Flow {
+    static func key(_ address: NetworkAddress) -> UInt64 { hash { $0.combine(address) } }
+
+    static func key(_ client: ClientID) -> UInt64 { hash { combine(client.string, into: &$0) } }
+
+    static func key(_ client: ClientID, _ address: ClientAddress?) -> UInt64 {
+        hash { hasher in
+            combine(client.string, into: &hasher)
+            hasher.combine(address?.prefix)
+        }
+    }
+
+    static func key(_ issuer: Issuer, _ name: String) -> UInt64 {
+        hash { hasher in
+            combine(issuer.string, into: &hasher)
+            combine(name, into: &hasher)
+        }
+    }
+
+    static func key(_ grant: UniqueID) -> UInt64 { hash { $0.combine(grant) } }
+
+    private static func hash(_ combine: (inout Hasher) -> Void) -> UInt64 {
+        var hasher = Hasher()
+        combine(&hasher)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+
+    /// Octet by octet, and ended: `String`'s own hash is that of its normal form.
+    private static func combine(_ text: String, into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0xFF as UInt8)
+    }
+}

@@ -1,0 +1,127 @@
+import NIOCore
+public import NativeSSO
+
+/// Counts requests by whom they are from. All the counts of one request take half a microsecond, and memory is bounded.
+///
+/// It cannot fail but by being full of debts: then whoever has proved something is admitted, and anybody else waits.
+public final class RequestLimiter: Sendable {
+    private let address: FlowTable?
+    private let network: FlowTable?
+    private let client: FlowTable?
+    private let clientFailures: FlowTable?
+    private let session: FlowTable?
+    private let user: FlowTable?
+    private let device: FlowTable?
+    private let deviceFailures: FlowTable?
+    /// Nanoseconds since an arbitrary instant.
+    private let now: @Sendable () -> Int64
+
+    public convenience init(_ limits: RequestLimits) {
+        // Of the kernel's monotonic clock: a wall clock that is set back would keep everybody out.
+        self.init(limits) { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
+    }
+
+    convenience init<C: Clock>(_ limits: RequestLimits, clock: C) where C.Duration == Duration {
+        let start = clock.now
+        self.init(limits) { start.duration(to: clock.now).nanoseconds }
+    }
+
+    private init(_ limits: RequestLimits, now: @escaping @Sendable () -> Int64) {
+        func table(_ limit: RateLimit?, _ capacity: Int, _ whenFull: FlowTable.WhenFull) -> FlowTable? {
+            limit.map { FlowTable($0, capacity: capacity, whenFull: whenFull) }
+        }
+        // What the number of clients or of networks bounds needs less room.
+        address = table(limits.address, 1 << 17, .refuse)
+        network = table(limits.network, 1 << 15, .refuse)
+        client = table(limits.client, 1 << 13, .admit)
+        clientFailures = table(limits.clientFailures, 1 << 15, .refuse)
+        session = table(limits.session, 1 << 17, .admit)
+        user = table(limits.user, 1 << 17, .admit)
+        device = table(limits.device, 1 << 17, .admit)
+        deviceFailures = table(limits.deviceFailures, 1 << 15, .admit)
+        self.now = now
+    }
+
+    // MARK: Before anything is known
+
+    /// Any request.
+    func charge(requestFrom caller: ClientAddress?) throws(RateLimited) {
+        guard let caller = caller?.distinct else { return }
+        let now = now()
+        try charge(address, .address, Flow.key(caller.prefix), at: now)
+        if let site = caller.site { try charge(network, .network, Flow.key(site), at: now) }
+    }
+
+    // MARK: Clients that prove who they are
+
+    /// Whether this client has failed too often from this address: then its proof is not even looked at. Where the address
+    /// is not known, nobody is kept out for what others do.
+    func checkFailures(of client: ClientID, from caller: ClientAddress?) throws(RateLimited) {
+        guard let clientFailures, let caller = caller?.distinct else { return }
+        try Self.admit(.clientFailures, clientFailures.wait(Flow.key(client, caller), at: now()))
+    }
+
+    func charge(failureOf client: ClientID, from caller: ClientAddress?) throws(RateLimited) {
+        try charge(clientFailures, .clientFailures, Flow.key(client, caller?.distinct), at: now())
+    }
+
+    /// One that has authenticated.
+    func charge(authenticated client: ClientID) throws(RateLimited) {
+        try charge(self.client, .client, Flow.key(client), at: now())
+    }
+
+    // MARK: The counting
+
+    private func charge(
+        _ table: FlowTable?, _ limit: RateLimited.Limit, _ flow: @autoclosure () -> UInt64, at now: Int64
+    ) throws(RateLimited) {
+        guard let table else { return }
+        try Self.admit(limit, table.charge(flow(), at: now))
+    }
+
+    private static func admit(_ limit: RateLimited.Limit, _ wait: Int64) throws(RateLimited) {
+        guard wait > 0 else { return }
+        throw RateLimited(limit, retryAfter: Seconds((wait - 1) / 1_000_000_000 + 1))
+    }
+}
+
+extension RequestLimiter: UseLimits {
+    public func charge(
+        exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
+    ) throws(RateLimited) {
+        let now = now()
+        try charge(session, .session, Flow.key(idToken.issuer, idToken.sessionID.string), at: now)
+        try charge(user, .user, Flow.key(idToken.issuer, idToken.subject.string), at: now)
+        try charge(device, .device, Flow.key(idToken.issuer, deviceHash), at: now)
+        try charge(unauthenticated: client, at: now)
+    }
+
+    public func charge(failureOf idToken: IDTokenClaims) throws(RateLimited) {
+        try charge(deviceFailures, .deviceFailures, Flow.key(idToken.issuer, idToken.sessionID.string), at: now())
+    }
+
+    public func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {
+        let now = now()
+        try charge(session, .session, Flow.key(grant), at: now)
+        try charge(unauthenticated: client, at: now)
+    }
+
+    /// An app's name is no secret: it is charged only for those who hold a login. A client that authenticates was charged
+    /// when it did.
+    private func charge(unauthenticated client: Client, at now: Int64) throws(RateLimited) {
+        guard client.authentication == .none else { return }
+        try charge(self.client, .client, Flow.key(client.id), at: now)
+    }
+}
+
+extension ClientAddress {
+    /// `nil` for this machine itself: whoever comes from there is a proxy that does not say for whom, so that the address
+    /// is everybody's.
+    fileprivate var distinct: ClientAddress? {
+        // `::1` has become `::/64`, in which there is nobody else.
+        prefix.isLoopback || prefix.family == .v6 && prefix.high == 0 ? nil : self
+    }
+
+    /// The /48 of an IPv6 address: whoever has it has 65,536 times a /64. RFC 6177 §2.
+    fileprivate var site: NetworkAddress? { prefix.family == .v6 ? prefix.prefix(48) : nil }
+}

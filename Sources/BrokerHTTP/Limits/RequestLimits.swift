@@ -1,0 +1,44 @@
+/// The limits of one broker; `nil`: none. Each broker counts by itself.
+public struct RequestLimits: Sendable, Hashable {
+    /// Requests of an IPv4 address, or of the 64-bit prefix of an IPv6 address. Behind one address of a mobile network
+    /// there are thousands of phones, each with a refresh every few minutes.
+    public var address: RateLimit?
+    /// Requests of the 48-bit prefix of an IPv6 address: what one customer of a provider can go through at will.
+    public var network: RateLimit?
+    /// Requests of one app, or of one client that has authenticated. An app's is a whole fleet.
+    public var client: RateLimit?
+    /// Failed authentications of one client from one address.
+    public var clientFailures: RateLimit?
+    /// Exchanges of one login, of all its apps together; and refreshes of one app in it.
+    public var session: RateLimit?
+    /// Exchanges of one user's logins, and with them the sessions that the user can bring in.
+    public var user: RateLimit?
+    /// Exchanges on one device, whoever logs in on it.
+    public var device: RateLimit?
+    /// Exchanges of one login that fail for the device value, or the id_token's age.
+    public var deviceFailures: RateLimit?
+
+    public init(
+        address: RateLimit? = RateLimit(2000, per: .seconds(10)),
+        network: RateLimit? = RateLimit(8000, per: .seconds(10)),
+        client: RateLimit? = RateLimit(50_000, per: .seconds(10)),
+        clientFailures: RateLimit? = RateLimit(10, per: .seconds(60)),
+        session: RateLimit? = RateLimit(60, per: .seconds(60)),
+        user: RateLimit? = RateLimit(100, per: .seconds(600)),
+        device: RateLimit? = RateLimit(100, per: .seconds(600)),
+        deviceFailures: RateLimit? = RateLimit(10, per: .seconds(60))
+    ) {
+        self.address = address
+        self.network = network
+        self.client = client
+        self.clientFailures = clientFailures
+        self.session = session
+        self.user = user
+        self.device = device
+        self.deviceFailures = deviceFailures
+    }
+
+    public static let none = RequestLimits(
+        address: nil, network: nil, client: nil, clientFailures: nil, session: nil, user: nil, device: nil,
+        deviceFailures: nil)
+}

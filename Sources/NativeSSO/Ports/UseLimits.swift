@@ -1,0 +1,55 @@
+/// How often one login, user, device or client may ask: implemented by `BrokerHTTP`.
+///
+/// Nothing is charged to anybody before the token that names them was verified, so that nobody can use up what is
+/// somebody else's.
+public protocol UseLimits: Sendable {
+    /// An exchange whose id_token is genuine and whose device value fits it.
+    /// - Parameter deviceHash: The claim that names the device.
+    func charge(
+        exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
+    ) throws(RateLimited)
+
+    /// A genuine id_token that is too old, or came with another device's value. Not charged to its login: whoever holds
+    /// the login presents the right value, and must not be kept out by one who guesses.
+    func charge(failureOf idToken: IDTokenClaims) throws(RateLimited)
+
+    /// A refresh whose token is one of ours.
+    func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited)
+}
+
+/// Too many requests. Not a refusal, and not an outage: nothing was judged, and the same request is good later.
+public struct RateLimited: Error, Sendable, Hashable {
+    /// Whose share is used up. The raw value is what the audit shows.
+    public enum Limit: String, Sendable, CaseIterable {
+        /// An IPv4 address, or the 64-bit prefix of an IPv6 address.
+        case address = "rate_limited_address"
+        /// The 48-bit prefix of an IPv6 address.
+        case network = "rate_limited_network"
+        case client = "rate_limited_client"
+        /// Failed authentications of one client from one address.
+        case clientFailures = "rate_limited_client_failures"
+        /// A login, or one app's grant in it.
+        case session = "rate_limited_session"
+        case user = "rate_limited_user"
+        case device = "rate_limited_device"
+        /// Device values that are not those of one login.
+        case deviceFailures = "rate_limited_device_failures"
+    }
+
+    public let limit: Limit
+    /// Until the next request is granted, if nobody else asks meanwhile; at least one second.
+    public let retryAfter: Seconds
+
+    public init(_ limit: Limit, retryAfter: Seconds) {
+        self.limit = limit
+        self.retryAfter = retryAfter
+    }
+
+    /// Whether a token or the client's authentication was verified before it, so that its number is bounded by theirs.
+    public var followsProof: Bool {
+        switch limit {
+        case .address, .network, .clientFailures: false
+        case .client, .session, .user, .device, .deviceFailures: true
+        }
+    }
+}

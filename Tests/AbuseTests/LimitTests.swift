@@ -1,0 +1,190 @@
+import Foundation
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Abuse {
+    /// Floods, at a broker with limits that a test can use up, behind a proxy that says for whom.
+    struct LimitTests {
+        private static let limits = [
+            "address": "40/1h", "client_failures": "10/1h", "session": "20/1h", "user": "30/1h", "device": "30/1h",
+            "device_failures": "10/1h",
+        ]
+
+        /// C-17: a thousand wrong secrets for one client from fifty addresses, while the client goes on elsewhere.
+        @Test func manySecrets() async throws {
+            try await withBroker { stage, broker in
+                let wrong = try stage.exchange().withSecret("wrong", of: Stage.confidential)
+                var statuses: [Int: Int] = [:]
+                var limited: HTTPAnswer?
+                for guess in 0..<1000 {
+                    let answer = try await wrong.send(to: broker, from: "198.51.100.\(guess % 50)")
+                    statuses[answer.status, default: 0] += 1
+                    if answer.status == 429 { limited = answer }
+                }
+                #expect(statuses == [401: 500, 429: 500])
+                try await expectLimited(limited, "rate_limited_client_failures", stage)
+                let right = try stage.exchange().withSecret(stage.secret, of: Stage.confidential)
+                #expect(try await right.send(to: broker, from: "192.0.2.1").status == 200)
+                // Nothing is looked at any more from there, not even what is right.
+                #expect(try await right.send(to: broker, from: "198.51.100.7").status == 429)
+                #expect(try await stage.exchange().send(to: broker, from: "198.51.100.7").status == 200)
+            }
+        }
+
+        /// C-18: an address has one spelling, and a host has a whole /64.
+        @Test func manyAddresses() async throws {
+            try await withBroker { stage, broker in
+                for index in 0..<40 {
+                    let noise = HTTPRequest(
+                        "POST", "/nowhere", fields: [("X-Forwarded-For", "2001:db8:0:7:\(index)::1")])
+                    #expect(try await noise.send(to: broker.publicPort).status == 404)
+                }
+                for address in ["2001:db8:0:7::ffff", "2001:0DB8:0000:0007:0:0:0:1"] {
+                    let answer = try await stage.exchange().send(to: broker, from: address)
+                    try await expectLimited(answer, "rate_limited_address", stage)
+                }
+                for address in ["2001:db8:0:8::1", "192.0.2.1"] {
+                    #expect(try await stage.exchange().send(to: broker, from: address).status == 200)
+                }
+            }
+        }
+
+        /// H-27: who writes the header without being a proxy, before the proxy's own word, is counted as who he is.
+        @Test func spoofedAddresses() async throws {
+            try await withBroker { stage, broker in
+                var answer: HTTPAnswer?
+                for index in 0...40 {
+                    answer = try await stage.exchange().send(to: broker, from: "192.0.2.\(index), 203.0.113.9")
+                }
+                try await expectLimited(answer, "rate_limited_address", stage)
+            }
+        }
+
+        /// V-04: a user, or a device, with ever more sessions.
+        @Test func manySessions() async throws {
+            try await withBroker { stage, broker in
+                let device = Unguessable.make()
+                var answers: [HTTPAnswer] = []
+                for _ in 0..<40 {
+                    let login = stage.logins.login(device: device)
+                    answers.append(try await broker.token(try stage.logins.exchange(login)))
+                }
+                #expect(answers.prefix(30).allSatisfy { $0.status == 200 })
+                try await expectLimited(answers.last, "rate_limited_device", stage)
+                answers = []
+                for _ in 0..<40 {
+                    var login = stage.logins.login()
+                    login.token.claims["sub"] = .string("one-user-of-many-sessions")
+                    answers.append(try await broker.token(try stage.logins.exchange(login)))
+                }
+                #expect(answers.prefix(30).allSatisfy { $0.status == 200 })
+                try await expectLimited(answers.last, "rate_limited_user", stage)
+                let rows = try await stage.sql.row(
+                    "SELECT count(*) FROM native_sso.session WHERE subject = 'one-user-of-many-sessions'")
+                #expect(rows == "30")
+                #expect(try await broker.token(try stage.exchange()).status == 200)
+            }
+        }
+
+        /// D-15, TM-41: guesses at the device of an id_token. None is right, soon they wait, and the device goes on.
+        @Test func guessedDevices() async throws {
+            try await withBroker { stage, broker in
+                let login = stage.logins.login()
+                var answers: [HTTPAnswer] = []
+                for _ in 0..<100 {
+                    let guess = Login(token: login.token, device: Unguessable.make())
+                    answers.append(try await broker.token(try stage.logins.exchange(guess)))
+                }
+                #expect(answers.count { $0.text == Verdict.unusableBody } == 10)
+                #expect(answers.count { $0.status == 429 } == 90)
+                try await expectLimited(answers.last, "rate_limited_device_failures", stage)
+                for _ in 0..<20 {
+                    #expect(try await broker.token(try stage.logins.exchange(login)).status == 200)
+                }
+                try await expectLimited(
+                    try await broker.token(try stage.logins.exchange(login)), "rate_limited_session", stage)
+            }
+        }
+
+        /// a dead chain a thousand times. Nothing is written for it, and soon the database is not asked either.
+        @Test func aDeadChain() async throws {
+            try await withBroker { stage, broker in
+                let chain = try await stage.chain()
+                try await stage.revoke(chain)
+                let before = try await stage.digest()
+                let events = try await auditEvents(stage)
+                var answers: [HTTPAnswer] = []
+                for _ in 0..<1000 {
+                    answers.append(try await broker.token(.refresh(chain.refreshToken, client: Stage.target)))
+                }
+                #expect(answers.prefix(20).allSatisfy { $0.text == Verdict.unusableBody })
+                #expect(answers.dropFirst(20).allSatisfy { $0.status == 429 })
+                #expect(try await stage.digest() == before)
+                #expect(try await auditEvents(stage) - events < 40)
+                #expect(try await broker.token(try stage.logins.exchange(chain.login)).status == 200)
+            }
+        }
+
+        /// M-06: whoever fills the internal listener takes nothing from the public one.
+        @Test func theInternalListenerIsFull() async throws {
+            let stage = try await Stage.shared
+            var held: [HTTPConnection] = []
+            for _ in 0..<600 { held.append(try await HTTPConnection.open(port: stage.running.internalPort)) }
+            let start = ContinuousClock.now
+            for _ in 0..<20 { #expect(try await stage.running.token(try stage.exchange()).status == 200) }
+            #expect(ContinuousClock.now - start < .seconds(10))
+            for connection in held { connection.abort() }
+            held = []
+            let answer = try await HTTPRequest("GET", "/livez").send(to: stage.running.internalPort)
+            #expect(answer.status == 200)
+        }
+
+        // MARK: The stage
+
+        private func withBroker(_ body: (Stage, Broker) async throws -> Void) async throws {
+            let stage = try await Stage.shared
+            let broker = try stage.installation.startBroker("limited-\(Unguessable.make().prefix(6))") {
+                $0.limits = Self.limits
+                $0.trustedProxies = ["127.0.0.1"]
+            }
+            let result: Result<Void, any Error>
+            do {
+                try await broker.untilReady()
+                result = .success(try await body(stage, broker))
+            } catch {
+                result = .failure(error)
+            }
+            await broker.process.terminate()
+            try result.get()
+        }
+
+        private func expectLimited(_ answer: HTTPAnswer?, _ reason: String, _ stage: Stage) async throws {
+            let answer = try #require(answer)
+            #expect(answer.status == 429 && answer.error == "temporarily_unavailable", "\(answer.text)")
+            let wait = try #require(Int(answer["Retry-After"] ?? ""))
+            #expect((1...3600).contains(wait))
+            #expect(answer.keepsContract)
+            #expect(try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+        }
+
+        private func auditEvents(_ stage: Stage) async throws -> Int {
+            Int(try await stage.sql.row("SELECT count(*) FROM native_sso.audit_event")) ?? 0
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// By way of a proxy that says for whom.
+    fileprivate func send(to broker: Broker, from address: String) async throws -> HTTPAnswer {
+        var request = self
+        request.fields.append(("X-Forwarded-For", address))
+        return try await request.send(to: broker.publicPort)
+    }
+}
+
+extension TokenForm {
+    fileprivate func send(to broker: Broker, from address: String) async throws -> HTTPAnswer {
+        try await HTTPRequest.token(parameters).send(to: broker, from: address)
+    }
+}

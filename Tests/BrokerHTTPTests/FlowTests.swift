@@ -1,0 +1,107 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import Testing
+
+@Suite("Rate limits for many flows", .timeLimit(.minutes(1)))
+struct FlowTests {
+    private static let second: Int64 = 1_000_000_000
+
+    @Test("So many at once, then one each interval; the wait that is named is enough, and a nanosecond less is not")
+    func rule() {
+        let rule = FlowRule(RateLimit(burst: 3, interval: .seconds(10)))
+        var due: Int64 = 0
+        #expect((0..<3).allSatisfy { _ in rule.charge(&due, at: 0) == 0 })
+        #expect(rule.charge(&due, at: 4 * Self.second) == 6 * Self.second)
+        #expect(rule.wait(due: due, at: 10 * Self.second - 1) == 1)
+        #expect(rule.charge(&due, at: 10 * Self.second) == 0)
+        #expect(rule.charge(&due, at: 10 * Self.second) == 10 * Self.second)
+        // Whoever waits for long is owed a burst, and no more.
+        #expect((0..<4).map { _ in rule.charge(&due, at: 1000 * Self.second) } == [0, 0, 0, 10 * Self.second])
+    }
+
+    @Test("The longest and the widest limit overflow nothing")
+    func extremes() {
+        for limit in [
+            RateLimit(burst: .max, interval: .seconds(Int64.max)), RateLimit(burst: 1, interval: .nanoseconds(1)),
+            RateLimit(burst: .max, interval: .nanoseconds(1)), RateLimit(burst: 0, interval: .zero),
+        ] {
+            let rule = FlowRule(limit)
+            var due: Int64 = 0
+            for now in [0, 1, Int64.max / 4] { _ = (0..<3).map { _ in rule.charge(&due, at: now) } }
+        }
+        #expect(Duration.seconds(Int64.max).nanoseconds == .max)
+    }
+
+    /// Over no window more than the burst and one for each whole interval in it; and never less than is owed.
+    @Test("Whatever comes when: no window holds more than the limit", arguments: 0..<60)
+    func property(seed: UInt64) {
+        var randomness = SeededRandom(seed: seed)
+        let burst = Int.random(in: 1...20, using: &randomness)
+        let interval = Int64.random(in: 1...1000, using: &randomness)
+        let table = FlowTable(
+            RateLimit(burst: burst, interval: .nanoseconds(interval)), capacity: 512, whenFull: .refuse)
+        var now: Int64 = 0
+        var admitted: [Int64] = []
+        for _ in 0..<600 {
+            if Bool.random(using: &randomness) { now += Int64.random(in: 0...(2 * interval), using: &randomness) }
+            let wait = table.charge(7, at: now)
+            if wait == 0 {
+                admitted.append(now)
+            } else {
+                let isTrue = table.wait(7, at: now + wait) == 0 && table.wait(7, at: now + wait - 1) == 1
+                #expect(isTrue, "\(wait)")
+            }
+        }
+        let holds = admitted.indices.allSatisfy { first in
+            admitted[first...].enumerated().allSatisfy { count, last in
+                count + 1 <= burst + Int((last - admitted[first]) / interval)
+            }
+        }
+        #expect(holds, "burst \(burst), interval \(interval): \(admitted)")
+    }
+
+    @Test("Flows do not share: each of thousands has its burst")
+    func independence() {
+        let table = FlowTable(RateLimit(burst: 2, interval: .seconds(1)), capacity: 1 << 15, whenFull: .admit)
+        var randomness = SeededRandom(seed: 1)
+        let flows = (0..<1000).map { _ in randomness.next() }
+        for _ in 0..<2 { #expect(flows.allSatisfy { table.charge($0, at: 5) == 0 }) }
+        #expect(flows.allSatisfy { table.charge($0, at: 5) > 0 })
+        #expect(table.wait(0, at: 5) == 0)
+        #expect(table.charge(0, at: 5) == 0)
+    }
+
+    /// All of them in one set of eight: they differ in bits that choose no set.
+    private static let crowd = (1...9).map { UInt64($0) << 40 }
+
+    @Test("A debt is not forgotten, however many others come")
+    func debtsStay() {
+        let limit = RateLimit(burst: 1, interval: .seconds(10))
+        let open = FlowTable(limit, capacity: 512, whenFull: .admit)
+        let closed = FlowTable(limit, capacity: 512, whenFull: .refuse)
+        for (index, flow) in Self.crowd.prefix(8).enumerated() {
+            for table in [open, closed] { #expect(table.charge(flow, at: Int64(index)) == 0) }
+        }
+        // The ninth finds no room: whoever has proved something gets in, anybody else waits for the first who owes nothing.
+        #expect(open.charge(Self.crowd[8], at: 8) == 0)
+        #expect(closed.charge(Self.crowd[8], at: 8) == 10 * Self.second - 8)
+        for table in [open, closed] {
+            #expect(Self.crowd.prefix(8).allSatisfy { table.charge($0, at: 8) > 0 })
+            #expect(table.wait(Self.crowd[8], at: 8) == 0)
+        }
+        // And then it takes the place of one that owes nothing.
+        #expect(closed.charge(Self.crowd[8], at: 10 * Self.second) == 0)
+        #expect(closed.charge(Self.crowd[8], at: 10 * Self.second) > 0)
+        #expect(closed.charge(Self.crowd[1], at: 10 * Self.second) == 1)
+    }
+
+    @Test("Many at once: no more than the burst gets in")
+    func races() async {
+        let table = FlowTable(RateLimit(burst: 100, interval: .seconds(1)), capacity: 512, whenFull: .refuse)
+        let admitted = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 { group.addTask { (0..<1000).count { _ in table.charge(3, at: 0) == 0 } } }
+            return await group.reduce(0, +)
+        }
+        #expect(admitted == 100)
+    }
+}

@@ -1,0 +1,145 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NativeSSO
+import Testing
+
+@Suite("Who is charged for what", .timeLimit(.minutes(1)))
+struct RequestLimiterTests {
+    private let clock = ManualClock()
+    private static let one = RateLimit(1, per: .seconds(10))
+
+    private func address(_ text: String) throws -> ClientAddress { ClientAddress(try #require(NetworkAddress(text))) }
+
+    private func limit(_ charge: () throws(RateLimited) -> Void) -> RateLimited? {
+        do throws(RateLimited) {
+            try charge()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("An address: all of IPv4, the first 64 bits of IPv6, in whatever spelling")
+    func addresses() throws {
+        let limiter = RequestLimiter(with { $0.address = Self.one }, clock: clock)
+        for (address, isLimited) in [
+            ("192.0.2.1", false), ("192.0.2.2", false), ("192.0.2.1", true), ("::ffff:192.0.2.1", true),
+            ("2001:db8::1", false), ("2001:DB8:0:0:ffff::2", true), ("2001:db8:0:1::1", false),
+        ] {
+            let address = try self.address(address)
+            #expect((limit { () throws(RateLimited) in try limiter.charge(requestFrom: address) } != nil) == isLimited)
+        }
+        // Nobody's, and everybody's behind a proxy that does not say whose.
+        for address in [nil, try address("127.0.0.1"), try address("::1")] {
+            for _ in 0..<3 { try limiter.charge(requestFrom: address) }
+        }
+    }
+
+    @Test("A network: the first 48 bits of IPv6, and nothing of IPv4")
+    func networks() throws {
+        let limiter = RequestLimiter(with { $0.network = Self.one }, clock: clock)
+        try limiter.charge(requestFrom: try address("2001:db8:7:1::1"))
+        let same = try address("2001:db8:7:ffff::1")
+        #expect(limit { () throws(RateLimited) in try limiter.charge(requestFrom: same) }?.limit == .network)
+        try limiter.charge(requestFrom: try address("2001:db8:8::1"))
+        for _ in 0..<3 { try limiter.charge(requestFrom: try address("192.0.2.1")) }
+    }
+
+    @Test("Whoever guesses elsewhere locks nobody out")
+    func failures() throws {
+        let limiter = RequestLimiter(with { $0.clientFailures = Self.one }, clock: clock)
+        let (server, other) = (ClientID(validated: "server"), ClientID(validated: "other"))
+        let (here, there) = (try address("192.0.2.1"), try address("198.51.100.1"))
+        try limiter.charge(failureOf: server, from: there)
+        #expect(
+            limit { () throws(RateLimited) in try limiter.checkFailures(of: server, from: there) }
+                == RateLimited(.clientFailures, retryAfter: 10))
+        #expect(
+            limit { () throws(RateLimited) in try limiter.charge(failureOf: server, from: there) }?.limit
+                == .clientFailures)
+        try limiter.checkFailures(of: server, from: here)
+        try limiter.checkFailures(of: other, from: there)
+        clock.advance(by: .milliseconds(9_001))
+        #expect(
+            limit { () throws(RateLimited) in try limiter.checkFailures(of: server, from: there) }?.retryAfter == 1)
+        clock.advance(by: .milliseconds(999))
+        try limiter.checkFailures(of: server, from: there)
+
+        // Without an address there is no telling them apart: failures wait, and what is right is never kept out.
+        try limiter.charge(failureOf: server, from: nil)
+        #expect(limit { () throws(RateLimited) in try limiter.charge(failureOf: server, from: nil) } != nil)
+        try limiter.checkFailures(of: server, from: nil)
+    }
+
+    @Test("A login, its user, its device: each by its issuer; failures apart from what is good")
+    func logins() throws {
+        let client = Domain.client("app-two")
+        func exchange(_ limiter: RequestLimiter, _ idToken: IDTokenClaims, device: String = "d") -> RateLimited.Limit? {
+            limit { () throws(RateLimited) in
+                try limiter.charge(exchangeOf: idToken, onDevice: device, by: client)
+            }?.limit
+        }
+        let sessions = RequestLimiter(with { $0.session = Self.one }, clock: clock)
+        #expect(exchange(sessions, token()) == nil)
+        #expect(exchange(sessions, token()) == .session)
+        #expect(exchange(sessions, token(sid: "S2")) == nil)
+        #expect(exchange(sessions, token(issuer: "https://other.example")) == nil)
+
+        let users = RequestLimiter(with { $0.user = Self.one }, clock: clock)
+        #expect(exchange(users, token()) == nil)
+        #expect(exchange(users, token(sid: "S2"), device: "e") == .user)
+        #expect(exchange(users, token(subject: "other")) == nil)
+
+        let devices = RequestLimiter(with { $0.device = Self.one }, clock: clock)
+        #expect(exchange(devices, token()) == nil)
+        #expect(exchange(devices, token(sid: "S2", subject: "other")) == .device)
+        #expect(exchange(devices, token(), device: "e") == nil)
+
+        let guesses = RequestLimiter(with { ($0.deviceFailures, $0.session) = (Self.one, Self.one) }, clock: clock)
+        try guesses.charge(failureOf: token())
+        #expect(limit { () throws(RateLimited) in try guesses.charge(failureOf: token()) }?.limit == .deviceFailures)
+        #expect(exchange(guesses, token()) == nil)
+    }
+
+    @Test("An app is charged for those who hold a login; a client that authenticates, when it does; each once")
+    func clients() throws {
+        let limiter = RequestLimiter(with { $0.client = RateLimit(2, per: .seconds(10)) }, clock: clock)
+        let (app, server) = (Domain.client("app-two"), Domain.client("server", authentication: .clientSecretBasic))
+        try limiter.charge(exchangeOf: token(), onDevice: "d", by: app)
+        try limiter.charge(refreshOf: .random(), by: app)
+        #expect(
+            limit { () throws(RateLimited) in try limiter.charge(refreshOf: .random(), by: app) }?.limit == .client)
+        for _ in 0..<2 {
+            try limiter.charge(authenticated: server.id)
+            try limiter.charge(refreshOf: .random(), by: server)
+        }
+        #expect(limit { () throws(RateLimited) in try limiter.charge(authenticated: server.id) }?.limit == .client)
+    }
+
+    @Test("A grant has its own share")
+    func grants() throws {
+        let limiter = RequestLimiter(with { $0.session = Self.one }, clock: clock)
+        let (grant, client) = (UniqueID.random(), Domain.client("app-two"))
+        try limiter.charge(refreshOf: grant, by: client)
+        #expect(
+            limit { () throws(RateLimited) in try limiter.charge(refreshOf: grant, by: client) }?.limit == .session)
+        try limiter.charge(refreshOf: .random(), by: client)
+    }
+
+    private func with(_ change: (inout RequestLimits) -> Void) -> RequestLimits {
+        var limits = RequestLimits.none
+        change(&limits)
+        return limits
+    }
+
+    private func token(
+        issuer: String = "https://idp.example.com", sid: String = "S1", subject: String = "user"
+    ) -> IDTokenClaims {
+        IDTokenClaims(
+            issuer: Issuer(validated: issuer), subject: Subject(validated: subject),
+            sessionID: SessionID(validated: sid), sourceClient: ClientID(validated: "app-one"),
+            audience: [ClientID(validated: "app-one")], issuedAt: UnixTime(seconds: 1),
+            expiresAt: UnixTime(seconds: 2), login: Login(), deviceIDHash: nil, deviceSecretHash: nil,
+            hashFunction: .sha256)
+    }
+}

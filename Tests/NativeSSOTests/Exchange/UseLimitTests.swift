@@ -1,0 +1,63 @@
+import BrokerTesting
+import NativeSSO
+import Testing
+
+/// What is counted, and when: after a token was verified, before the registry is asked.
+@Suite struct UseLimitTests {
+    private let limited = RateLimited(.session, retryAfter: 7)
+
+    @Test func anExchangeIsChargedToItsLogin() async throws {
+        let scenario = try ExchangeScenario(profile: .deviceSecret)
+        let broker = try await Broker(scenario)
+        _ = try await broker.exchange(scenario.request)
+        let hash = try #require(scenario.deviceHash)
+        #expect(broker.limits.charges == [.exchange(scenario.sessionID, device: hash, client: scenario.target)])
+    }
+
+    /// Whatever is wrong beyond the binding is the holder's own affair, and charged as such.
+    @Test(arguments: ExchangeRefusal.allCases)
+    func aRefusedExchange(_ refusal: ExchangeRefusal) async throws {
+        var scenario = try ExchangeScenario(profile: .deviceSecret)
+        scenario.spoil(for: refusal)
+        let broker = try await Broker(scenario)
+        if case .subjectToken(let defect) = refusal, defect != .deviceHash { broker.idTokens.answer(.refusal(defect)) }
+        _ = await broker.failure(of: scenario.request)
+        switch refusal {
+        case .subjectToken, .mayActOther: #expect(broker.limits.charges.isEmpty)
+        case .subjectTokenTooOld, .subjectTokenExpired, .deviceHashMismatch:
+            #expect(broker.limits.charges == [.failure(scenario.sessionID)])
+        default:
+            #expect(broker.limits.charges.count == 1)
+            guard case .exchange? = broker.limits.charges.first else {
+                Issue.record("\(refusal.reason) was charged as \(broker.limits.charges)")
+                return
+            }
+        }
+    }
+
+    @Test func aLimitComesBeforeTheRegistry() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        broker.limits.refuse(limited)
+        #expect(await broker.failure(of: scenario.exchange.request) == .limited(.session))
+        #expect(await broker.failure(of: try scenario.request(keys: broker.keys)) == .limited(.session))
+        #expect(broker.registry.admissions.isEmpty)
+        #expect(broker.registry.advancements.isEmpty)
+    }
+
+    @Test func aRefreshIsChargedToItsGrant() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        _ = try await broker.refresh(scenario.request(keys: broker.keys))
+        #expect(broker.limits.charges == [.refresh(scenario.grantID, client: scenario.client.id)])
+    }
+
+    @Test func whatIsNoTokenOfOursIsChargedToNobody() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        let forged = RefreshRequest(
+            requestID: .random(), client: scenario.client, refreshToken: "nsr1.forged", scope: nil)
+        #expect(await broker.failure(of: forged) == .refused(.tokenNotOurs))
+        #expect(broker.limits.charges.isEmpty)
+    }
+}
