@@ -66,6 +66,6 @@ extension Catalogue {
 
     @ListBuilder static var scopesAndTargets: [Case] {
         rows("S-01", "S-03", "S-05", "S-06", "S-09", "U-01", "U-02", "U-03", "U-04", "U-08")
-        test("U-10", in: "BrokerHTTPTests/FormAbuseTests.swift", "stepUp")
+        test("U-10", in: "AbuseTests/RegistryScenarioTests.swift", "aStrongerLogin")
     }
 }

@@ -88,6 +88,39 @@ extension Abuse {
             #expect(try await stage.running.token(wide).error == "invalid_scope")
         }
 
+        /// U-10: an app that wants a stronger or newer login is told so, and where; an exchange makes no login stronger. The
+        /// older texts have no word for it.
+        @Test func aStrongerLogin() async throws {
+            let stage = try await Stage.shared
+            for (acr, age) in [("urn:example:loa1", 70), ("urn:example:loa2", 3700)] {
+                for profile in NativeProfile.allCases {
+                    var form = try stage.exchange(profile) { token in
+                        token.claims["acr"] = .string(acr)
+                        token.claims["auth_time"] = .number(JSONNumber(stage.now - Int64(age)))
+                        token.claims["iat"] = .number(JSONNumber(stage.now - 60))
+                    }
+                    form["client_id"] = Stage.strict
+                    let before = try await stage.digest()
+                    let answer = try await stage.running.token(form)
+                    #expect(try await stage.digest() == before)
+                    #expect(
+                        try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == "assurance_insufficient")
+                    guard profile == .deviceSecret else {
+                        #expect(answer.text == Verdict.unusableBody)
+                        continue
+                    }
+                    let json = try #require(answer.json)
+                    #expect(answer.status == 400 && json.string("error") == "interaction_required")
+                    #expect(json.string("acr_values") == "urn:example:loa2")
+                    #expect(json.number("max_age")?.int64 == 3600)
+                    #expect(
+                        json.string("authorization_uri")
+                            == "\(stage.issuer)/authorize?response_type=code&client_id=\(Stage.strict)"
+                            + "&scope=openid+profile&acr_values=urn%3Aexample%3Aloa2&max_age=3600")
+                }
+            }
+        }
+
         /// M-01, M-02: the metrics are as large as ever, whoever asks for what, and name no user.
         @Test func metricsDoNotGrow() async throws {
             let stage = try await Stage.shared

@@ -8,8 +8,9 @@ import Testing
 @Suite("What of a flood is written to the audit", .timeLimit(.minutes(1)))
 struct AuditLimitTests {
     private let start = ContinuousClock.now
-    private let client = Client(
-        id: ClientID(validated: "app-two"), allowedScope: .empty, defaultScope: .empty, audiences: [])
+    private let client = Refusal.RefusedClient(
+        client: Client(
+            id: ClientID(validated: "app-two"), allowedScope: .empty, defaultScope: .empty, audiences: []))
 
     private static func client(_ reason: ClientRefusal) -> Refusal {
         .client(

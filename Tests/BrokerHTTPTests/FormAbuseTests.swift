@@ -279,6 +279,46 @@ struct FormAbuseTests {
         }
     }
 
+    private static let authorize = "https://login.example.com/authorize?tenant=7"
+
+    @Test("U-10 and where: a request to the identity provider that lacks only what the app must add")
+    func whereToLogIn() async throws {
+        var options = TestBroker.Options()
+        options.authorizationEndpoint = Self.authorize
+        try await TestBroker.run(options) { broker async throws in
+            let demanding = Requests.changed(Requests.currentExchange, [("client_id", "demanding")])
+            let scoped = demanding + [("scope", "openid device_sso profile")]
+            for (parameters, scope) in [(demanding, "openid+profile"), (scoped, "openid+device_sso+profile")] {
+                let answer = try #require(try await broker.answer(parameters))
+                #expect(
+                    answer.text
+                        == #"{"error":"interaction_required","#
+                        + #""error_description":"The user must log in through this client.","#
+                        + #""acr_values":"urn:example:loa3","max_age":600,"authorization_uri":"\#(Self.authorize)"#
+                        + #"&response_type=code&client_id=demanding&scope=\#(scope)"#
+                        + #"&acr_values=urn%3Aexample%3Aloa3&max_age=600"}"#)
+            }
+            #expect(broker.domain.audit.events.map(\.reason) == ["assurance_insufficient", "assurance_insufficient"])
+            // Consent alone.
+            let consent = try #require(
+                try await broker.answer(Requests.currentExchange + [("scope", "openid payments")]))
+            #expect(
+                consent.text
+                    == #"{"error":"interaction_required","#
+                    + #""error_description":"The user must log in through this client.","authorization_uri":""#
+                    + #"\#(Self.authorize)&response_type=code&client_id=app-two&scope=openid+payments"}"#)
+            // The older texts say nothing of it.
+            let older = try #require(
+                try await broker.answer(Requests.changed(Requests.exchange, [("client_id", "demanding")])))
+            #expect(older.error == "invalid_grant" && !older.text.contains("authorize"))
+            let olderConsent = try #require(try await broker.answer(Requests.exchange + [("scope", "payments")]))
+            #expect(olderConsent.error == "invalid_scope" && !olderConsent.text.contains("authorize"))
+            // Nor does an answer that a login would not mend.
+            let other = try #require(try await broker.answer(Requests.currentExchange + [("scope", "openid admin")]))
+            #expect(!other.text.contains("authorize"))
+        }
+    }
+
     @Test("Whatever state refuses, the octets are the same")
     func uniform() async throws {
         try await TestBroker.run { broker async throws in

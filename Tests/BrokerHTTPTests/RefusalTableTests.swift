@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The table of refusals")
 struct RefusalTableTests {
-    static let client = Domain.client("app-two")
+    static let client = Refusal.RefusedClient(client: Domain.client("app-two"))
 
     static let all: [Refusal] =
         HTTPFault.allCases.map(Refusal.wire) + RequestRefusal.allCases.map(Refusal.request)

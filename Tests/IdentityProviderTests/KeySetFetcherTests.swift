@@ -16,7 +16,7 @@ import Testing
             issuer: TestProvider.issuer, source: source, documents: documents, allowsLoopbackHTTP: true)
         let result: Result<JSONWebKeySet, KeySetFetchError>
         do throws(KeySetFetchError) {
-            result = .success(try await fetcher.fetch())
+            result = .success(try await fetcher.fetch().keys)
         } catch {
             result = .failure(error)
         }

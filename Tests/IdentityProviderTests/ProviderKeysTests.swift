@@ -40,6 +40,28 @@ import Testing
         #expect(provider.fetcher.count == 2)
     }
 
+    /// It comes with the key set, and stays while the provider is away.
+    @Test func theAuthorizationEndpointIsLearned() async throws {
+        let a = try key("a")
+        let provider = TestProvider(ScriptedFetcher(.unreachable("refused")))
+        _ = await provider.outcome(try provider.idToken(a))
+        #expect(provider.keys.authorizationEndpoint == nil)
+        try provider.fetcher.answer([a], authorizationEndpoint: "https://idp.example.com/authorize")
+        await provider.keys.reloadArchive()
+        provider.advance(by: 30)
+        #expect(await provider.outcome(try provider.idToken(a)) == .verified)
+        #expect(provider.keys.authorizationEndpoint == "https://idp.example.com/authorize")
+        provider.fetcher.answer(.unreachable("refused"))
+        provider.advance(by: 30)
+        _ = await provider.outcome(try provider.idToken(try key("x")))
+        await provider.keys.reloadArchive()
+        #expect(provider.keys.authorizationEndpoint == "https://idp.example.com/authorize")
+        try provider.fetcher.answer([a])
+        provider.advance(by: 30)
+        _ = await provider.outcome(try provider.idToken(try key("x")))
+        #expect(provider.keys.authorizationEndpoint == nil)
+    }
+
     @Test func firstRequestFetchesWithoutTheLoop() async throws {
         let a = try key("a")
         let provider = TestProvider(try ScriptedFetcher([a]))

@@ -33,6 +33,21 @@ import Testing
         #expect(metadata.jwksURI.string == "https://idp.example.com/k")
     }
 
+    /// Of no use to the broker itself, so that no document is refused for it.
+    @Test(arguments: [
+        (#""https://login.example.net/authorize?tenant=7""#, "https://login.example.net/authorize?tenant=7"),
+        (#""http://idp.example.com/authorize""#, nil), (#""javascript:alert(1)""#, nil), ("7", nil),
+        (#""https://idp.example.com/a#b""#, nil),
+    ])
+    func theAuthorizationEndpoint(json: String, expected: String?) throws {
+        let metadata = try ProviderMetadata(
+            document: Array(
+                #"{"issuer":"https://idp.example.com","jwks_uri":"https://idp.example.com/k","#.utf8)
+                + Array(#""authorization_endpoint":\#(json)}"#.utf8),
+            issuer: TestProvider.issuer, hosts: ["idp.example.com"])
+        #expect(metadata.authorizationEndpoint?.string == expected)
+    }
+
     // W-15
     @Test(arguments: [
         "https://idp.example.com/", "https://IDP.example.com", "http://idp.example.com", "https://evil.example", "",

@@ -9,7 +9,7 @@ import Synchronization
 /// Answers fetches as it is told, and counts them.
 final class ScriptedFetcher: KeySetFetching {
     private struct State {
-        var answer: Result<JSONWebKeySet, KeySetFetchError>
+        var answer: Result<FetchedKeySet, KeySetFetchError>
         var count = 0
         var isHeld = false
         var held: [CheckedContinuation<Void, Never>] = []
@@ -19,13 +19,17 @@ final class ScriptedFetcher: KeySetFetching {
     /// One element for each fetch that began.
     let began = AsyncStream<Void>.makeStream()
 
-    init(_ keys: [TestKey]) throws { state = Mutex(State(answer: .success(try JSONWebKeySet(keys.map(\.publicKey))))) }
+    init(_ keys: [TestKey]) throws {
+        state = Mutex(State(answer: .success(FetchedKeySet(keys: try JSONWebKeySet(keys.map(\.publicKey))))))
+    }
     init(_ failure: KeySetFetchError) { state = Mutex(State(answer: .failure(failure))) }
 
     var count: Int { state.withLock { $0.count } }
 
-    func answer(_ keys: [TestKey]) throws {
-        let set = try JSONWebKeySet(keys.map(\.publicKey))
+    func answer(_ keys: [TestKey], authorizationEndpoint: String? = nil) throws {
+        let set = FetchedKeySet(
+            keys: try JSONWebKeySet(keys.map(\.publicKey)),
+            authorizationEndpoint: authorizationEndpoint.flatMap { ProviderURL($0) })
         state.withLock { $0.answer = .success(set) }
     }
 
@@ -43,7 +47,7 @@ final class ScriptedFetcher: KeySetFetching {
         for continuation in held { continuation.resume() }
     }
 
-    func fetch() async throws(KeySetFetchError) -> JSONWebKeySet {
+    func fetch() async throws(KeySetFetchError) -> FetchedKeySet {
         state.withLock { $0.count += 1 }
         began.continuation.yield()
         await withCheckedContinuation { continuation in

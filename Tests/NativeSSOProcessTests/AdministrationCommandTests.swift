@@ -85,6 +85,20 @@ struct AdministrationCommandTests {
             #expect(client.bool("includes_session_id") == false)
             #expect(client.string("access_token_lifetime") == "2m")  // what is not given stays
 
+            // What a client demands of a login is added and taken away.
+            try await installation.succeed(
+                "client", "update", "app1", "--min-acr", "urn:loa:3", "urn:loa:2", "--max-auth-age", "12h")
+            client = try await installation.object("client", "show", "app1")
+            #expect(client.strings("accepted_acr") == ["urn:loa:3", "urn:loa:2"])
+            #expect(client.string("maximum_authentication_age") == "12h")
+            try await installation.succeed("client", "update", "app1", "--no-min-acr")
+            client = try await installation.object("client", "show", "app1")
+            #expect(client.strings("accepted_acr") == [])
+            #expect(client.string("maximum_authentication_age") == "12h")
+            try await installation.succeed("client", "update", "app1", "--no-max-auth-age")
+            client = try await installation.object("client", "show", "app1")
+            #expect(client.string("maximum_authentication_age") == nil)
+
             try await installation.succeed("client", "disable", "app1")
             #expect(try await installation.object("client", "show", "app1").bool("enabled") == false)
             try await installation.succeed("client", "enable", "app1")
@@ -194,6 +208,9 @@ struct AdministrationCommandTests {
         ["client", "add", "app", "--audience", "a", "--access-token-lifetime", "99999999999999999999d"],
         ["client", "add", "app", "--audience", "a", "--allowed-scope", "a  b"],
         ["client", "add", "app", "--audience", "a", "--allowed-scope", "a", "--default-scope", "b"],
+        ["client", "update", "app", "--min-acr", "a", "--no-min-acr"], ["client", "update", "app", "--min-acr", "a b"],
+        ["client", "update", "app", "--max-auth-age", "12h", "--no-max-auth-age"],
+        ["client", "update", "app", "--max-auth-age", "0s"], ["client", "update", "app", "--max-auth-age", "401d"],
         ["client", "add", "\u{1B}[2J", "--audience", "a"], ["scope", "add", "two words"],
         ["group", "member", "add", "g", "c", "--role", "king"],
         ["group", "member", "add", "g", "c", "--role", "both", "--scope-ceiling", "a", "--no-scope-ceiling"],

@@ -36,11 +36,12 @@ struct ResponseTests {
     @Test("A refusal that asks for a stronger login says which")
     func stepUp() {
         let response = OAuthErrorResponse(
-            .interactionRequired, "x", contextClasses: ["urn:a", "urn:b"], maximumAuthenticationAge: 600)
+            .interactionRequired, "x", contextClasses: ["urn:a", "urn:b"], maximumAuthenticationAge: 600,
+            authorizationURI: "https://idp.example/a?b=c")
         #expect(
             String(decoding: response.json, as: UTF8.self)
-                == #"{"error":"interaction_required","error_description":"x","acr_values":"urn:a urn:b","max_age":600}"#
-        )
+                == #"{"error":"interaction_required","error_description":"x","acr_values":"urn:a urn:b","max_age":600,"#
+                + #""authorization_uri":"https://idp.example/a?b=c"}"#)
     }
 
     @Test("Every error code fits the character set of RFC 6749 §5.2", arguments: OAuthErrorCode.allCases)

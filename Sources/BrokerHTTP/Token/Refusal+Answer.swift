@@ -138,13 +138,12 @@ extension Refusal {
         case .exchange(.consentRequired, profile: .deviceID, client: _),
             .exchange(.consentRequired, profile: .deviceSecretTransitional, client: _):
             .badRequest(.invalidScope, "The scope needs the consent of the user.")
-        case .exchange(.consentRequired, profile: .deviceSecret, client: _):
-            .badRequest(.interactionRequired, "The user must log in through this client.")
         case .exchange(.assuranceInsufficient, profile: .deviceID, client: _),
             .exchange(.assuranceInsufficient, profile: .deviceSecretTransitional, client: _):
             .invalidGrant
-        case .exchange(.assuranceInsufficient, profile: .deviceSecret, let client):
-            RefusalAnswer(.badRequest, client.strongerLogin)
+        case .exchange(.consentRequired, profile: .deviceSecret, let client),
+            .exchange(.assuranceInsufficient, profile: .deviceSecret, let client):
+            RefusalAnswer(.badRequest, client.interaction)
 
         // RFC 6749 §5.2, RFC 9700 §4.14: one answer for all.
         case .refresh(.tokenNotOurs), .refresh(.grantUnknown), .refresh(.grantRevoked), .refresh(.grantExpired),
@@ -165,11 +164,13 @@ extension Refusal {
     }
 }
 
-extension Client {
-    /// Native SSO §4.4, in the words of RFC 9470 §3.
-    fileprivate var strongerLogin: OAuthErrorResponse {
+extension Refusal.RefusedClient {
+    /// Native SSO §4.4, in the words of RFC 9470 §3. What the client's policy demands of a login is said whatever the user is
+    /// sent there for, so that no user is sent twice.
+    fileprivate var interaction: OAuthErrorResponse {
         OAuthErrorResponse(
             .interactionRequired, "The user must log in through this client.",
-            contextClasses: acceptedContextClasses, maximumAuthenticationAge: maximumAuthenticationAge?.count)
+            contextClasses: client.acceptedContextClasses,
+            maximumAuthenticationAge: client.maximumAuthenticationAge?.count, authorizationURI: authorizationURI)
     }
 }

@@ -8,10 +8,17 @@ enum Refusal: Error, Sendable {
     case form(FormError)
     case parameter(ParameterDefect)
     case client(ClientFailure)
-    case exchange(ExchangeRefusal, profile: Profile, client: Client)
+    case exchange(ExchangeRefusal, profile: Profile, client: RefusedClient)
     case refresh(RefreshRefusal)
     /// Not judged at all: too many.
     case rate(RateLimited)
+
+    /// The client whose exchange is refused.
+    struct RefusedClient: Sendable {
+        let client: Client
+        /// Where its user can do what is missing, if it is the user's to do and the place is known.
+        var authorizationURI: String?
+    }
 
     struct ClientFailure: Sendable {
         let reason: ClientRefusal

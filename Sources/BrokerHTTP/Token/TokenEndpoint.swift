@@ -13,6 +13,7 @@ public struct TokenEndpoint: Sendable {
     private let refresh: Refresh
     private let clients: ClientIdentification
     private let limiter: RequestLimiter
+    private let logins: any LoginDirectory
     private let issuers: [IssuerPolicy]
     private let journal: RequestJournal
 
@@ -20,10 +21,12 @@ public struct TokenEndpoint: Sendable {
     ///   - issuer: Ours: the audience of client assertions.
     ///   - assertions: Which of them were used, at any replica.
     ///   - limiter: Counts by what is known before a grant's own rules are asked; the same one counts for the grants.
+    ///   - logins: Where a user is sent whose login is not enough.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     public init(
         issuer: Issuer, exchange: Exchange, refresh: Refresh, directory: any ClientDirectory,
-        assertions: any AssertionRegister, limiter: RequestLimiter, issuers: [IssuerPolicy],
+        assertions: any AssertionRegister, limiter: RequestLimiter, logins: any LoginDirectory,
+        issuers: [IssuerPolicy],
         audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
     ) {
         self.exchange = exchange
@@ -34,6 +37,7 @@ public struct TokenEndpoint: Sendable {
                 issuer: issuer, directory: directory, keys: ClientKeySets(logger: logger), clock: clock),
             assertions: assertions, limiter: limiter)
         self.limiter = limiter
+        self.logins = logins
         self.issuers = issuers
         journal = RequestJournal(audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
@@ -98,8 +102,16 @@ extension TokenEndpoint: Responder {
         do throws(ExchangeError) {
             return TokenResponse(try await exchange.run(request), issuedTokenType: .accessToken)
         } catch {
-            throw TokenError(error) { .exchange($0, profile: request.profile, client: request.client) }
+            throw TokenError(error) { .exchange($0, profile: request.profile, client: refused(request, $0)) }
         }
+    }
+
+    private func refused(_ request: ExchangeRequest, _ refusal: ExchangeRefusal) -> Refusal.RefusedClient {
+        var client = Refusal.RefusedClient(client: request.client)
+        if refusal.needsUser, let endpoint = logins.authorizationEndpoint(of: request.issuer.issuer) {
+            client.authorizationURI = AuthorizationRequest(of: request, to: endpoint).uri
+        }
+        return client
     }
 
     private func run(_ request: RefreshRequest) async throws(TokenError) -> TokenResponse {

@@ -5,6 +5,9 @@ import StrictCoding
 /// the provider may use: that is configured, never learned.
 public struct ProviderMetadata: Sendable {
     public let jwksURI: ProviderURL
+    /// Where users log in; `nil` where the document does not say, or names no URL. Apps are told of it; the broker itself
+    /// asks nothing of it, so that it may lie on any host.
+    public let authorizationEndpoint: ProviderURL?
 
     /// - Parameters:
     ///   - document: The body of the discovery URL.
@@ -20,6 +23,8 @@ public struct ProviderMetadata: Sendable {
         else { throw .badKeySetURL }
         guard hosts.contains(jwksURI.host) else { throw .foreignKeySetHost }
         self.jwksURI = jwksURI
+        authorizationEndpoint = metadata.string("authorization_endpoint")
+            .flatMap { ProviderURL($0, allowsLoopbackHTTP: allowsLoopbackHTTP) }
     }
 
     // Real documents have up to a hundred members and list every claim and scope.

@@ -5,7 +5,19 @@ public import NativeSSO
 /// How ``ProviderKeys`` gets a key set.
 public protocol KeySetFetching: Sendable {
     /// One attempt. Returns or throws within a few seconds.
-    func fetch() async throws(KeySetFetchError) -> JSONWebKeySet
+    func fetch() async throws(KeySetFetchError) -> FetchedKeySet
+}
+
+/// A key set, and what came with it.
+public struct FetchedKeySet: Sendable {
+    public let keys: JSONWebKeySet
+    /// As the discovery document says, where there is one.
+    public let authorizationEndpoint: ProviderURL?
+
+    public init(keys: JSONWebKeySet, authorizationEndpoint: ProviderURL? = nil) {
+        self.keys = keys
+        self.authorizationEndpoint = authorizationEndpoint
+    }
 }
 
 /// Fetches the key set of one issuer from its ``KeySource``.
@@ -23,14 +35,19 @@ public struct KeySetFetcher: KeySetFetching {
         self.allowsLoopbackHTTP = allowsLoopbackHTTP
     }
 
-    public func fetch() async throws(KeySetFetchError) -> JSONWebKeySet {
-        let document =
-            switch source {
-            case .discovery(let url, let hosts):
-                try await documents.get(try await metadata(at: url, hosts: hosts).jwksURI)
-            case .keySet(let url): try await documents.get(url)
-            case .file(let path): try read(path)
-            }
+    public func fetch() async throws(KeySetFetchError) -> FetchedKeySet {
+        switch source {
+        case .discovery(let url, let hosts):
+            let metadata = try await metadata(at: url, hosts: hosts)
+            return FetchedKeySet(
+                keys: try Self.keys(try await documents.get(metadata.jwksURI)),
+                authorizationEndpoint: metadata.authorizationEndpoint)
+        case .keySet(let url): return FetchedKeySet(keys: try Self.keys(try await documents.get(url)))
+        case .file(let path): return FetchedKeySet(keys: try Self.keys(try read(path)))
+        }
+    }
+
+    private static func keys(_ document: [UInt8]) throws(KeySetFetchError) -> JSONWebKeySet {
         do throws(JSONWebKeySetError) {
             return try JSONWebKeySet(document: document)
         } catch {

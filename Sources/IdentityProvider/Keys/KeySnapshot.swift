@@ -8,6 +8,8 @@ final class KeySnapshot: Sendable {
     /// When it was fetched, on the monotonic clock.
     let fetchedAt: Duration
     let history: KeyHistory
+    /// Where users log in, as the issuer said with its key set.
+    let authorizationEndpoint: ProviderURL?
     /// Until the archive was read once, neither "unknown" nor "not revoked" can be said of a key.
     let isArchiveRead: Bool
     /// Why the latest attempt to fetch failed; nil if it did not.
@@ -15,11 +17,12 @@ final class KeySnapshot: Sendable {
 
     init(
         current: JSONWebKeySet? = nil, fetchedAt: Duration = .zero, history: KeyHistory = KeyHistory(),
-        isArchiveRead: Bool = false, failure: KeySetFetchError? = nil
+        authorizationEndpoint: ProviderURL? = nil, isArchiveRead: Bool = false, failure: KeySetFetchError? = nil
     ) {
         self.current = current
         self.fetchedAt = fetchedAt
         self.history = history
+        self.authorizationEndpoint = authorizationEndpoint
         self.isArchiveRead = isArchiveRead
         self.failure = failure
     }

@@ -66,6 +66,9 @@ public final class ProviderKeys: Sendable {
     /// Whether tokens of this issuer can be verified now.
     public var isReady: Bool { isUsable(snapshot) }
 
+    /// Where users log in, as the latest discovery document that could be read says.
+    public var authorizationEndpoint: String? { snapshot.authorizationEndpoint?.string }
+
     /// Fetches at once and then for ever, until the task is cancelled.
     public func run() async {
         var failures = 0
@@ -83,7 +86,8 @@ public final class ProviderKeys: Sendable {
             let old = state.snapshot
             state.snapshot = KeySnapshot(
                 current: old.current, fetchedAt: old.fetchedAt, history: Self.merge(archived, into: old.history),
-                isArchiveRead: old.isArchiveRead || archived != nil, failure: old.failure)
+                authorizationEndpoint: old.authorizationEndpoint, isArchiveRead: old.isArchiveRead || archived != nil,
+                failure: old.failure)
         }
     }
 
@@ -129,13 +133,13 @@ public final class ProviderKeys: Sendable {
     }
 
     private func fetchAndInstall() async {
-        let fetched: Result<JSONWebKeySet, KeySetFetchError>
+        let fetched: Result<FetchedKeySet, KeySetFetchError>
         do throws(KeySetFetchError) {
             fetched = .success(try await fetcher.fetch())
         } catch {
             fetched = .failure(error)
         }
-        let archived = await readArchive(recording: (try? fetched.get())?.keys ?? [])
+        let archived = await readArchive(recording: (try? fetched.get())?.keys.keys ?? [])
         let (old, new) = state.withLock { state in
             let old = state.snapshot
             state.snapshot = successor(of: old, fetched, archived)
@@ -146,19 +150,20 @@ public final class ProviderKeys: Sendable {
     }
 
     private func successor(
-        of old: KeySnapshot, _ fetched: Result<JSONWebKeySet, KeySetFetchError>, _ archived: ArchivedKeys?
+        of old: KeySnapshot, _ fetched: Result<FetchedKeySet, KeySetFetchError>, _ archived: ArchivedKeys?
     ) -> KeySnapshot {
         var history = Self.merge(archived, into: old.history)
         let isArchiveRead = old.isArchiveRead || archived != nil
         switch fetched {
-        case .success(let keys):
-            history.see(keys.keys, at: wallClock.now)
+        case .success(let fetched):
+            history.see(fetched.keys.keys, at: wallClock.now)
             return KeySnapshot(
-                current: keys, fetchedAt: elapsed(), history: history, isArchiveRead: isArchiveRead)
+                current: fetched.keys, fetchedAt: elapsed(), history: history,
+                authorizationEndpoint: fetched.authorizationEndpoint, isArchiveRead: isArchiveRead)
         case .failure(let failure):
             return KeySnapshot(
-                current: old.current, fetchedAt: old.fetchedAt, history: history, isArchiveRead: isArchiveRead,
-                failure: failure)
+                current: old.current, fetchedAt: old.fetchedAt, history: history,
+                authorizationEndpoint: old.authorizationEndpoint, isArchiveRead: isArchiveRead, failure: failure)
         }
     }
 

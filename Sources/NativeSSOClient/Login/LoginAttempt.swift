@@ -43,16 +43,33 @@ public struct LoginAttempt: Sendable {
     public func address(
         prompt: String? = nil, contextClasses: [String] = [], maximumAge: Int64? = nil
     ) -> String {
-        var parameters = [
-            (name: "response_type", value: "code"), (Parameter.clientID, clientID),
-            (Parameter.redirectURI, redirectURI), (Parameter.scope, scope), ("state", state), ("nonce", nonce),
+        var request = AuthorizationRequest(to: provider.authorizationEndpoint, clientID: clientID, scope: scope)
+        for (name, value) in ours { request.add(name, value) }
+        if let prompt { request.add("prompt", prompt) }
+        request.demand(contextClasses: contextClasses, maximumAge: maximumAge)
+        return request.uri
+    }
+
+    /// The authorization request that the broker asked for, ``LoginDemand/authorizationURI``, made whole.
+    ///
+    /// - Returns: `nil` where it is no request of this client to this provider: the browser is sent nowhere else.
+    public func address(completing authorizationURI: String) -> String? {
+        let endpoint = provider.authorizationEndpoint
+        let prefix = endpoint + separator(after: endpoint)
+        guard authorizationURI.utf8.starts(with: prefix.utf8),
+            let request = try? FormDecoder.decode(authorizationURI.utf8.dropFirst(prefix.utf8.count), rules: .callback),
+            request["response_type"] == "code", request[Parameter.clientID]?.hasSameOctets(as: clientID) == true,
+            ours.allSatisfy({ request[$0.name] == nil })
+        else { return nil }
+        return AuthorizationRequest.adding(ours, to: authorizationURI)
+    }
+
+    /// What only the app knows.
+    private var ours: [(name: String, value: String)] {
+        [
+            (Parameter.redirectURI, redirectURI), ("state", state), ("nonce", nonce),
             ("code_challenge", verifier.challenge), ("code_challenge_method", "S256"),
         ]
-        if let prompt { parameters.append(("prompt", prompt)) }
-        if !contextClasses.isEmpty { parameters.append(("acr_values", contextClasses.joined(separator: " "))) }
-        if let maximumAge { parameters.append(("max_age", String(maximumAge))) }
-        return provider.authorizationEndpoint + separator(after: provider.authorizationEndpoint)
-            + String(decoding: FormEncoder.encode(parameters), as: UTF8.self)
     }
 
     /// The code in the address that the browser came back with.

@@ -25,7 +25,23 @@ public struct TokenRefusal: Sendable, Equatable {
     public let description: String?
     /// `X-Request-Id`.
     public let requestID: String?
-    /// `acr_values` and `max_age` beside `interaction_required`: what the login has to satisfy.
+    /// Beside `interaction_required`.
+    public let demand: LoginDemand
+}
+
+/// What a login in the browser has to satisfy.
+public struct LoginDemand: Sendable, Equatable {
+    /// `acr_values`: any one of them, in the order of preference; empty: any.
     public let contextClasses: [String]
+    /// `max_age`: seconds since the user proved who they are.
     public let maximumAge: Int64?
+    /// The authorization request but for what the app adds: see ``LoginAttempt/address(completing:)``. `nil` where the broker
+    /// does not know where the provider's login is.
+    public let authorizationURI: String?
+
+    public init(contextClasses: [String] = [], maximumAge: Int64? = nil, authorizationURI: String? = nil) {
+        self.contextClasses = contextClasses
+        self.maximumAge = maximumAge
+        self.authorizationURI = authorizationURI
+    }
 }

@@ -14,7 +14,7 @@ public enum Remedy: Sendable, Equatable {
     /// The login is dead, or never was.
     case logIn
     /// The user has to act in the browser: consent, or a login as described.
-    case openBrowser(contextClasses: [String], maximumAge: Int64?)
+    case openBrowser(LoginDemand)
     /// A mistake in the app or its registration. Trying again changes nothing.
     case none
 }
@@ -40,7 +40,7 @@ extension TokenRefusal {
     func remedy(after operation: TokenOperation) -> Remedy {
         switch code {
         case .invalidGrant: operation == .refresh ? .exchangeAgain : .logIn
-        case .interactionRequired: .openBrowser(contextClasses: contextClasses, maximumAge: maximumAge)
+        case .interactionRequired: .openBrowser(demand)
         case .temporarilyUnavailable, .serverError: .retry(after: nil)
         case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .invalidTarget,
             .invalidDPoPProof, .useDPoPNonce, nil:

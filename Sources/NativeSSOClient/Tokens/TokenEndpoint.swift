@@ -116,8 +116,9 @@ extension TransportResponse {
         guard let json = (try? JSONReader.parse(body))?.object, let error = json.string("error") else { return nil }
         return TokenRefusal(
             status: status, error: error, description: json.string("error_description"), requestID: requestID,
-            contextClasses: (json.string("acr_values") ?? "").split(separator: " ").map(String.init),
-            maximumAge: json.number("max_age")?.wholeSeconds)
+            demand: LoginDemand(
+                contextClasses: (json.string("acr_values") ?? "").split(separator: " ").map(String.init),
+                maximumAge: json.number("max_age")?.wholeSeconds, authorizationURI: json.string("authorization_uri")))
     }
 
     /// `Retry-After` in seconds (RFC 9110 §10.2.3), an hour at most. A date is not read: the phone's clock may be off.

@@ -10,15 +10,18 @@ public struct OAuthErrorResponse: Sendable {
     public let contextClasses: [String]
     /// Seconds since the login, likewise.
     public let maximumAuthenticationAge: Int64?
+    /// Likewise: the authorization request, but for what only the app can add to it. See ``AuthorizationRequest``.
+    public let authorizationURI: String?
 
     public init(
         _ error: OAuthErrorCode, _ description: StaticString, contextClasses: [String] = [],
-        maximumAuthenticationAge: Int64? = nil
+        maximumAuthenticationAge: Int64? = nil, authorizationURI: String? = nil
     ) {
         self.error = error
         self.description = description
         self.contextClasses = contextClasses
         self.maximumAuthenticationAge = maximumAuthenticationAge
+        self.authorizationURI = authorizationURI
     }
 
     public var json: [UInt8] {
@@ -28,6 +31,7 @@ public struct OAuthErrorResponse: Sendable {
             json.member("error_description", description.description)
             if !contextClasses.isEmpty { json.member("acr_values", contextClasses.joined(separator: " ")) }
             if let maximumAuthenticationAge { json.member("max_age", maximumAuthenticationAge) }
+            if let authorizationURI { json.member("authorization_uri", authorizationURI) }
         }
         return json.bytes
     }

@@ -30,11 +30,15 @@ struct ClientSettings: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "May exchange an id_token that was made for itself.")
     var selfExchange: Bool?
 
-    @Option(parsing: .upToNextOption, help: "`acr` values of a login, any one of which is enough.")
-    var acr: [String] = []
+    @Option(parsing: .upToNextOption, help: "`acr` values of a login, any one of which is enough; the best first.")
+    var minAcr: [String] = []
 
-    @Option(help: ArgumentHelp("Longest time since the login.", valueName: "12h"))
-    var maxAuthenticationAge: Seconds?
+    @Flag(help: "Any `acr` is enough.") var noMinAcr = false
+
+    @Option(help: ArgumentHelp("Longest time since the login, up to 400d.", valueName: "12h"))
+    var maxAuthAge: Seconds?
+
+    @Flag(help: "A login is enough for as long as its session lives.") var noMaxAuthAge = false
 
     mutating func validate() throws {
         if let accessTokenLifetime, accessTokenLifetime < 10 || accessTokenLifetime > .hours(24) {
@@ -43,8 +47,17 @@ struct ClientSettings: ParsableArguments {
         if let refreshTokenLifetime, refreshTokenLifetime > .days(400) {
             throw ValidationError("--refresh-token-lifetime is at most 400d.")
         }
-        guard (audience + acr).allSatisfy({ Issuer($0) != nil }) else {
-            throw ValidationError("--audience and --acr take printable ASCII.")
+        guard (audience + minAcr).allSatisfy({ Issuer($0) != nil }) else {
+            throw ValidationError("--audience and --min-acr take printable ASCII.")
+        }
+        guard minAcr.allSatisfy({ !$0.utf8.contains(UInt8(ascii: " ")) }) else {
+            throw ValidationError("--min-acr takes values without spaces, one after the other.")
+        }
+        guard minAcr.isEmpty || !noMinAcr, maxAuthAge == nil || !noMaxAuthAge else {
+            throw ValidationError("--no-min-acr and --no-max-auth-age take a demand away: give one or the other.")
+        }
+        if let maxAuthAge, maxAuthAge < 1 || maxAuthAge > .days(400) {
+            throw ValidationError("--max-auth-age is from 1s to 400d.")
         }
         if let defaultScope, let allowedScope, !defaultScope.isSubset(of: allowedScope) {
             throw ValidationError("--default-scope must lie within --allowed-scope.")
@@ -73,8 +86,8 @@ extension ClientSettings {
         changed.issuesIDToken = idToken ?? client.issuesIDToken
         changed.includesSessionID = sessionID ?? client.includesSessionID
         changed.allowsSelfExchange = selfExchange ?? client.allowsSelfExchange
-        changed.acceptedContextClasses = acr.isEmpty ? client.acceptedContextClasses : acr
-        changed.maximumAuthenticationAge = maxAuthenticationAge ?? client.maximumAuthenticationAge
+        changed.acceptedContextClasses = noMinAcr ? [] : minAcr.isEmpty ? client.acceptedContextClasses : minAcr
+        changed.maximumAuthenticationAge = noMaxAuthAge ? nil : maxAuthAge ?? client.maximumAuthenticationAge
         return changed
     }
 }

@@ -44,6 +44,7 @@ extension Broker {
                 lifetimes: lifetimes, clock: clock),
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
             directory: snapshot, assertions: PostgresAssertionRegister(database: lanes), limiter: limiter,
+            logins: ProviderLogins(providers: providers),
             issuers: providers.map(\.configuration.policy), audit: audit, metrics: metrics,
             clock: clock, logger: logger)
     }

@@ -15,6 +15,8 @@ struct TestBroker: Sendable {
         var limits = ListenerLimits()
         var requestLimits = RequestLimits.none
         var trustedProxies = TrustedProxies.none
+        /// Of the identity provider, as far as the broker knows.
+        var authorizationEndpoint: String?
         var publicPort = 0
         var drainTimeout = Duration.seconds(10)
         /// Stands between the domain and the registry.
@@ -91,7 +93,7 @@ struct TestBroker: Sendable {
                 limits: limiter, mint: mint, lifetimes: lifetimes, clock: domain.clock),
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
             directory: domain.directory, assertions: domain.assertions, limiter: limiter,
-            issuers: Domain.issuers,
+            logins: FixedLogins(options.authorizationEndpoint), issuers: Domain.issuers,
             audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let metadata = ServerMetadata(
             issuer: issuer, tokenEndpoint: "https://sso.example.com/token",

@@ -37,6 +37,33 @@ import Testing
         #expect(attempt.address().hasPrefix("https://i/authorize?tenant=7&response_type=code&"))
     }
 
+    @Test func aDemandedRequestIsMadeWhole() throws {
+        let demanded =
+            "https://idp.example.test/authorize?response_type=code&client_id=app-one&scope=openid+payments&max_age=60"
+        let address = try #require(attempt.address(completing: demanded))
+        try #require(address.hasPrefix(demanded + "&"))
+        let form = try FormDecoder.decode(address.dropFirst("https://idp.example.test/authorize?".count).utf8)
+        #expect(form["scope"] == "openid payments" && form["max_age"] == "60")
+        #expect(form["redirect_uri"] == "com.example.one:/callback")
+        #expect(form["state"] == attempt.state && form["nonce"] == attempt.nonce)
+        #expect(form["code_challenge"] == attempt.verifier.challenge && form["code_challenge_method"] == "S256")
+    }
+
+    @Test(arguments: [
+        "https://evil.example/authorize?response_type=code&client_id=app-one",
+        "https://idp.example.test.evil.example/authorize?response_type=code&client_id=app-one",
+        "https://idp.example.test/authorize2?response_type=code&client_id=app-one",
+        "https://idp.example.test/authorize?response_type=code&client_id=app-two",
+        "https://idp.example.test/authorize?response_type=token&client_id=app-one",
+        "https://idp.example.test/authorize?response_type=code&client_id=app-one&redirect_uri=evil:/cb",
+        "https://idp.example.test/authorize?response_type=code&client_id=app-one&state=theirs",
+        "https://idp.example.test/authorize?response_type=code&client_id=app-one&client_id=app-one",
+        "https://idp.example.test/authorize", "",
+    ])
+    func theBrowserIsSentNowhereElse(_ demanded: String) {
+        #expect(attempt.address(completing: demanded) == nil)
+    }
+
     @Test(arguments: ["&iss=https%3A%2F%2Fidp.example.test", ""])
     func aCallbackBringsTheCode(_ issuer: String) throws {
         let callback = "com.example.one:/callback?code=c0de&state=\(attempt.state)\(issuer)"

@@ -55,8 +55,13 @@ import Testing
         (.refusal("something_new"), .none, .none),
         (
             .answer(400, #"{"error":"interaction_required","acr_values":"urn:a urn:b","max_age":60}"#),
-            .openBrowser(contextClasses: ["urn:a", "urn:b"], maximumAge: 60),
-            .openBrowser(contextClasses: ["urn:a", "urn:b"], maximumAge: 60)
+            .openBrowser(LoginDemand(contextClasses: ["urn:a", "urn:b"], maximumAge: 60)),
+            .openBrowser(LoginDemand(contextClasses: ["urn:a", "urn:b"], maximumAge: 60))
+        ),
+        (
+            .answer(400, #"{"error":"interaction_required","authorization_uri":"https://idp.example.test/a?x=y"}"#),
+            .openBrowser(LoginDemand(authorizationURI: "https://idp.example.test/a?x=y")),
+            .openBrowser(LoginDemand(authorizationURI: "https://idp.example.test/a?x=y"))
         ),
         // An outage is never a refusal, whatever the body says.
         (

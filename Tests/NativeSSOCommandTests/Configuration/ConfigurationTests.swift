@@ -88,6 +88,7 @@ import Testing
                 require_unexpired: true
                 subject_token_max_age: 12h
                 jwks_refresh: 30s
+                authorization_endpoint: https://login.example.com/authorize?tenant=7
                 disabled: true
               - issuer: https://accounts.example.net
                 discovery: https://accounts.example.net/custom?p=1
@@ -121,6 +122,8 @@ import Testing
         let (first, second) = (configuration.identityProviders[0], configuration.identityProviders[1])
         #expect(first.keySource == .keySetFile(keySet.path))
         #expect(first.keySetRefresh == 30)
+        #expect(first.authorizationEndpoint == "https://login.example.com/authorize?tenant=7")
+        #expect(second.authorizationEndpoint == nil)
         #expect(first.isDisabled)
         #expect(first.algorithms == [.es256, .ps384])
         let issuer = try #require(Issuer("https://idp.example.com"))

@@ -93,6 +93,9 @@ extension RefusalTests {
             "admit_on_firstsight: true",
             "admit_on_firstsight: is not a key of the configuration; did you mean admit_on_first_sight?"),
         provider("discovery: ftp://idp", "discovery: write a URL that begins with https:// and a host"),
+        provider(
+            "authorization_endpoint: http://idp.example.com/authorize",
+            "authorization_endpoint: must begin with https:// (http only for a loopback host, with development: true)"),
         provider("jwks_file: keys.json", "jwks_file: write an absolute path, beginning with /"),
         provider("jwks_file: /nonexistent", "jwks_file: cannot open the file: No such file or directory"),
         provider(

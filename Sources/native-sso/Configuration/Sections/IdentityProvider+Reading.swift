@@ -16,13 +16,17 @@ extension Configuration.IdentityProvider {
         }
         if issuer?.hasTrailingSlash == true { section.warn("issuer", IssuerURL.trailingSlashWarning) }
         let keySource = Configuration.KeySource(reading: section, issuer: issuer, isDevelopment: context.isDevelopment)
+        let endpoint = section.value("authorization_endpoint") { text throws(ValueDefect) in
+            try WebURL(text, allowsLoopbackHTTP: context.isDevelopment).string
+        }
         let refresh = section.duration("jwks_refresh", default: .minutes(5), in: 30 ... .hours(24))
         let algorithms = Self.algorithms(section)
         let isDisabled = section.flag("disabled", default: false)
         let policy = Self.policy(section, issuer: issuer, context)
         guard let policy, let keySource, let refresh, let isDisabled, !algorithms.isEmpty else { return nil }
         self.init(
-            policy: policy, keySource: keySource, algorithms: algorithms, keySetRefresh: refresh, isDisabled: isDisabled
+            policy: policy, keySource: keySource, algorithms: algorithms, authorizationEndpoint: endpoint,
+            keySetRefresh: refresh, isDisabled: isDisabled
         )
     }
 

@@ -8,6 +8,8 @@ extension Configuration {
         let keySource: KeySource
         /// Allowed in the header of its id_tokens; never empty, no algorithm under two names.
         let algorithms: [SignatureAlgorithm]
+        /// Where its users log in; `nil`: as its discovery document says.
+        let authorizationEndpoint: String?
         /// Between two fetches of the key set.
         let keySetRefresh: Seconds
         /// Configured and checked, but every exchange that names it is refused.

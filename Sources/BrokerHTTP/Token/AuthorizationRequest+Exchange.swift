@@ -1,0 +1,23 @@
+import NativeSSO
+import OAuthWire
+
+extension AuthorizationRequest {
+    /// What an exchange lacks and the user could give, as a request to the identity provider: by the client that asked, for
+    /// the scope that it asked for, by a login as its policy demands.
+    ///
+    /// The app adds what only it knows: `redirect_uri`, `state`, `nonce` and its PKCE challenge.
+    init(of request: ExchangeRequest, to endpoint: String) {
+        let scope = request.scope ?? request.client.defaultScope
+        // OpenID Connect Core §3.1.2.1: without it there would be no id_token.
+        let tokens = (scope.contains("openid") ? [] : ["openid"]) + scope.tokens
+        self.init(to: endpoint, clientID: request.client.id.string, scope: Scope(tokens).description)
+        demand(
+            contextClasses: request.client.acceptedContextClasses,
+            maximumAge: request.client.maximumAuthenticationAge?.count)
+    }
+}
+
+extension ExchangeRefusal {
+    /// Whether a login in the browser mends it. Native SSO §4.4.
+    var needsUser: Bool { self == .consentRequired || self == .assuranceInsufficient }
+}
