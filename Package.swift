@@ -80,6 +80,7 @@ let package = Package(
                 .embedInCode("0008_create_administration.sql"),
                 .embedInCode("0009_create_retention.sql"),
                 .embedInCode("0010_create_client_credentials.sql"),
+                .embedInCode("0011_cheaper_hot_functions.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),
@@ -131,7 +132,7 @@ let package = Package(
         .executableTarget(
             name: "native-sso-bench",
             dependencies: [
-                "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "OAuthWire", "JOSE",
+                "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry", "OAuthWire", "JOSE",
                 "StrictCoding", .argumentParser, .crypto, .cryptoExtras,
             ],
             swiftSettings: strict),
@@ -239,7 +240,7 @@ let package = Package(
             name: "BenchmarkToolTests",
             dependencies: [
                 "native-sso-bench", "SystemTesting", "BrokerTesting", "Migrator", "PostgresClient", "PrivateCluster",
-                "JOSE", "OAuthWire", "StrictCoding",
+                "Registry", "JOSE", "OAuthWire", "StrictCoding",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -38,5 +38,7 @@ public enum Migrations {
         Migration(version: 9, name: "create_retention", sql: PackageResources._009_create_retention_sql),
         Migration(
             version: 10, name: "create_client_credentials", sql: PackageResources._010_create_client_credentials_sql),
+        Migration(
+            version: 11, name: "cheaper_hot_functions", sql: PackageResources._011_cheaper_hot_functions_sql),
     ]
 }

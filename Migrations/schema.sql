@@ -64,8 +64,8 @@ CREATE TYPE native_sso.advancement AS (
 	auth_time timestamp with time zone,
 	acr text,
 	amr text[],
-	session_id uuid,
 	sid text,
+	session_id uuid,
 	subject text,
 	ended_at timestamp with time zone,
 	expires_at timestamp with time zone,
@@ -168,34 +168,33 @@ ALTER TYPE native_sso.sweep_batch OWNER TO native_sso_admin;
 
 CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid) RETURNS native_sso.admission
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
-    v_now timestamptz;
+    v_now pg_catalog.timestamptz;
     v_client_enabled boolean;
-    v_source_group text;
-    v_source_role text;
-    v_target_group text;
-    v_target_role text;
-    v_scope_ceiling text[];
-    v_other_audience_in_group boolean;
-    v_session_id uuid;
-    v_subject text;
-    v_ended_at timestamptz;
-    v_expires_at timestamptz;
-    v_last_used_at timestamptz;
-    v_device_blocked boolean;
+    v_source_group pg_catalog.text;
+    v_source_role pg_catalog.text;
+    v_target_group pg_catalog.text;
+    v_target_role pg_catalog.text;
+    v_scope_ceiling pg_catalog.text[];
+    v_other_audience_in_group boolean := true;
+    v_session_id pg_catalog.uuid;
+    v_subject pg_catalog.text;
+    v_ended_at pg_catalog.timestamptz;
+    v_expires_at pg_catalog.timestamptz;
+    v_last_used_at pg_catalog.timestamptz;
     v_device_known boolean;
+    v_device_blocked boolean;
     v_admitted boolean;
-    v_holds_session boolean := false;
-    v_grant_id uuid;
+    v_is_new boolean := false;
+    v_grant_id pg_catalog.uuid;
     v_generation integer;
-    v_grant_expires_at timestamptz;
+    v_grant_expires_at pg_catalog.timestamptz;
 BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'admit runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
     FOR v_attempt IN 1..3 LOOP
-        -- Not now(): that is when the transaction began, which may hold many calls and have waited for others since.
-        v_now := date_trunc('second', clock_timestamp());
         SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
         v_client_enabled := coalesce(v_client_enabled, false);
         -- Both in one look: whoever moves the two from one group to another does so at once.
@@ -204,8 +203,7 @@ BEGIN
         FROM (SELECT) AS one
         LEFT JOIN sharing_group_member s ON s.issuer = p_issuer AND s.client_id = p_source_client
         LEFT JOIN sharing_group_member t ON t.issuer = p_issuer AND t.client_id = p_client;
-        v_other_audience_in_group := true;
-        IF p_other_audience <> '{}' THEN
+        IF cardinality(p_other_audience) > 0 THEN
             v_other_audience_in_group := NOT EXISTS (
                 SELECT FROM unnest(p_other_audience) AS other (client_id)
                 WHERE NOT EXISTS (
@@ -216,33 +214,30 @@ BEGIN
         FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
         v_device_known := FOUND;
         v_device_blocked := coalesce(v_device_blocked, false);
-        SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
-        INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
-        FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
-
         v_admitted := coalesce(
             p_permitted
             AND v_client_enabled
             AND v_source_group = v_target_group AND v_source_role <> 'target' AND v_target_role <> 'source'
             AND v_other_audience_in_group
             AND (p_client <> p_source_client OR p_allows_self_exchange)
-            AND CASE WHEN v_session_id IS NULL
-                THEN p_first_sight_seconds IS NOT NULL
-                ELSE v_subject = p_subject AND v_ended_at IS NULL AND v_now < v_expires_at
-                    AND v_now < v_last_used_at + make_interval(secs => p_idle_seconds)
-                END
             AND NOT v_device_blocked
             AND (v_scope_ceiling IS NULL OR p_scope <@ v_scope_ceiling),
             false);
-        EXIT WHEN NOT v_admitted;
-        IF v_session_id IS NOT NULL THEN
-            -- From here on whoever ends the session waits until this exchange is committed. Who was faster is waited for
-            -- here, and seen by another look.
-            PERFORM FROM session l WHERE l.session_id = v_session_id AND l.ended_at IS NULL FOR SHARE;
-            v_holds_session := FOUND;
-            EXIT WHEN v_holds_session;
-            CONTINUE;
+
+        -- The session last. If all else is in order the look locks: from here on whoever ends the session waits until this
+        -- exchange is committed, and who was faster is waited for and seen.
+        IF v_admitted THEN
+            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid FOR SHARE;
+        ELSE
+            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
         END IF;
+        -- After the wait; and not now(), which is when the transaction began. Whole seconds, rounded down.
+        v_now := date_trunc('second', clock_timestamp());
+        EXIT WHEN NOT v_admitted OR v_session_id IS NOT NULL OR p_first_sight_seconds IS NULL;
 
         -- First sight. Somebody else may be first, or a logout may have come before: then look again.
         INSERT INTO session AS l (
@@ -254,15 +249,16 @@ BEGIN
         ON CONFLICT (issuer, sid) DO NOTHING
         RETURNING l.session_id, l.subject, l.expires_at, l.last_used_at
         INTO v_session_id, v_subject, v_expires_at, v_last_used_at;
-        v_holds_session := FOUND;
-        EXIT WHEN v_holds_session;
-    END LOOP;
-
-    IF v_admitted THEN
-        IF NOT v_holds_session THEN
+        v_is_new := FOUND;
+        EXIT WHEN v_is_new;
+        IF v_attempt = 3 THEN
             RAISE EXCEPTION 'the session of an exchange comes and goes' USING ERRCODE = 'serialization_failure';
         END IF;
+    END LOOP;
 
+    IF v_admitted AND v_subject = p_subject AND v_ended_at IS NULL AND v_now < v_expires_at
+        AND v_now < v_last_used_at + make_interval(secs => p_idle_seconds)
+    THEN
         IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
             UPDATE session l SET last_used_at = v_now
             WHERE l.session_id = (
@@ -278,14 +274,16 @@ BEGIN
         END IF;
 
         v_grant_expires_at := least(v_expires_at, v_now + make_interval(secs => p_grant_seconds));
-        -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
-        UPDATE sso_grant g SET
-            generation = g.generation + 1, rotated_at = v_now,
-            source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
-            auth_time = p_auth_time, acr = p_acr, amr = p_amr, expires_at = v_grant_expires_at
-        WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
-        RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
-        IF NOT FOUND THEN
+        IF NOT v_is_new THEN
+            -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
+            UPDATE sso_grant g SET
+                generation = g.generation + 1, rotated_at = v_now,
+                source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
+                auth_time = p_auth_time, acr = p_acr, amr = p_amr, expires_at = v_grant_expires_at
+            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
+            RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
+        END IF;
+        IF v_grant_id IS NULL THEN
             INSERT INTO sso_grant AS g (
                 grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
                 audiences, auth_time, acr, amr, created_at, expires_at)
@@ -319,63 +317,73 @@ ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_
 
 CREATE FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint) RETURNS native_sso.advancement
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
-    v_now timestamptz;
-    v_effect text;
-    v_misuse text;
-    v_client_id text;
-    v_source_client_id text;
-    v_device_digest bytea;
+    v_now pg_catalog.timestamptz;
+    v_effect pg_catalog.text;
+    v_misuse pg_catalog.text;
+    v_grant_at pg_catalog.tid;
+    v_client_id pg_catalog.text;
+    v_source_client_id pg_catalog.text;
+    v_device_digest pg_catalog.bytea;
     v_generation integer;
-    v_rotated_at timestamptz;
-    v_revoked_at timestamptz;
-    v_grant_expires_at timestamptz;
-    v_scope text[];
-    v_audiences text[];
-    v_auth_time timestamptz;
-    v_acr text;
-    v_amr text[];
-    v_session_id uuid;
-    v_issuer text;
-    v_idp_issuer text;
-    v_sid text;
-    v_subject text;
-    v_ended_at timestamptz;
-    v_expires_at timestamptz;
-    v_last_used_at timestamptz;
+    v_rotated_at pg_catalog.timestamptz;
+    v_revoked_at pg_catalog.timestamptz;
+    v_grant_expires_at pg_catalog.timestamptz;
+    v_scope pg_catalog.text[];
+    v_audiences pg_catalog.text[];
+    v_auth_time pg_catalog.timestamptz;
+    v_acr pg_catalog.text;
+    v_amr pg_catalog.text[];
+    v_session_id pg_catalog.uuid;
+    v_issuer pg_catalog.text;
+    v_idp_issuer pg_catalog.text;
+    v_sid pg_catalog.text;
+    v_subject pg_catalog.text;
+    v_ended_at pg_catalog.timestamptz;
+    v_expires_at pg_catalog.timestamptz;
+    v_last_used_at pg_catalog.timestamptz;
     v_client_enabled boolean;
     v_shares_login boolean;
-    v_scope_ceiling text[];
+    v_scope_ceiling pg_catalog.text[];
     v_device_blocked boolean;
 BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'advance runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
     FOR v_attempt IN 1..10 LOOP
-        -- Read anew after each wait; now() would be when the transaction began.
-        v_now := date_trunc('second', clock_timestamp());
         v_effect := 'none';
-        SELECT g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at, g.expires_at,
-            g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id
-        INTO v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
+        SELECT g.ctid, g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at,
+            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id
+        INTO v_grant_at, v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
             v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id
         FROM sso_grant g WHERE g.grant_id = p_grant_id;
-        EXIT WHEN NOT FOUND;
-        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = v_client_id;
-        SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
-        INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
-        FROM session l WHERE l.session_id = v_session_id;
-        IF NOT FOUND THEN
-            -- It went with all its grants since the first look.
+        IF FOUND AND v_generation = p_generation AND v_client_id = p_client AND v_revoked_at IS NULL THEN
+            -- It may go on: whoever ends the session waits, or was faster and is waited for. See admit.
+            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l WHERE l.session_id = v_session_id FOR SHARE;
+        ELSE
+            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l WHERE l.session_id = v_session_id;
+        END IF;
+        -- After the wait; now() would be when the transaction began.
+        v_now := date_trunc('second', clock_timestamp());
+        IF v_idp_issuer IS NULL THEN
+            -- There is no such grant, or it went with its session since the look.
             v_client_id := NULL;
             EXIT;
         END IF;
+        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = v_client_id;
         -- Both in one look: see admit.
-        SELECT coalesce(s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source', false), t.scope_ceiling
+        SELECT t.role <> 'source' AND coalesce((
+            SELECT s.role <> 'target' FROM sharing_group_member s
+            WHERE s.issuer = v_idp_issuer AND s.client_id = v_source_client_id AND s.group_id = t.group_id), false),
+            t.scope_ceiling
         INTO v_shares_login, v_scope_ceiling
-        FROM (SELECT) AS one
-        LEFT JOIN sharing_group_member s ON s.issuer = v_idp_issuer AND s.client_id = v_source_client_id
-        LEFT JOIN sharing_group_member t ON t.issuer = v_idp_issuer AND t.client_id = v_client_id;
+        FROM sharing_group_member t WHERE t.issuer = v_idp_issuer AND t.client_id = v_client_id;
+        v_shares_login := coalesce(v_shares_login, false);
         SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
         FROM device d WHERE d.issuer = v_issuer AND d.device_digest = v_device_digest;
         v_device_blocked := coalesce(v_device_blocked, false);
@@ -390,11 +398,9 @@ BEGIN
                 THEN 'refresh_token_replayed'
             END;
         IF v_misuse IS NOT NULL THEN
-            -- By both unique keys: with grant_id alone the index of the live grants could be chosen, and read from end to
-            -- end.
             UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = v_misuse
-            WHERE g.grant_id = p_grant_id AND g.generation = v_generation
-                AND g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL;
+            WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = v_generation
+                AND g.revoked_at IS NULL;
             IF NOT FOUND THEN
                 -- Changed since the look: look again.
                 v_effect := NULL;
@@ -414,19 +420,23 @@ BEGIN
             OR v_now >= v_last_used_at + make_interval(secs => p_idle_seconds)
             OR v_device_blocked
             OR p_scope IS NOT NULL AND NOT (p_scope <@ v_scope AND p_scope <@ p_allowed_scope)
-            OR NOT coalesce(p_scope, v_scope) && p_allowed_scope
-            OR v_scope_ceiling IS NOT NULL AND (
-                p_scope IS NOT NULL AND NOT p_scope <@ v_scope_ceiling
+            OR NOT coalesce(p_scope, v_scope) && p_allowed_scope;
+        -- Apart: a condition with a query in it is a query altogether.
+        IF v_scope_ceiling IS NOT NULL THEN
+            EXIT WHEN NOT p_scope <@ v_scope_ceiling
                 OR NOT EXISTS (
                     SELECT FROM unnest(coalesce(p_scope, v_scope)) AS held (token)
-                    WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling)));
+                    WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling));
+        END IF;
 
-        -- Whoever ends the session waits, or was faster and is seen by another look: see admit.
-        PERFORM FROM session l WHERE l.session_id = v_session_id AND l.ended_at IS NULL FOR SHARE;
+        UPDATE sso_grant g SET generation = g.generation + 1, rotated_at = v_now
+        WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = p_generation AND g.revoked_at IS NULL;
         IF NOT FOUND THEN
+            -- Another refresh of the same token was faster: look again.
             v_effect := NULL;
             CONTINUE;
         END IF;
+        v_effect := 'advanced';
         IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
             UPDATE session l SET last_used_at = v_now
             WHERE l.session_id = (
@@ -434,22 +444,14 @@ BEGIN
                 WHERE k.session_id = v_session_id AND k.last_used_at < v_now AND k.ended_at IS NULL
                 FOR NO KEY UPDATE SKIP LOCKED);
         END IF;
-        UPDATE sso_grant g SET generation = g.generation + 1, rotated_at = v_now
-        WHERE g.grant_id = p_grant_id AND g.generation = p_generation
-            AND g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL;
-        IF FOUND THEN
-            v_effect := 'advanced';
-            EXIT;
-        END IF;
-        -- Another refresh of the same token was faster: look again.
-        v_effect := NULL;
+        EXIT;
     END LOOP;
     IF v_effect IS NULL THEN
         RAISE EXCEPTION 'the chain does not stand still' USING ERRCODE = 'serialization_failure';
     END IF;
     RETURN ROW (
         v_now, v_effect, v_client_id, v_generation, v_rotated_at, v_revoked_at, v_grant_expires_at, v_scope,
-        v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_sid, v_subject, v_ended_at, v_expires_at,
+        v_audiences, v_auth_time, v_acr, v_amr, v_sid, v_session_id, v_subject, v_ended_at, v_expires_at,
         v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked)::advancement;
 END
 $$;
@@ -538,6 +540,41 @@ $$;
 ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) OWNER TO native_sso_admin;
 
 --
+-- Name: guard_chain(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.guard_chain() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF OLD.revoked_at IS NOT NULL OR NEW.generation NOT IN (OLD.generation, OLD.generation + 1) THEN
+        RAISE EXCEPTION 'a chain goes on by one, and a revoked grant stays as it is'
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION native_sso.guard_chain() OWNER TO native_sso_admin;
+
+--
+-- Name: guard_revocation(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.guard_revocation() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF (NEW.revoked_at IS NULL) <> (NEW.revoke_reason IS NULL) THEN
+        RAISE EXCEPTION 'a grant is revoked at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION native_sso.guard_revocation() OWNER TO native_sso_admin;
+
+--
 -- Name: guard_session(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -572,34 +609,6 @@ END
 $$;
 
 ALTER FUNCTION native_sso.guard_session() OWNER TO native_sso_admin;
-
---
--- Name: guard_sso_grant(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
-CREATE FUNCTION native_sso.guard_sso_grant() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF (NEW.revoked_at IS NULL) <> (NEW.revoke_reason IS NULL) THEN
-        RAISE EXCEPTION 'a grant is revoked at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
-    END IF;
-    IF TG_OP = 'UPDATE' THEN
-        IF OLD.revoked_at IS NOT NULL THEN
-            RAISE EXCEPTION 'a revoked grant stays as it is' USING ERRCODE = 'integrity_constraint_violation';
-        END IF;
-        IF NEW.generation NOT IN (OLD.generation, OLD.generation + 1)
-            OR NEW.grant_id <> OLD.grant_id OR NEW.session_id <> OLD.session_id OR NEW.client_id <> OLD.client_id
-        THEN
-            RAISE EXCEPTION 'a chain goes on by one, in its session, for its client'
-                USING ERRCODE = 'integrity_constraint_violation';
-        END IF;
-    END IF;
-    RETURN NEW;
-END
-$$;
-
-ALTER FUNCTION native_sso.guard_sso_grant() OWNER TO native_sso_admin;
 
 --
 -- Name: prepare_audit_partitions(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1460,10 +1469,22 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.guard_session();
 
 --
--- Name: sso_grant guard; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+-- Name: sso_grant guard_chain; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_sso_grant();
+CREATE TRIGGER guard_chain AFTER UPDATE ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_chain();
+
+--
+-- Name: sso_grant guard_identity; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER guard_identity BEFORE UPDATE OF grant_id, session_id, client_id ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('a chain stays in its session, with its client');
+
+--
+-- Name: sso_grant guard_revocation; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER guard_revocation AFTER INSERT OR UPDATE OF revoked_at, revoke_reason ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_revocation();
 
 --
 -- Name: idp_key revoked_is_for_ever; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
@@ -1559,16 +1580,22 @@ REVOKE ALL ON FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OU
 REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION guard_chain(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.guard_chain() FROM PUBLIC;
+
+--
+-- Name: FUNCTION guard_revocation(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.guard_revocation() FROM PUBLIC;
+
+--
 -- Name: FUNCTION guard_session(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
 REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
-
---
--- Name: FUNCTION guard_sso_grant(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
-REVOKE ALL ON FUNCTION native_sso.guard_sso_grant() FROM PUBLIC;
 
 --
 -- Name: FUNCTION prepare_audit_partitions(); Type: ACL; Schema: native_sso; Owner: native_sso_admin

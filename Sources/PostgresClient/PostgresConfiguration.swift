@@ -21,6 +21,8 @@ public struct PostgresConfiguration: Sendable {
     public var statementTimeout: Duration = .seconds(3)
     /// The server's `idle_in_transaction_session_timeout`.
     public var idleInTransactionTimeout: Duration = .seconds(5)
+    /// Further settings of the server for these sessions, by name. They override those of the connection URI.
+    public var sessionSettings: [String: String] = [:]
     /// Accept only a server that takes writes. Session state is never read from a standby.
     public var requiresWritable = true
     /// Refuse a server that is another cluster, or an older state of the same, than was met before in this process.

@@ -1,6 +1,7 @@
 import Migrator
 import PostgresClient
 import PrivateCluster
+import Registry
 import SystemTesting
 import Testing
 
@@ -30,6 +31,7 @@ import Testing
                 uri: cluster.uri(database: database, user: PrivateCluster.superuser),
                 password: PostgresPassword(cluster.password))
             configuration.callDeadline = .seconds(30)
+            configuration = configuration.forHotCalls()
             _ = try await Migrator(configuration).up()
             for app in [SampleApps.source, SampleApps.targets[0]] {
                 let row = ClientRow(app, membership: .init(group: SampleApps.group, issuer: SampleApps.issuer)) {
@@ -73,7 +75,8 @@ import Testing
             let call = try #require(statement.script.split(separator: "\n").last { $0.hasPrefix("SELECT") })
             for generation in ["1", "2"] {
                 let sql = call.replacing(":n", with: "3").replacing(":generation", with: generation)
-                try await stage.cluster.sql(String(sql), database: stage.database)
+                try await stage.cluster.sql(
+                    "SET search_path = native_sso, pg_temp; \(sql)", database: stage.database)
             }
             #expect(try await stage.generations() == [1, 1, 1, 3, 1, 1, 1, 1, 1, 1])
         }

@@ -112,6 +112,17 @@ import Testing
         }[0]
         #expect(try (0..<5).map { try row.text($0) } == ["1s", "3s", "5s", "read committed", "native-sso"])
     }
+
+    @Test func sessionHasTheSettingsThatItWasGiven() async throws {
+        let odd = #"a\ b \\c  -c work_mem=64kB '"d"#
+        let row = try await withPool {
+            $0.sessionSettings = ["search_path": "pg_catalog, pg_temp", "test.odd": odd]
+        } _: { pool, _ in
+            try await pool.query(Statement("SELECT current_setting('search_path'), current_setting('test.odd')"))
+        }[0]
+        #expect(try row.text(0) == "pg_catalog, pg_temp")
+        #expect(try row.text(1) == odd)
+    }
 }
 
 /// Collects what a pool tells, on whatever thread.

@@ -1,6 +1,8 @@
 import PostgresClient
 import Testing
 
+@testable import Registry
+
 @Suite("The service's role", .serialized)
 struct RoleTests {
     @Test(
@@ -15,6 +17,30 @@ struct RoleTests {
                 guard case .server(let state, _, _) = error else { throw error }
                 #expect(state.code == "42501")  // insufficient_privilege
             }
+        }
+    }
+
+    /// They act as the owner of the tables: under a search_path of the caller's they could call what the caller made.
+    @Test(
+        "The hot calls run under no search_path but their own",
+        arguments: ["public, native_sso", "pg_temp, native_sso", "\"native_sso, pg_temp\"", ""],
+        [AdmitStatement.statement, AdvanceStatement.statement])
+    func needsItsSearchPath(path: String, statement: Statement) async throws {
+        try await TestDatabase.withFixture { database in
+            var configuration = try TestDatabase.configuration(
+                database.cluster, database: database.name, user: TestDatabase.serviceRole, connections: 1
+            ).forHotCalls()
+            configuration.sessionSettings["search_path"] = path
+            let pool = ConnectionPool(configuration)
+            do throws(PostgresError) {
+                let parameters = statement == AdmitStatement.statement ? 21 : 8
+                _ = try await pool.query(statement, Array(repeating: .null, count: parameters))
+                Issue.record("ran under \(path)")
+            } catch {
+                guard case .server(let state, _, _) = error else { throw error }
+                #expect(state.code == "55000")  // object_not_in_prerequisite_state
+            }
+            await pool.shutdown()
         }
     }
 

@@ -66,12 +66,22 @@ struct Connector: Sendable {
 
     /// Set in the startup packet, so that no statement runs without them.
     private var sessionSettings: String {
-        [
-            "client_min_messages=warning", "default_transaction_isolation=read\\ committed",
-            "lock_timeout=\(configuration.lockTimeout.wholeMilliseconds)",
-            "statement_timeout=\(configuration.statementTimeout.wholeMilliseconds)",
-            "idle_in_transaction_session_timeout=\(configuration.idleInTransactionTimeout.wholeMilliseconds)",
-        ].map { "-c \($0)" }.joined(separator: " ")
+        let always = [
+            ("client_min_messages", "warning"), ("default_transaction_isolation", "read committed"),
+            ("lock_timeout", "\(configuration.lockTimeout.wholeMilliseconds)"),
+            ("statement_timeout", "\(configuration.statementTimeout.wholeMilliseconds)"),
+            (
+                "idle_in_transaction_session_timeout",
+                "\(configuration.idleInTransactionTimeout.wholeMilliseconds)"
+            ),
+        ]
+        let further = configuration.sessionSettings.map { ($0.key, $0.value) }
+        return (always + further).map { "-c \($0)=\(Self.option($1))" }.joined(separator: " ")
+    }
+
+    /// As the server takes it apart again: it splits at spaces that no backslash precedes.
+    static func option(_ value: String) -> String {
+        value.replacing("\\", with: "\\\\").replacing(" ", with: "\\ ")
     }
 
     /// `FATAL:  53300: sorry, …` → 53300. libpq has no other place for it before a session exists.

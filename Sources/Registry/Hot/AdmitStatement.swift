@@ -1,14 +1,13 @@
 import NativeSSO
 import PostgresClient
 
-/// `native_sso.admit`: parameters from an ``Admission``, ``AdmissionFacts`` from its row.
+/// `native_sso.admit`: parameters from an ``Admission``, ``AdmissionFacts`` from its answer, the one value of type
+/// `native_sso.admission`. One value, because the server describes, makes and sends every column of a row apart.
 enum AdmitStatement {
     static let statement = Statement(
         """
-        SELECT seen_at, client_enabled, source_group, source_role, target_group, target_role, scope_ceiling,
-            other_audience_in_group, session_id, subject, ended_at, expires_at, last_used_at, device_blocked,
-            grant_id, generation, grant_expires_at
-        FROM native_sso.admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+        SELECT native_sso.admit(
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
         """)
 
     /// The device, which stands for all that is locked: its own row where it is new, its sessions, and their grants.
@@ -40,8 +39,9 @@ enum AdmitStatement {
         ]
     }
 
-    static func facts(_ row: Row) throws -> AdmissionFacts {
-        AdmissionFacts(
+    static func facts(_ answer: Row) throws -> AdmissionFacts {
+        let row = try answer.record(0)
+        return AdmissionFacts(
             now: try row.instant(0),
             clientIsEnabled: try row.bool(1),
             source: try row.membership(group: 2, role: 3, ceiling: nil),

@@ -1,15 +1,10 @@
 import NativeSSO
 import PostgresClient
 
-/// `native_sso.advance`: parameters from an ``Advancement``, ``AdvanceFacts`` from its row.
+/// `native_sso.advance`: parameters from an ``Advancement``, ``AdvanceFacts`` from its answer, the one value of type
+/// `native_sso.advancement`.
 enum AdvanceStatement {
-    static let statement = Statement(
-        """
-        SELECT seen_at, effect, client_id, generation, rotated_at, revoked_at, grant_expires_at, scope, audiences,
-            auth_time, acr, amr, sid, session_id, subject, ended_at, expires_at, last_used_at,
-            client_enabled, shares_login, scope_ceiling, device_blocked
-        FROM native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8)
-        """)
+    static let statement = Statement("SELECT native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8)")
 
     /// The grant. Nothing in a refresh tells its device, so that an exchange and a refresh of the same two devices, both in
     /// the same moment, may each lock what the other wants: then one batch gives up after its lock timeout and runs anew.
@@ -28,7 +23,8 @@ enum AdvanceStatement {
         ]
     }
 
-    static func facts(_ row: Row) throws -> AdvanceFacts {
+    static func facts(_ answer: Row) throws -> AdvanceFacts {
+        let row = try answer.record(0)
         guard let effect = AdvanceFacts.Effect(rawValue: try row.text(1)) else {
             throw CorruptRow(column: "effect")
         }

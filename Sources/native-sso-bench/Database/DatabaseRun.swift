@@ -1,4 +1,5 @@
 import PostgresClient
+import Registry
 import StrictCoding
 
 /// The hot statements, sent by us and by pgbench in turn.
@@ -105,7 +106,7 @@ struct DatabaseRun {
         configuration.poolSize = Contender.poolSize
         configuration.queueWait = .seconds(5)
         configuration.callDeadline = .seconds(10)
-        return configuration
+        return configuration.forHotCalls()
     }
 
     /// Every operation advances one grant by one generation, from 1 on: so the rows say how much was done.

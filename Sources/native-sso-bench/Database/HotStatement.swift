@@ -9,18 +9,10 @@ enum HotStatement: String, CaseIterable, Sendable {
 
     private static let admitted = Statement(
         """
-        SELECT seen_at, client_enabled, source_group, source_role, target_group, target_role, scope_ceiling,
-            other_audience_in_group, session_id, subject, ended_at, expires_at, last_used_at, device_blocked,
-            grant_id, generation, grant_expires_at
-        FROM native_sso.admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+        SELECT native_sso.admit(
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
         """)
-    private static let advanced = Statement(
-        """
-        SELECT seen_at, effect, client_id, generation, rotated_at, revoked_at, grant_expires_at, scope, audiences,
-            auth_time, acr, amr, sid, session_id, subject, ended_at, expires_at, last_used_at,
-            client_enabled, shares_login, device_blocked
-        FROM native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8)
-        """)
+    private static let advanced = Statement("SELECT native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8)")
 
     var statement: Statement {
         switch self {

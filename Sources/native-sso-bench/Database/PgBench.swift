@@ -23,6 +23,10 @@ struct PgBench: Sendable {
         }
     }
 
+    /// What the broker's own connections have, too.
+    private static let hotSettings =
+        #"-c search_path=native_sso,\ pg_temp -c enable_seqscan=off -c plan_cache_mode=force_generic_plan"#
+
     /// The first second warms up; what counts is between two of its lines.
     func measure(_ statement: HotStatement, _ block: PopulationBlock, seconds: Double) throws -> Window {
         let script = "\(directory)/\(statement.rawValue).sql"
@@ -38,7 +42,8 @@ struct PgBench: Sendable {
                 "--define=first=\(block.first)", "--define=rows=\(PopulationBlock.rowsPerCaller)",
                 "--host=127.0.0.1", "--port=\(cluster.port)", "--username=\(BrokerCommands.serviceRole)",
                 database,
-            ], environment: ["PGPASSWORD": cluster.password], within: .seconds(whole + 3 + 60)
+            ], environment: ["PGPASSWORD": cluster.password, "PGOPTIONS": Self.hotSettings],
+            within: .seconds(whole + 3 + 60)
         ) { pid, line in
             guard let progress = Progress(line), marks.count <= whole, progress.seconds > marks.last?.time ?? 0 else {
                 return

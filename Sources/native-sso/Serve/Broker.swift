@@ -44,7 +44,7 @@ struct Broker: Sendable {
         // From here on nothing throws: an HTTP client must be shut down before it goes.
         let history = DatabaseHistory()
         let connections = ConnectionLog(logger)
-        lanes = BatchingLanes(connection, history: history) { connections.note($0) }
+        lanes = BatchingLanes(connection.forHotCalls(), history: history) { connections.note($0) }
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
         keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: files, ring: ring, logger: logger)

@@ -17,10 +17,11 @@ enum TestDatabase {
         return try await cluster.withDatabase(template: template) { name in
             let superuser = try ConnectionPool(configuration(cluster, database: name, user: PrivateCluster.superuser))
             let service = try ConnectionPool(
-                configuration(cluster, database: name, user: serviceRole, connections: 16))
+                configuration(cluster, database: name, user: serviceRole, connections: 16).forHotCalls())
             let lanes =
                 overLanes
-                ? BatchingLanes(try configuration(cluster, database: name, user: serviceRole, connections: 1)) : nil
+                ? BatchingLanes(
+                    try configuration(cluster, database: name, user: serviceRole, connections: 1).forHotCalls()) : nil
             let fixture = PostgresFixture(
                 registry: PostgresGrantRegistry(database: lanes ?? service as any StatementExecutor), service: service,
                 superuser: superuser, cluster: cluster, name: name)
