@@ -87,7 +87,9 @@ extension Abuse {
                 if error == "invalid_grant" { #expect(answer.text == Verdict.unusableBody, comment) }
                 // RFC 6749 §5.2, and what RFC 9470 §3 adds: no token beside it.
                 let members = Set(answer.json?.names ?? [])
-                #expect(members.isSubset(of: ["error", "error_description", "acr_values", "max_age"]), comment)
+                #expect(
+                    members.isSubset(of: ["error", "error_description", "acr_values", "max_age", "authorization_uri"]),
+                    comment)
                 let found =
                     variant.verdict.isAudited
                     ? try await stage.auditedReason(of: requestID) : try await stage.loggedReason(of: requestID)

@@ -121,6 +121,25 @@ extension Abuse {
             }
         }
 
+        /// The same for whoever has a chain already: it ends when its login is too old for the app.
+        @Test func aChainOfAnAgedLogin() async throws {
+            let stage = try await Stage.shared
+            var login = stage.logins.login()
+            login.token.claims["acr"] = .string("urn:example:loa2")
+            login.token.claims["auth_time"] = .number(JSONNumber(stage.now - 3500))
+            var form = try stage.logins.exchange(login, .deviceSecret)
+            form["client_id"] = Stage.strict
+            let answer = try await stage.running.token(form)
+            let life = try #require(answer.json?.number("expires_in")?.int64, "\(answer.text)")
+            #expect((1...101).contains(life))
+            let rest = try await stage.sql.row(
+                """
+                SELECT extract(epoch FROM g.expires_at - now())::integer BETWEEN 1 AND 101
+                FROM native_sso.sso_grant g JOIN native_sso.session USING (session_id) WHERE sid = '\(login.sid)'
+                """)
+            #expect(rest == "t")
+        }
+
         /// M-01, M-02: the metrics are as large as ever, whoever asks for what, and name no user.
         @Test func metricsDoNotGrow() async throws {
             let stage = try await Stage.shared

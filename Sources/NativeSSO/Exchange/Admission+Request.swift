@@ -20,7 +20,7 @@ extension Admission {
             audiences: request.client.audiences,
             login: idToken.login,
             idleLimit: appraisal.idleLimit,
-            grantLifetime: request.client.refreshTokenLifetime,
+            grantLifetime: appraisal.grantLifetime,
             firstSightLifetime: appraisal.allowsFirstSight ? request.issuer.sessionLifetime : nil,
             isPermitted: appraisal.isPermitted,
             proposedGrantID: .timeOrdered(milliseconds: milliseconds, using: &randomness),

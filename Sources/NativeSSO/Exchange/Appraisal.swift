@@ -22,6 +22,8 @@ package struct Appraisal: Sendable {
     let subject: Subject
     let allowsSelfExchange: Bool
     let idleLimit: Seconds
+    /// From now to the end of a grant; `nil`: that of its session.
+    let grantLifetime: Seconds?
 
     var isPermitted: Bool { binding == nil && scopeRefusal == nil && interaction == nil }
 
@@ -63,6 +65,7 @@ package struct Appraisal: Sendable {
         subject = idToken.subject
         allowsSelfExchange = request.client.allowsSelfExchange
         self.idleLimit = idleLimit
+        grantLifetime = request.client.grantLifetime(from: idToken.login, at: now)
     }
 }
 
@@ -80,5 +83,16 @@ extension Client {
             else { return false }
         }
         return true
+    }
+
+    /// How long a grant from `login` may live. Its refreshes end when an exchange would be refused, so that no chain keeps a
+    /// login in use that is older than this client asks.
+    func grantLifetime(from login: Login, at now: UnixTime) -> Seconds? {
+        guard let maximumAuthenticationAge, let authenticatedAt = login.authenticatedAt else {
+            return refreshTokenLifetime
+        }
+        // The second in which the login is just young enough belongs to the grant.
+        let rest = max(1, authenticatedAt.adding(maximumAuthenticationAge).adding(1).since(now))
+        return min(rest, refreshTokenLifetime ?? rest)
     }
 }

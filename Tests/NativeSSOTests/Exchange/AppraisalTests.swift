@@ -82,6 +82,19 @@ import Testing
         }
     }
 
+    @Test func aGrantLivesNoLongerThanItsLoginIsYoungEnough() throws {
+        for (maximumAge, age, lifetime, expected) in [
+            (600, 0, nil, 601), (600, 500, nil, 101), (600, 600, nil, 1), (600, 601, nil, 1), (600, 500, 50, 50),
+            (600, 500, 101, 101), (600, 500, 102, 101), (600, nil, 50, 50), (nil, 500, nil, nil), (nil, 500, 50, 50),
+        ] as [(Int64?, Int64?, Int64?, Int64?)] {
+            var scenario = try ExchangeScenario()
+            scenario.client = client(scenario, maximumAge: maximumAge.map { Seconds($0) })
+            scenario.client.refreshTokenLifetime = lifetime.map { Seconds($0) }
+            let login = Login(authenticatedAt: age.map { scenario.now.adding(Seconds(-$0)) })
+            #expect(scenario.client.grantLifetime(from: login, at: scenario.now)?.count == expected)
+        }
+    }
+
     private func client(
         _ scenario: ExchangeScenario, contextClasses: [String] = [], maximumAge: Seconds? = nil
     ) -> Client {

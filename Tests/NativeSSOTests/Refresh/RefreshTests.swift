@@ -20,6 +20,28 @@ import Testing
         }
     }
 
+    /// Neither a chain nor an access token outlives the age that the client allows a login; then an exchange says what is
+    /// missing.
+    @Test func aChainEndsWhenTheLoginIsTooOld() async throws {
+        var scenario = try ExchangeScenario(profile: .deviceSecret)
+        scenario.client.maximumAuthenticationAge = Seconds(2 * 3600 + 400)
+        let (broker, client) = (try await Broker(scenario), scenario.client)
+        func refresh(_ token: String?) throws -> RefreshRequest {
+            RefreshRequest(requestID: .random(), client: client, refreshToken: try #require(token), scope: nil)
+        }
+        let first = try await broker.exchange(scenario.request)
+        #expect(first.expiresIn == 300)
+        broker.pass(200)
+        let second = try await broker.refresh(refresh(first.refreshToken))
+        #expect(second.expiresIn == 201)
+        broker.pass(200)
+        let third = try await broker.refresh(refresh(second.refreshToken))
+        #expect(third.expiresIn == 1)
+        broker.pass(1)
+        #expect(await broker.failure(of: try refresh(third.refreshToken)) == .refused(.grantExpired))
+        #expect(await broker.failure(of: scenario.request) == .refused(.assuranceInsufficient))
+    }
+
     /// A lost answer: the same refresh token again, and an access token of its own.
     @Test func aRetryGetsTheSameSuccessor() async throws {
         let scenario = try RefreshScenario()
