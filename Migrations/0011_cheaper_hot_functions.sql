@@ -42,7 +42,7 @@ END
 $$;
 CREATE TRIGGER guard_chain AFTER UPDATE ON sso_grant FOR EACH ROW EXECUTE FUNCTION guard_chain();
 
-CREATE TRIGGER guard_identity BEFORE UPDATE OF grant_id, session_id, client_id ON sso_grant
+CREATE TRIGGER guard_identity AFTER UPDATE OF grant_id, session_id, client_id ON sso_grant
     FOR EACH ROW EXECUTE FUNCTION refuse_change('a chain stays in its session, with its client');
 
 DROP FUNCTION admit;

@@ -1478,7 +1478,7 @@ CREATE TRIGGER guard_chain AFTER UPDATE ON native_sso.sso_grant FOR EACH ROW EXE
 -- Name: sso_grant guard_identity; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE TRIGGER guard_identity BEFORE UPDATE OF grant_id, session_id, client_id ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('a chain stays in its session, with its client');
+CREATE TRIGGER guard_identity AFTER UPDATE OF grant_id, session_id, client_id ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('a chain stays in its session, with its client');
 
 --
 -- Name: sso_grant guard_revocation; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
