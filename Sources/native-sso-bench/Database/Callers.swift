@@ -4,6 +4,7 @@ import Synchronization
 /// Callers of an executor that each have one call under way at any time.
 struct Callers: Sendable {
     let executor: any StatementExecutor
+    let contender: Contender
     let statement: HotStatement
     let block: PopulationBlock
     private static let warmUp = Duration.seconds(1)
@@ -50,7 +51,7 @@ struct Callers: Sendable {
             for row in rows {
                 if progress.isOver.load(ordering: .relaxed) { return }
                 _ = try await executor.query(
-                    statement.statement, statement.parameters(row, generation: generation),
+                    contender.statement(statement), statement.parameters(row, generation: generation),
                     locking: statement.lock(row))
                 progress.done.wrappingAdd(1, ordering: .relaxed)
             }
