@@ -33,9 +33,8 @@ struct RequestJournal: Sendable {
 
     func begin() -> RequestRecord {
         metrics.requestBegan()
-        var randomness = SystemRandomNumberGenerator()
-        let requestID = UniqueID(high: randomness.next(), low: randomness.next())
-        return RequestRecord(requestID: requestID, start: .now)
+        var randomness = PooledRandomness()
+        return RequestRecord(requestID: .random(using: &randomness), start: .now)
     }
 
     func end(_ record: RequestRecord, _ outcome: TokenOutcome, status: HTTPResponseStatus) {

@@ -3,7 +3,7 @@ extension Admission {
         _ request: ExchangeRequest, _ idToken: IDTokenClaims, _ appraisal: Appraisal, device: DeviceDigest,
         milliseconds: Int64
     ) {
-        var randomness = SystemRandomNumberGenerator()
+        var randomness = PooledRandomness()
         let milliseconds = UInt64(clamping: milliseconds)
         self.init(
             requestID: request.requestID,

@@ -3,8 +3,8 @@ import StrictCoding
 /// `jti`: 128 random bits, base64url. RFC 7519 §4.1.7.
 enum JWTID {
     static func random() -> String {
-        var randomness = SystemRandomNumberGenerator()
-        return Base64URL.encode(UniqueID(high: randomness.next(), low: randomness.next()).octets)
+        var randomness = PooledRandomness()
+        return Base64URL.encode(UniqueID.random(using: &randomness).octets)
     }
 }
 

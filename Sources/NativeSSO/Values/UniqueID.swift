@@ -9,11 +9,16 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// `nil` unless there are exactly 16 octets.
-    public init?(octets: some Collection<UInt8>) {
+    @inlinable public init?(octets: some Collection<UInt8>) {
         guard octets.count == 16 else { return nil }
-        self.init(
-            high: octets.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
-            low: octets.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) })
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for octet in octets { (high, low) = (high << 8 | low >> 56, low << 8 | UInt64(octet)) }
+        self.init(high: high, low: low)
+    }
+
+    /// 128 random bits.
+    public static func random(using randomness: inout some RandomNumberGenerator) -> UniqueID {
+        UniqueID(high: randomness.next(), low: randomness.next())
     }
 
     /// UUID version 7: milliseconds since 1970, then 74 random bits. Rows made one after another lie together in
@@ -27,7 +32,14 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var octets: [UInt8] {
-        [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
+        var octets: [UInt8] = []
+        octets.reserveCapacity(16)
+        for half in [high, low] {
+            for shift in stride(from: 56, through: 0, by: -8) {
+                octets.append(UInt8(truncatingIfNeeded: half >> shift))
+            }
+        }
+        return octets
     }
 
     /// 8-4-4-4-12 lower-case hexadecimal digits.
