@@ -4,7 +4,7 @@ import StrictCoding
 /// A key for HMAC-SHA-256, RFC 2104.
 ///
 /// Through OpenSSL, not swift-crypto: the key then stays in the locked heap (``SecureBytes``), from which each call
-/// takes it; swift-crypto keeps a copy of it in the ordinary heap. The price is about a microsecond a tag.
+/// takes it; swift-crypto keeps a copy of it in the ordinary heap. The price is less than a microsecond a tag.
 public struct MACKey: Sendable, CustomStringConvertible, CustomReflectable {
     private let secret: SecureBytes
 
@@ -28,13 +28,8 @@ public struct MACKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// 32 octets.
     func tag(_ message: [UInt8]) throws(KeyError) -> [UInt8] {
-        var tag = [UInt8](repeating: 0, count: 32)
-        var count: UInt32 = 0
-        let isMade = unsafe secret.withUnsafeBytes { secret in
-            unsafe HMAC(
-                EVP_sha256(), secret.baseAddress, Int32(secret.count), message, message.count, &tag, &count) != nil
-        }
-        guard isMade, count == 32 else { throw .openSSL("HMAC") }
+        let tag = unsafe secret.withUnsafeBytes { secret in unsafe HMACTemplate.sha256?.tag(message, key: secret) }
+        guard let tag else { throw .openSSL("EVP_MAC") }
         return tag
     }
 
