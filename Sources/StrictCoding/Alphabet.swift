@@ -1,7 +1,7 @@
 /// One of the two 64-character alphabets of RFC 4648, with the coding that both share.
-struct Alphabet: Sendable {
+@usableFromInline struct Alphabet: Sendable {
     static let standard = Alphabet(last: (UInt8(ascii: "+"), UInt8(ascii: "/")))
-    static let url = Alphabet(last: (UInt8(ascii: "-"), UInt8(ascii: "_")))
+    @usableFromInline static let url = Alphabet(last: (UInt8(ascii: "-"), UInt8(ascii: "_")))
 
     private let characters: [UInt8]
     /// By character: its six bits, or `foreign`.
@@ -19,7 +19,7 @@ struct Alphabet: Sendable {
         self.values = values
     }
 
-    func encode(_ bytes: Span<UInt8>, padded: Bool, to text: inout [UInt8]) {
+    @usableFromInline func encode(_ bytes: Span<UInt8>, padded: Bool, to text: inout [UInt8]) {
         let rest = bytes.count % 3
         var position = text.count
         let count = bytes.count / 3 * 4 + (rest == 0 ? 0 : padded ? 4 : rest + 1)
@@ -43,7 +43,7 @@ struct Alphabet: Sendable {
     }
 
     /// Decodes text without padding; nil unless it is canonical.
-    func decode(_ text: Span<UInt8>) -> [UInt8]? {
+    @usableFromInline func decode(_ text: Span<UInt8>) -> [UInt8]? {
         let rest = text.count & 3
         guard rest != 1 else { return nil }
         var bytes: [UInt8] = []

@@ -5,7 +5,7 @@
 /// anything that remembers tokens by their text.
 public enum Base64URL {
     /// The text of `bytes`.
-    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+    @inlinable public static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count / 3 + 1) * 4)
         append(bytes, to: &text)
@@ -13,12 +13,12 @@ public enum Base64URL {
     }
 
     /// Appends the text of `bytes`, all of it ASCII, to `text`.
-    public static func append(_ bytes: some Collection<UInt8>, to text: inout [UInt8]) {
+    @inlinable public static func append(_ bytes: some Collection<UInt8>, to text: inout [UInt8]) {
         withSpan(of: bytes) { Alphabet.url.encode($0, padded: false, to: &text) }
     }
 
     /// The octets of `text`, or nil where `text` is not what ``encode(_:)`` would have written.
-    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    @inlinable public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         withSpan(of: text) { Alphabet.url.decode($0) }
     }
 

@@ -1,17 +1,17 @@
 /// One pass over one document. The input is lent to each step, the parser keeps only positions and counts.
-struct JSONParser {
+@usableFromInline struct JSONParser {
     private var index = 0
     private var depthLeft: Int
     private var membersLeft: Int
     private var elementsLeft: Int
 
-    init(limits: JSONLimits) {
+    @usableFromInline init(limits: JSONLimits) {
         depthLeft = min(limits.depth, JSONLimits.deepest)
         membersLeft = limits.members
         elementsLeft = limits.elements
     }
 
-    mutating func document(_ input: Span<UInt8>) throws(JSONError) -> JSONValue {
+    @usableFromInline mutating func document(_ input: Span<UInt8>) throws(JSONError) -> JSONValue {
         skipWhitespace(input)
         let value = try value(input)
         skipWhitespace(input)

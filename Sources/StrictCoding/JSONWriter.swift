@@ -144,13 +144,14 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Whether nothing must be escaped. Looks at every octet, without a way out, so that many are looked at at once: tokens
-    /// are long and never hold one, and octet by octet three of them cost a microsecond.
+    /// Whether nothing must be escaped. Looks at every octet, without a way out (`||` would be one), so that many are looked
+    /// at at once: tokens are long and never hold one, and octet by octet three of them cost a microsecond.
     private static func isPlain(_ text: Span<UInt8>) -> Bool {
         var escapes: UInt8 = 0
         for index in text.indices {
             let octet = text[index]
-            escapes |= octet < 0x20 || octet == UInt8(ascii: "\"") || octet == UInt8(ascii: "\\") ? 1 : 0
+            escapes |=
+                (octet < 0x20 ? 1 : 0) | (octet == UInt8(ascii: "\"") ? 1 : 0) | (octet == UInt8(ascii: "\\") ? 1 : 0)
         }
         return escapes == 0
     }

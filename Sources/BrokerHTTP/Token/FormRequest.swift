@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import OAuthWire
+import StrictCoding
 
 extension ReceivedRequest {
     /// Steps 1 to 5 of the token endpoint: path, method, media type, no query, and the form read.
@@ -19,15 +20,18 @@ extension ReceivedRequest {
 }
 
 enum MediaType {
+    private static let form = "application/x-www-form-urlencoded"
+
     /// `application/x-www-form-urlencoded`, alone or with `charset=UTF-8`, once. RFC 9110 §8.3.1.
     static func isForm(_ fields: [String]) -> Bool {
         guard fields.count == 1 else { return false }
+        if fields[0].hasSameOctets(as: form) { return true }  // as every client writes it
         let parts = fields[0].lowercased().utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
             .map(trimmed)
         switch parts.count {
-        case 1: return parts[0] == "application/x-www-form-urlencoded"
+        case 1: return parts[0] == form
         case 2:
-            return parts[0] == "application/x-www-form-urlencoded"
+            return parts[0] == form
                 && ["charset=utf-8", "charset=\"utf-8\""].contains(parts[1])
         default: return false
         }

@@ -2,13 +2,17 @@ import StrictCoding
 
 /// One name or value of a form. HTTP Basic credentials are written the same way (RFC 6749 §2.3.1).
 enum FormText {
-    /// Whether the text is what it means: printable ASCII without `%` and `+`.
+    /// Whether the text is what it means: printable ASCII without `%` and `+`. Looks at every octet, without a way out (`||`
+    /// would be one), so that many are looked at at once.
     static func isPlain(_ text: Span<UInt8>) -> Bool {
+        var others: UInt8 = 0
         for index in text.indices {
             let octet = text[index]
-            if octet < 0x20 || octet > 0x7E || octet == UInt8(ascii: "%") || octet == UInt8(ascii: "+") { return false }
+            others |=
+                (octet < 0x20 ? 1 : 0) | (octet > 0x7E ? 1 : 0) | (octet == UInt8(ascii: "%") ? 1 : 0)
+                | (octet == UInt8(ascii: "+") ? 1 : 0)
         }
-        return true
+        return others == 0
     }
 
     /// `+` is a space, `%` takes two hexadecimal digits.
