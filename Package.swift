@@ -81,6 +81,7 @@ let package = Package(
                 .embedInCode("0009_create_retention.sql"),
                 .embedInCode("0010_create_client_credentials.sql"),
                 .embedInCode("0011_cheaper_hot_functions.sql"),
+                .embedInCode("0014_create_logout.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),

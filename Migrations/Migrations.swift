@@ -40,5 +40,6 @@ public enum Migrations {
             version: 10, name: "create_client_credentials", sql: PackageResources._010_create_client_credentials_sql),
         Migration(
             version: 11, name: "cheaper_hot_functions", sql: PackageResources._011_cheaper_hot_functions_sql),
+        Migration(version: 14, name: "create_logout", sql: PackageResources._014_create_logout_sql),
     ]
 }

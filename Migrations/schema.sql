@@ -133,6 +133,17 @@ CREATE DOMAIN native_sso.jwk_thumbprint AS text COLLATE pg_catalog."C"
 ALTER DOMAIN native_sso.jwk_thumbprint OWNER TO native_sso_admin;
 
 --
+-- Name: logout_batch; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TYPE native_sso.logout_batch AS (
+	ended bigint,
+	after uuid
+);
+
+ALTER TYPE native_sso.logout_batch OWNER TO native_sso_admin;
+
+--
 -- Name: profile_name; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -140,6 +151,17 @@ CREATE DOMAIN native_sso.profile_name AS text COLLATE pg_catalog."C"
 	CONSTRAINT profile_name_check CHECK ((VALUE = ANY (ARRAY['device-id'::text, 'device-secret-x-oath'::text, 'device-secret'::text])));
 
 ALTER DOMAIN native_sso.profile_name OWNER TO native_sso_admin;
+
+--
+-- Name: registration; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TYPE native_sso.registration AS (
+	outcome text,
+	session_id uuid
+);
+
+ALTER TYPE native_sso.registration OWNER TO native_sso_admin;
 
 --
 -- Name: scope_token; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
@@ -474,6 +496,46 @@ $$;
 ALTER FUNCTION native_sso.announce_registry_change() OWNER TO native_sso_admin;
 
 --
+-- Name: begin_logout(bytea, text, text, text, timestamp with time zone, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_now timestamptz := date_trunc('second', now());
+BEGIN
+    IF EXISTS (SELECT FROM used_proof p WHERE p.kind = 'logout_token' AND p.digest = p_digest) THEN
+        RETURN NULL;
+    END IF;
+    IF p_sid IS NULL THEN
+        PERFORM pg_advisory_xact_lock(logout_lock('sub', p_issuer, p_subject));
+        INSERT INTO subject_logout AS o VALUES (p_issuer, p_subject, p_issued_at, v_now)
+        ON CONFLICT (idp_issuer, subject) DO UPDATE SET
+            issued_at = greatest(o.issued_at, excluded.issued_at), recorded_at = excluded.recorded_at;
+    ELSE
+        PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));
+        IF NOT EXISTS (
+            SELECT FROM session l
+            WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid
+                AND (l.end_reason = 'logout' OR l.ended_at IS NULL AND l.expires_at > v_now))
+        THEN
+            INSERT INTO session (
+                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
+            VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
+            ON CONFLICT (issuer, sid) DO NOTHING;
+        END IF;
+    END IF;
+    -- After the wait for those who were about to bring a login in: what they brought is older than this, to the second.
+    RETURN date_trunc('second', clock_timestamp()) + interval '1 second';
+END
+$$;
+
+ALTER FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid) OWNER TO native_sso_admin;
+
+--
 -- Name: begin_sweep(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -515,6 +577,90 @@ $$;
 ALTER FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) OWNER TO native_sso_admin;
 
 --
+-- Name: count_sweepable_logouts(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$ SELECT count(*) FROM subject_logout WHERE recorded_at < sweep_limit(p_retention_seconds) $$;
+
+ALTER FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: end_free_sessions(uuid[], text, text, jsonb); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) RETURNS SETOF uuid
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    WITH ended AS (
+        UPDATE session SET ended_at = date_trunc('second', now()), end_reason = p_reason
+        WHERE session_id IN (
+            SELECT session_id FROM session
+            WHERE session_id = ANY (p_session_ids) AND ended_at IS NULL
+            ORDER BY session_id FOR NO KEY UPDATE SKIP LOCKED)
+        RETURNING session_id
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, session_id, reason, actor, details)
+        SELECT now(), 'session_ended', session_id, p_reason, p_actor, p_details FROM ended
+    )
+    SELECT session_id FROM ended
+$$;
+
+ALTER FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) OWNER TO native_sso_admin;
+
+--
+-- Name: end_logged_out(uuid, text, text, text, timestamp with time zone, uuid, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint) RETURNS native_sso.logout_batch
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+DECLARE
+    v_after uuid := coalesce(p_after, '00000000-0000-0000-0000-000000000000');
+    v_ids uuid[];
+    v_ended bigint;
+BEGIN
+    IF p_sid IS NOT NULL THEN
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l
+            WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.session_id > v_after AND l.ended_at IS NULL
+            ORDER BY l.session_id LIMIT 1 FOR NO KEY UPDATE);
+    ELSIF p_limit > 1 THEN
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l
+            WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
+                AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
+            ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
+    ELSE
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l
+            WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
+                AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
+            ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
+    END IF;
+    WITH ended AS (
+        UPDATE session l SET ended_at = date_trunc('second', now()), end_reason = 'logout'
+        WHERE l.session_id = ANY (v_ids) AND l.ended_at IS NULL
+        RETURNING l.session_id
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason)
+        SELECT clock_timestamp(), 'session_ended', p_request_id, session_id, 'logout' FROM ended
+    )
+    SELECT count(*) INTO v_ended FROM ended;
+    RETURN ROW (v_ended, CASE WHEN v_ids <> '{}' THEN v_ids[cardinality(v_ids)] END)::logout_batch;
+END
+$$;
+
+ALTER FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint) OWNER TO native_sso_admin;
+
+--
 -- Name: end_sessions(uuid[], text, text, jsonb); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -538,6 +684,34 @@ CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_a
 $$;
 
 ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) OWNER TO native_sso_admin;
+
+--
+-- Name: finish_logout(uuid, bytea, timestamp with time zone, text, boolean, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+BEGIN
+    IF p_expires_at < now() - interval '30 minutes' THEN
+        RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
+    END IF;
+    INSERT INTO used_proof (kind, digest, expires_at)
+    VALUES ('logout_token', p_digest, least(p_expires_at, now() + interval '1 hour'))
+    ON CONFLICT (kind, digest) DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO audit_event (occurred_at, kind, request_id, reason, details)
+    VALUES (
+        clock_timestamp(), 'logout_recorded', p_request_id, CASE WHEN p_of_subject THEN 'subject' ELSE 'session' END,
+        jsonb_build_object('issuer', p_issuer, 'sessions_ended', p_ended));
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint) OWNER TO native_sso_admin;
 
 --
 -- Name: guard_chain(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -609,6 +783,55 @@ END
 $$;
 
 ALTER FUNCTION native_sso.guard_session() OWNER TO native_sso_admin;
+
+--
+-- Name: keep_logged_out(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.keep_logged_out() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NEW.ended_at IS NOT NULL THEN
+        RETURN NEW;
+    END IF;
+    PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
+    -- Where both names are one, the unique key does the same.
+    IF NEW.issuer <> NEW.idp_issuer OR NEW.sid <> NEW.idp_sid THEN
+        PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
+        IF EXISTS (
+            SELECT FROM native_sso.session l
+            WHERE l.idp_issuer = NEW.idp_issuer AND l.idp_sid = NEW.idp_sid AND l.end_reason = 'logout')
+        THEN
+            NEW.ended_at := NEW.created_at;
+        END IF;
+    END IF;
+    IF EXISTS (
+        SELECT FROM native_sso.subject_logout o
+        WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject AND NEW.auth_time <= o.issued_at)
+    THEN
+        NEW.ended_at := NEW.created_at;
+    END IF;
+    IF NEW.ended_at IS NULL THEN
+        RETURN NEW;
+    END IF;
+    NEW.end_reason := 'logout';
+    INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid) DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION native_sso.keep_logged_out() OWNER TO native_sso_admin;
+
+--
+-- Name: logout_lock(text, text, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ SELECT 2947193046517340160 + (hashtextextended(p_kind || ' ' || p_issuer || ' ' || p_name, 0) & 255) $$;
+
+ALTER FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) OWNER TO native_sso_admin;
 
 --
 -- Name: prepare_audit_partitions(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -709,6 +932,56 @@ END
 $$;
 
 ALTER FUNCTION native_sso.refuse_change() OWNER TO native_sso_admin;
+
+--
+-- Name: register_session(text, text, text, text, timestamp with time zone, text, text[], interval, text, text, text, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text DEFAULT NULL::text, p_auth_time timestamp with time zone DEFAULT NULL::timestamp with time zone, p_acr text DEFAULT NULL::text, p_amr text[] DEFAULT '{}'::text[], p_lifetime interval DEFAULT '90 days'::interval, p_idp_issuer text DEFAULT NULL::text, p_idp_sid text DEFAULT NULL::text, p_actor text DEFAULT NULL::text, p_why text DEFAULT NULL::text) RETURNS native_sso.registration
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+DECLARE
+    v_now timestamptz := date_trunc('second', clock_timestamp());
+    v_random text := replace(gen_random_uuid()::text, '-', '');
+    -- RFC 9562 §5.7: rows made one after another lie together, and the sweep goes by it.
+    v_id uuid := (lpad(to_hex((extract(epoch FROM v_now) * 1000)::bigint), 12, '0') || '7' || substr(v_random, 14))::uuid;
+    v_subject text;
+    v_over boolean;
+    v_found uuid;
+BEGIN
+    IF p_subject IS NULL THEN
+        RAISE EXCEPTION 'a session has a subject' USING ERRCODE = 'check_violation';
+    END IF;
+    IF p_lifetime IS NULL OR p_lifetime <= interval '0' THEN
+        RAISE EXCEPTION 'a session lives for a while' USING ERRCODE = 'check_violation';
+    END IF;
+    INSERT INTO session (
+        session_id, issuer, sid, idp_issuer, idp_sid, subject, source_client_id, auth_time, acr, amr, created_at,
+        expires_at, last_used_at)
+    VALUES (
+        v_id, p_issuer, p_sid, coalesce(p_idp_issuer, p_issuer), coalesce(p_idp_sid, p_sid), p_subject, p_source_client,
+        p_auth_time, p_acr, coalesce(p_amr, '{}'), v_now, date_trunc('second', v_now + p_lifetime), v_now)
+    ON CONFLICT (issuer, sid) DO NOTHING;
+    IF FOUND THEN
+        INSERT INTO audit_event (occurred_at, kind, session_id, actor, details)
+        VALUES (
+            clock_timestamp(), 'session_registered', v_id, coalesce(p_actor, session_user),
+            jsonb_strip_nulls(jsonb_build_object('database_user', session_user, 'why', p_why)));
+        RETURN ROW ('registered', v_id)::registration;
+    END IF;
+    SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now INTO v_found, v_subject, v_over
+    FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
+    RETURN ROW (
+        CASE
+            WHEN v_subject <> p_subject THEN 'taken'
+            WHEN v_over THEN 'ended'
+            ELSE 'known'
+        END, v_found)::registration;
+END
+$$;
+
+ALTER FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) OWNER TO native_sso_admin;
 
 --
 -- Name: sweep_audit(bigint, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -821,6 +1094,34 @@ CREATE FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) RETURNS times
     AS $$ SELECT now() - make_interval(secs => greatest(p_retention_seconds, 90 * 86400)) - interval '1 day' $$;
 
 ALTER FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: sweep_logouts(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_removed bigint;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    WITH dead AS (
+        SELECT o.idp_issuer, o.subject FROM subject_logout o WHERE o.recorded_at < sweep_limit(p_retention_seconds)
+        ORDER BY o.recorded_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM subject_logout o USING dead WHERE o.idp_issuer = dead.idp_issuer AND o.subject = dead.subject RETURNING 1
+    )
+    SELECT count(*) INTO v_removed FROM gone;
+    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+END
+$$;
+
+ALTER FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
 
 --
 -- Name: sweep_proofs(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1203,6 +1504,19 @@ WITH (fillfactor='80');
 ALTER TABLE native_sso.sso_grant OWNER TO native_sso_admin;
 
 --
+-- Name: subject_logout; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.subject_logout (
+    idp_issuer native_sso.issuer_identifier NOT NULL,
+    subject native_sso.issued_identifier NOT NULL,
+    issued_at timestamp(0) with time zone NOT NULL,
+    recorded_at timestamp(0) with time zone NOT NULL
+);
+
+ALTER TABLE native_sso.subject_logout OWNER TO native_sso_admin;
+
+--
 -- Name: sweep; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1347,6 +1661,13 @@ ALTER TABLE ONLY native_sso.sso_grant
     ADD CONSTRAINT sso_grant_pkey PRIMARY KEY (grant_id);
 
 --
+-- Name: subject_logout subject_logout_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.subject_logout
+    ADD CONSTRAINT subject_logout_pkey PRIMARY KEY (idp_issuer, subject);
+
+--
 -- Name: sweep sweep_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1388,7 +1709,7 @@ CREATE INDEX session_idp_sid ON native_sso.session USING btree (idp_issuer, idp_
 -- Name: session_subject; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE INDEX session_subject ON native_sso.session USING btree (idp_issuer, subject);
+CREATE INDEX session_subject ON native_sso.session USING btree (idp_issuer, subject, session_id);
 
 --
 -- Name: signing_key_active; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
@@ -1413,6 +1734,12 @@ CREATE INDEX sso_grant_revoked ON native_sso.sso_grant USING btree (revoked_at) 
 --
 
 CREATE INDEX sso_grant_session ON native_sso.sso_grant USING btree (session_id);
+
+--
+-- Name: subject_logout_age; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX subject_logout_age ON native_sso.subject_logout USING btree (recorded_at);
 
 --
 -- Name: used_proof_expiry; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
@@ -1487,6 +1814,12 @@ CREATE TRIGGER guard_identity AFTER UPDATE OF grant_id, session_id, client_id ON
 CREATE TRIGGER guard_revocation AFTER INSERT OR UPDATE OF revoked_at, revoke_reason ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_revocation();
 
 --
+-- Name: session keep_logged_out; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TRIGGER keep_logged_out BEFORE INSERT ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.keep_logged_out();
+
+--
 -- Name: idp_key revoked_is_for_ever; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1539,6 +1872,7 @@ ALTER TABLE ONLY native_sso.sso_grant
 --
 
 GRANT USAGE ON SCHEMA native_sso TO native_sso_broker;
+GRANT USAGE ON SCHEMA native_sso TO native_sso_registrar;
 
 --
 -- Name: FUNCTION admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -1561,6 +1895,13 @@ GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_g
 REVOKE ALL ON FUNCTION native_sso.announce_registry_change() FROM PUBLIC;
 
 --
+-- Name: FUNCTION begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid) TO native_sso_broker;
+
+--
 -- Name: FUNCTION begin_sweep(p_interval_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1574,10 +1915,36 @@ GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO nativ
 REVOKE ALL ON FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) FROM PUBLIC;
 
 --
+-- Name: FUNCTION count_sweepable_logouts(p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint) TO native_sso_broker;
+
+--
 -- Name: FUNCTION end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
 REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint) TO native_sso_broker;
 
 --
 -- Name: FUNCTION guard_chain(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -1596,6 +1963,18 @@ REVOKE ALL ON FUNCTION native_sso.guard_revocation() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_logged_out(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.keep_logged_out() FROM PUBLIC;
+
+--
+-- Name: FUNCTION logout_lock(p_kind text, p_issuer text, p_name text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION prepare_audit_partitions(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -1631,6 +2010,13 @@ GRANT ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints te
 REVOKE ALL ON FUNCTION native_sso.refuse_change() FROM PUBLIC;
 
 --
+-- Name: FUNCTION register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) TO native_sso_registrar;
+
+--
 -- Name: FUNCTION sweep_audit(p_retention_seconds bigint, p_execute boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1656,6 +2042,13 @@ GRANT ALL ON FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_
 --
 
 REVOKE ALL ON FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
 
 --
 -- Name: FUNCTION sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin

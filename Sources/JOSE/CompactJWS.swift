@@ -40,8 +40,13 @@ public struct CompactJWS: Sendable {
 
     /// `sub` as it was sent, with no signature verified: says whose keys to look for, as ``JOSEHeader/keyID`` says which, and
     /// must be used for nothing else.
-    package var unverifiedSubject: String? {
-        (try? JSONReader.parse(payload, limits: limits.json))?.object?.string("sub")
+    package var unverifiedSubject: String? { unverified("sub") }
+
+    /// `iss` as it was sent; see ``unverifiedSubject``.
+    package var unverifiedIssuer: String? { unverified("iss") }
+
+    private func unverified(_ name: String) -> String? {
+        (try? JSONReader.parse(payload, limits: limits.json))?.object?.string(name)
     }
 
     /// Takes `token` apart. Length and dots are looked at before anything is decoded: a megabyte of dots costs nothing.

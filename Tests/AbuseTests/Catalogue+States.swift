@@ -1,7 +1,7 @@
 extension Catalogue {
     private static let refreshTests = "AbuseTests/RefreshScenarioTests.swift"
     private static let registryTests = "AbuseTests/RegistryScenarioTests.swift"
-    private static let logoutTests = "AbuseTests/LogoutTests.swift"
+    private static let logoutTests = "AbuseTests/LogoutScenarioTests.swift"
     private static let raceTests = "EndToEndTests/RaceTests.swift"
 
     @ListBuilder static var refreshes: [Case] {
@@ -41,10 +41,16 @@ extension Catalogue {
 
     @ListBuilder static var logout: [Case] {
         test(
-            "L-02", "L-03", "L-04", "L-05", "L-06", "L-08", "L-09", "L-11", "L-13", "L-15", "L-16", in: logoutTests,
-            "nobodyTakesALogoutToken")
+            "L-02", "L-03", "L-04", "L-05", "L-06", "L-08", "L-09", in: "AbuseTests/Attacks/LogoutAttacks.swift",
+            "static let all: [LogoutAttack]")
+        test("L-11", in: logoutTests, "anIDToken")
         rows("L-12")
-        waits("L-14", "L-17", "L-18", for: "back-channel logout: its path is unknown, as L-15 shows")
+        test("L-13", in: logoutTests, "aSIDOfAnotherIssuer")
+        test("L-14", in: logoutTests, "everySession")
+        test("L-15", in: logoutTests, "oneSession")
+        test("L-16", in: logoutTests, "again")
+        test("L-17", in: "EndToEndTests/LogoutTests.swift", "aLogoutWithoutADatabase")
+        test("L-18", in: "RegistryTests/LogoutRegistryTests.swift", "aSessionThatSomebodyHas")
     }
 
     @ListBuilder static var sessions: [Case] {

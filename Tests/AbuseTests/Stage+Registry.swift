@@ -83,7 +83,7 @@ extension Stage {
     static let tables = [
         "client", "client_key", "client_secret", "scope", "sharing_group", "sharing_group_member", "session", "device",
         "sso_grant",
-        "used_proof", "signing_key", "schema_migration",
+        "used_proof", "signing_key", "schema_migration", "subject_logout",
     ]
 
     /// The reason that the audit has for a request; waits until it is written.

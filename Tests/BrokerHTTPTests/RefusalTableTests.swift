@@ -20,6 +20,7 @@ struct RefusalTableTests {
         }
         + RefreshRefusal.allCases.map(Refusal.refresh)
         + RateLimited.Limit.allCases.map { .rate(RateLimited($0, retryAfter: 7)) }
+        + LogoutRefusal.allCases.map(Refusal.logout)
 
     @Test("Every description is printable ASCII without a quote or a backslash; every reason is known to the metrics")
     func texts() {
@@ -86,6 +87,7 @@ struct RefusalTableTests {
             case .wire, .request(.unknownPath), .request(.method): #expect(refusal.auditKind == nil)
             case .exchange: #expect(refusal.auditKind == .exchangeRefused)
             case .refresh: #expect(refusal.auditKind == .refreshRefused)
+            case .logout: #expect(refusal.auditKind == .logoutRefused)
             case .request, .form, .parameter, .client, .rate: #expect(refusal.auditKind == .requestRefused)
             }
         }

@@ -60,6 +60,23 @@ import Testing
         #expect(try await run.token(run.exchange(login, .deviceID)).error == "invalid_grant")
     }
 
+    /// The user logs out at the identity provider, which tells the broker: both apps are out at their next request.
+    @Test func aLogoutAtTheIdentityProviderIsTheEndOfBothApps() async throws {
+        let run = try await Development.shared
+        let login = try await run.logIn(.deviceID)
+        let chains = try await [Development.source, Development.target].asyncMap { app in
+            let answer = try await run.token(run.exchange(login, .deviceID, client: app))
+            return (app, try #require(answer.refreshToken, "\(answer.text)"))
+        }
+        let page = try await HTTPRequest("GET", "/logout?id_token_hint=\(login.idToken)").send(
+            to: try run.development.port("identity_provider.issuer"))
+        #expect(page.status == 200, "\(page.text)")
+        for (app, token) in chains {
+            #expect(try await run.token(.refresh(token, client: app)).error == "invalid_grant")
+        }
+        #expect(try await run.token(run.exchange(login, .deviceID)).error == "invalid_grant")
+    }
+
     /// Whether a login of an app outside the vendor's group is of any use to it.
     @Test func anAppOfAnotherVendorGetsNothing() async throws {
         let run = try await Development.shared

@@ -69,6 +69,9 @@ enum RoleSQL {
         Statement("UPDATE native_sso.client SET enabled = true"),
         Statement("SELECT native_sso.end_sessions('{}', 'operator', 'me', '{}')"),
         Statement("SELECT native_sso.record_administration('x', 'me', NULL, '{}')"),
+        Statement("SELECT count(*) FROM native_sso.subject_logout"),
+        Statement("DELETE FROM native_sso.subject_logout"),
+        Statement("SELECT * FROM native_sso.register_session('https://idp.example.com', 'x', 'user')"),
         Statement("CREATE TABLE native_sso.mine (x int)"),
     ]
 

@@ -3,20 +3,24 @@ import NativeSSO
 import OAuthWire
 import StrictCoding
 
-/// The internal listener: what operators, monitors and resource servers ask. Query strings are ignored.
+/// The internal listener: what operators, monitors and resource servers ask, where query strings are ignored, and what the
+/// identity providers tell.
 public struct InternalEndpoint: Sendable {
     private let readiness: Readiness
     private let keys: any PublishedKeys
     private let metadata: [UInt8]
     private let metrics: BrokerMetrics
+    private let logout: LogoutEndpoint
 
     public init(
-        readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, metrics: BrokerMetrics
+        readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, metrics: BrokerMetrics,
+        logout: LogoutEndpoint
     ) {
         self.readiness = readiness
         self.keys = keys
         self.metadata = metadata.json
         self.metrics = metrics
+        self.logout = logout
     }
 }
 
@@ -25,7 +29,9 @@ extension InternalEndpoint: Responder {
         switch arrival {
         case .fault(let fault): HTTPAnswer(Refusal.wire(fault).answer)
         case .request(let request):
-            if let route = Route.allCases.first(where: { request.isFor($0.rawValue) }) {
+            if request.isFor(LogoutEndpoint.path) {
+                await logout.answer(request)
+            } else if let route = Route.allCases.first(where: { request.isFor($0.rawValue) }) {
                 request.method == .GET ? await answer(route) : Self.methodNotAllowed
             } else {
                 HTTPAnswer(Refusal.request(.unknownPath).answer)
@@ -59,8 +65,8 @@ extension InternalEndpoint: Responder {
             return HTTPAnswer(status: .ok, cacheControl: cacheControl, body: try await keys.keySet())
         } catch {
             switch error {
-            case .outage(let outage): return HTTPAnswer(.unavailable(outage))
-            case .broken(let what): return HTTPAnswer(.failed(what))
+            case .outage(let outage): return HTTPAnswer(TokenOutcome.unavailable(outage))
+            case .broken(let what): return HTTPAnswer(TokenOutcome.failed(what))
             }
         }
     }

@@ -5,6 +5,7 @@ public final class BrokerMetrics: Sendable {
     private let durations: [GrantLabel: Histogram]
     private let refusals: [String: Counter]
     private let sampledOut = Counter()
+    private let logouts = LogoutCounts()
     private let sources: [any MetricSource]
 
     public init(sources: [any MetricSource] = []) {
@@ -27,6 +28,11 @@ public final class BrokerMetrics: Sendable {
         requests[grant]?[outcome]?.add()
         durations[grant]?.record(microseconds: duration.microseconds)
         if let reason { refusals[reason]?.add() }
+    }
+
+    func logoutEnded(_ outcome: LogoutOutcome) {
+        logouts.note(outcome)
+        if case .refused(let refusal) = outcome { refusals[refusal.reason]?.add() }
     }
 
     /// A refusal was counted and logged, and not written to the audit.
@@ -57,6 +63,7 @@ public final class BrokerMetrics: Sendable {
                 text.histogram("request_duration_seconds", [("grant", grant.rawValue)], histogram)
             }
         }
+        logouts.write(to: &text)
         for sample in sources.flatMap(\.samples) {
             text.family(sample.name.description, sample.help.description, sample.kind)
             text.sample(sample.name.description, [], sample.value)

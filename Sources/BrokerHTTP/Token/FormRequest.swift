@@ -7,6 +7,11 @@ extension ReceivedRequest {
     /// Steps 1 to 5 of the token endpoint: path, method, media type, no query, and the form read.
     func tokenForm() throws(Refusal) -> FormParameters {
         guard isFor("/token") else { throw .request(.unknownPath) }
+        return try form()
+    }
+
+    /// The form of a request that may be nothing but one.
+    func form() throws(Refusal) -> FormParameters {
         guard method == .POST else { throw .request(.method) }
         guard MediaType.isForm(headers["content-type"]) else { throw .request(.contentType) }
         guard !headers.contains(name: "content-encoding") else { throw .request(.contentEncoding) }

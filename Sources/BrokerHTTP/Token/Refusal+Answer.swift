@@ -151,6 +151,10 @@ extension Refusal {
             .refresh(.sharingEnded), .refresh(.sessionEnded), .refresh(.sessionExpired), .refresh(.sessionIdle),
             .refresh(.deviceBlocked):
             .invalidGrant
+        // OpenID Connect Back-Channel Logout 1.0 §2.8.
+        case .logout(.missing): .invalidRequest("logout_token is required.")
+        case .logout: .invalidRequest("The logout token is not valid.")
+
         // RFC 6749 §6.
         case .refresh(.scopeExceedsGrant), .refresh(.scopeEmpty):
             .badRequest(.invalidScope, "The scope is beyond what was granted.")

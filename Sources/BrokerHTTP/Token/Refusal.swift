@@ -10,6 +10,7 @@ enum Refusal: Error, Sendable {
     case client(ClientFailure)
     case exchange(ExchangeRefusal, profile: Profile, client: RefusedClient)
     case refresh(RefreshRefusal)
+    case logout(LogoutRefusal)
     /// Not judged at all: too many.
     case rate(RateLimited)
 
@@ -39,6 +40,7 @@ enum Refusal: Error, Sendable {
         case .exchange(let refusal, profile: _, client: _): refusal.reason
         case .refresh(let refusal): refusal.rawValue
         case .rate(let limited): limited.limit.rawValue
+        case .logout(let refusal): refusal.rawValue
         }
     }
 
@@ -49,6 +51,7 @@ enum Refusal: Error, Sendable {
         case .request, .form, .parameter, .client, .rate: .requestRefused
         case .exchange: .exchangeRefused
         case .refresh: .refreshRefused
+        case .logout: .logoutRefused
         }
     }
 
@@ -58,4 +61,5 @@ enum Refusal: Error, Sendable {
         + FormError.allCases.map(\.rawValue) + ParameterDefect.allCases.map(\.rawValue)
         + ClientRefusal.allCases.map(\.rawValue) + ExchangeRefusal.allCases.map(\.reason)
         + RefreshRefusal.allCases.map(\.rawValue) + RateLimited.Limit.allCases.map(\.rawValue)
+        + LogoutRefusal.allCases.map(\.rawValue)
 }

@@ -28,6 +28,8 @@ struct DiscoveryController: Sendable {
             json.member("claims_supported", claims)
             json.member("request_uri_parameter_supported", false)  // its default is true
             json.member("authorization_response_iss_parameter_supported", true)  // RFC 9207 §3
+            json.member("backchannel_logout_supported", true)
+            json.member("backchannel_logout_session_supported", provider.configuration.mode == .stamping)
             if provider.configuration.mode == .stamping { json.member("native_sso_supported", true) }
         }
     }

@@ -7,8 +7,8 @@ extension ProviderConfiguration {
     ///     { "port": 9000, "mode": "stamping", "lifetimes": { "id_token": 300 },
     ///       "clients": [ { "client_id": "app-one", "redirect_uris": ["com.example.one:/callback"] } ] }
     ///
-    /// Optional: `issuer`, `host`, `mode`, `lifetimes` and each of its members, a client's `client_secret` and
-    /// `post_logout_redirect_uris`.
+    /// Optional: `issuer`, `host`, `mode`, `lifetimes` and each of its members, a client's `client_secret`,
+    /// `post_logout_redirect_uris` and `backchannel_logout_uri`.
     public init(file path: String) throws(ProviderError) {
         guard let bytes = try PrivateFile.read(path) else { throw .unreadableFile(path) }
         let file = try ConfigurationFile(path, bytes)
@@ -49,7 +49,8 @@ extension Lifetimes {
 extension RegisteredClient {
     init(_ entry: JSONObject, in file: ConfigurationFile) throws(ProviderError) {
         try file.expectMembers(
-            of: entry, ["client_id", "client_secret", "redirect_uris", "post_logout_redirect_uris"])
+            of: entry,
+            ["client_id", "client_secret", "redirect_uris", "post_logout_redirect_uris", "backchannel_logout_uri"])
         self.init(
             id: try file.string("client_id", of: entry),
             secret: try file.optionalString("client_secret", of: entry).map(Credential.init),
@@ -57,6 +58,7 @@ extension RegisteredClient {
                 guard let uri = RedirectURI(text) else { throw file.malformed("unusable redirect URI \"\(text)\"") }
                 return uri
             },
-            postLogoutRedirectURIs: try file.strings("post_logout_redirect_uris", of: entry))
+            postLogoutRedirectURIs: try file.strings("post_logout_redirect_uris", of: entry),
+            backChannelLogoutURI: try file.optionalString("backchannel_logout_uri", of: entry))
     }
 }

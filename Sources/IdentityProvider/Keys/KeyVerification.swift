@@ -3,18 +3,27 @@ import NativeSSO
 import StrictCoding
 
 extension ProviderKeys {
-    /// Verifies the signature of `token` with a key of this issuer: one that is in the key set now, or one that has left it
-    /// if the token was issued in its life, since subject tokens may be old. Suspends only where no known key explains it.
-    func verify(_ token: CompactJWS) async throws(IDTokenVerificationError) -> VerifiedJWS {
+    /// Which keys of an issuer count.
+    enum Admissible {
+        /// Those that are in the key set now: for what is said now.
+        case current
+        /// Those that have left it too, if the token was issued in their life: subject tokens may be old.
+        case everLive
+    }
+
+    /// Verifies the signature of `token` with a key of this issuer. Suspends only where no known key explains it.
+    func verify(
+        _ token: CompactJWS, with admissible: Admissible = .everLive
+    ) async throws(IDTokenVerificationError) -> VerifiedJWS {
         var snapshot = snapshot
         if !isUsable(snapshot) { snapshot = await snapshotAfterMiss() }
         guard isUsable(snapshot) else { throw .outage(outage(snapshot)) }
-        let first = try verify(token, in: snapshot)
+        let first = try verify(token, with: admissible, in: snapshot)
         guard case .unexplained(var defect) = first else { return try first.get() }
 
         let newer = await snapshotAfterMiss()
         if newer !== snapshot {
-            let second = try verify(token, in: newer)
+            let second = try verify(token, with: admissible, in: newer)
             guard case .unexplained(let remaining) = second else { return try second.get() }
             defect = remaining
         }
@@ -39,7 +48,7 @@ extension ProviderKeys {
     }
 
     private func verify(
-        _ token: CompactJWS, in snapshot: KeySnapshot
+        _ token: CompactJWS, with admissible: Admissible, in snapshot: KeySnapshot
     ) throws(IDTokenVerificationError) -> Finding {
         var failure: JWSError
         switch Result(catching: { () throws(JWSError) in
@@ -57,7 +66,7 @@ extension ProviderKeys {
         for life in snapshot.retiredKeys(for: token.header) {
             switch Result(catching: { () throws(JWSError) in try token.verified(by: life.key) }) {
             case .success(let verified):
-                try check(life, for: verified, in: snapshot)
+                try check(life, admissible, for: verified, in: snapshot)
                 return .verified(verified)
             case .failure(.badSignature): if failure == .unknownKey { failure = .badSignature }
             case .failure(let error): throw .refused(SubjectTokenDefect(error))
@@ -68,10 +77,10 @@ extension ProviderKeys {
 
     /// Whether a token may be verified by a key that has left the key set.
     private func check(
-        _ life: ArchivedKey, for token: VerifiedJWS, in snapshot: KeySnapshot
+        _ life: ArchivedKey, _ admissible: Admissible, for token: VerifiedJWS, in snapshot: KeySnapshot
     ) throws(IDTokenVerificationError) {
         guard !snapshot.history.isRevoked(life.key) else { throw .refused(.keyRevoked) }
-        guard settings.honoursRetiredKeys,
+        guard admissible == .everLive, settings.honoursRetiredKeys,
             let issuedAt = token.claims.number("iat")?.wholeSeconds,
             life.wasLive(at: UnixTime(seconds: issuedAt), tolerance: lifeTolerance)
         else { throw .refused(.keyRetired) }

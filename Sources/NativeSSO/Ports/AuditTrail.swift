@@ -9,6 +9,7 @@ public struct AuditEvent: Sendable, Hashable {
         case requestRefused = "request_refused"
         case exchangeRefused = "exchange_refused"
         case refreshRefused = "refresh_refused"
+        case logoutRefused = "logout_refused"
     }
 
     public let kind: Kind

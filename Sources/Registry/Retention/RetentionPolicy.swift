@@ -27,10 +27,12 @@ public struct SweepReport: Sendable, Hashable {
     public internal(set) var grants: Int64 = 0
     public internal(set) var devices: Int64 = 0
     public internal(set) var proofs: Int64 = 0
+    /// Marks of users who logged out everywhere.
+    public internal(set) var logouts: Int64 = 0
     /// Partitions of the audit that were emptied, such as `audit_event_p2026_11`.
     public internal(set) var auditMonths: [String] = []
     /// `false`: it was stopped, or another sweep came between.
     public internal(set) var isComplete = false
 
-    public var isEmpty: Bool { sessions + grants + devices + proofs == 0 && auditMonths.isEmpty }
+    public var isEmpty: Bool { sessions + grants + devices + proofs + logouts == 0 && auditMonths.isEmpty }
 }

@@ -7,7 +7,10 @@ enum RetentionStatements {
     static let audit = Statement("SELECT * FROM native_sso.sweep_audit($1, $2)")
     /// $1 seconds.
     static let count = Statement(
-        "SELECT sessions, grants, devices, proofs FROM native_sso.count_sweepable($1)")
+        """
+        SELECT sessions, grants, devices, proofs, native_sso.count_sweepable_logouts($1)
+        FROM native_sso.count_sweepable($1)
+        """)
 
     // A batch each: $1 where to go on, $2 how many rows to look at, $3 seconds.
     static let sessions = Statement("SELECT looked_at, removed, after FROM native_sso.sweep_sessions($1, $2, $3)")
@@ -15,5 +18,7 @@ enum RetentionStatements {
     static let devices = Statement("SELECT looked_at, removed, after FROM native_sso.sweep_devices($1, $2, $3)")
     static let proofs = Statement("SELECT looked_at, removed, after FROM native_sso.sweep_proofs($1, $2, $3)")
 
-    static let all = [begin, audit, count, sessions, grants, devices, proofs]
+    static let logouts = Statement("SELECT looked_at, removed, after FROM native_sso.sweep_logouts($1, $2, $3)")
+
+    static let all = [begin, audit, count, sessions, grants, devices, proofs, logouts]
 }

@@ -41,6 +41,7 @@ public struct Sweeper: Sendable {
         let parts: [(Statement, WritableKeyPath<SweepReport, Int64>)] = [
             (RetentionStatements.sessions, \.sessions), (RetentionStatements.grants, \.grants),
             (RetentionStatements.devices, \.devices), (RetentionStatements.proofs, \.proofs),
+            (RetentionStatements.logouts, \.logouts),
         ]
         for (statement, count) in parts {
             guard try await sweep(statement, counting: { report[keyPath: count] += $0 }) else { return report }
@@ -54,10 +55,10 @@ public struct Sweeper: Sendable {
         var report = SweepReport()
         let counts = try await query(RetentionStatements.count, [.int64(policy.sessions.count)]) {
             row throws(PostgresError) in
-            (try row.int64(0), try row.int64(1), try row.int64(2), try row.int64(3))
+            (try row.int64(0), try row.int64(1), try row.int64(2), try row.int64(3), try row.int64(4))
         }
         if let counts = counts.first {
-            (report.sessions, report.grants, report.devices, report.proofs) = counts
+            (report.sessions, report.grants, report.devices, report.proofs, report.logouts) = counts
         }
         report.auditMonths = try await query(
             RetentionStatements.audit, [.int64(policy.audit.count), .bool(false)],

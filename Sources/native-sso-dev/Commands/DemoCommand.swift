@@ -21,7 +21,7 @@ struct DemoCommand: AsyncParsableCommand {
         let once = once
         try await EnvironmentLifetime(options).run { environment, description in
             for profile in description.profiles.flatMap(DemonstratedProfile.all) {
-                try await WalkThrough(environment: environment, description: description, profile: profile).run()
+                try await WalkThrough(description: description, profile: profile).run()
             }
             StandardOutput.write("Every step was as expected.")
             guard !once else { return }

@@ -1,7 +1,11 @@
 import ArgumentParser
+import AsyncHTTPClient
 import DevelopmentIdP
+import Foundation
 import Hummingbird
 import Logging
+import NIOCore
+import NIOHTTP1
 
 struct IdentityProviderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,11 +31,22 @@ struct IdentityProviderCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try ProviderConfiguration(file: configuration)
+        let signingKey = try SigningKey(file: signingKey, algorithm: algorithm)
+        let logger = Logger(label: "identity-provider", factory: StreamLogHandler.standardError(label:))
+        let logout = BackChannelLogout(
+            configuration, signingKey: signingKey, logger: logger, now: { Int64(time(nil)) }, deliver: Self.deliver)
         let provider = DevelopmentIdentityProvider(
-            configuration, users: try UserDirectory(file: users),
-            signingKey: try SigningKey(file: signingKey, algorithm: algorithm),
-            logger: Logger(label: "identity-provider", factory: StreamLogHandler.standardError(label:)))
+            configuration, users: try UserDirectory(file: users), signingKey: signingKey,
+            sessionEndListeners: [logout], logger: logger)
         StandardError.write("\(configuration.issuer): \(DevelopmentIdentityProvider.warning)")
         try await provider.application { _ in StandardOutput.write(Readiness.line) }.runService()
+    }
+
+    private static func deliver(_ address: String, _ form: [UInt8]) async throws -> Int {
+        var request = HTTPClientRequest(url: address)
+        request.method = .POST
+        request.headers.add(name: "content-type", value: "application/x-www-form-urlencoded")
+        request.body = .bytes(ByteBuffer(bytes: form))
+        return Int(try await PlainHTTP.client.execute(request, timeout: .seconds(10)).status.code)
     }
 }

@@ -33,13 +33,6 @@ struct BrokerCommands: Sendable {
         }
     }
 
-    /// Ends a session at once, as an operator would; what the operator would have typed.
-    func endSession(issuer: String, sid: String, reason: String) async throws -> String {
-        let command = ["session", "end", "--issuer", issuer, "--sid", sid, "--reason", reason, "--execute"]
-        _ = try await run(command)
-        return shown(command)
-    }
-
     /// What `serve` is started with.
     var serve: [String] { [program, "--config", layout.brokerConfiguration, "serve"] }
 

@@ -42,7 +42,10 @@ actor DevelopmentEnvironment {
         let issuer = "http://127.0.0.1:\(ports.identityProvider)"
         progress("starting the identity provider at \(issuer)")
         try writePrivately(
-            IdentityProviderConfiguration(port: ports.identityProvider).json, to: layout.identityProviderConfiguration)
+            IdentityProviderConfiguration(
+                port: ports.identityProvider,
+                backChannelLogoutURI: "http://127.0.0.1:\(ports.brokerInternal)/backchannel-logout"
+            ).json, to: layout.identityProviderConfiguration)
         try await launch(
             "identity-provider",
             [

@@ -3,6 +3,8 @@ import StrictCoding
 /// The development identity provider's configuration file.
 struct IdentityProviderConfiguration {
     let port: Int
+    /// Where the broker hears of logouts.
+    let backChannelLogoutURI: String
 
     var json: [UInt8] {
         var json = JSONWriter()
@@ -16,6 +18,7 @@ struct IdentityProviderConfiguration {
                         json.object { json in
                             json.member("client_id", app.clientID)
                             json.member("redirect_uris", [app.redirectURI])
+                            json.member("backchannel_logout_uri", backChannelLogoutURI)
                         }
                     }
                 })

@@ -25,18 +25,21 @@ extension WalkThrough {
         }
     }
 
-    /// The operator ends the session: from the next request on, nothing is issued in it.
-    func endSession(_ login: SharedLogin, _ apps: DemonstrationApp...) async throws {
-        guard let sid = TokenClaims.read(login.idToken)?.string("sid") else {
-            throw StepFailure("the id_token has no sid")
-        }
+    /// The user logs out at the identity provider, which tells the broker: from the next request on, nothing is issued in the
+    /// session.
+    func logOut(_ login: SharedLogin, _ apps: DemonstrationApp...) async throws {
         narrator.step(
-            18, "both apps hold good tokens when the operator ends the session with the broker's own command line")
+            18, "both apps hold good tokens when the user logs out; the identity provider tells the broker by itself")
         var held: [(DemonstrationApp, Credential)] = []
         for app in apps { held.append((app, try await app.tokens.accessToken())) }
-        let command = try await environment.broker.endSession(
-            issuer: description.identityProvider, sid: sid, reason: "walk-through")
-        narrator.note("$ \(command)")
+        let hint = FormEncoder.encode([(name: "id_token_hint", value: login.idToken.secret)])
+        let page = try await UserAgent().open(
+            description.identityProvider + "/logout?" + String(decoding: hint, as: UTF8.self))
+        guard case .page(let page) = page, page.status == 200 else {
+            throw StepFailure("the identity provider does not log the user out")
+        }
+        narrator.note("GET \(description.identityProvider)/logout?id_token_hint=… ← \(page.status)")
+        narrator.note("identity provider → broker: POST /backchannel-logout, a signed logout token")
         narrator.note("access tokens that are out last until they expire; nothing new is issued")
         for (number, (app, token)) in zip(19..., held) {
             narrator.step(

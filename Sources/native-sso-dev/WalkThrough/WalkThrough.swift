@@ -4,17 +4,15 @@ import StrictCoding
 
 /// One walk through a profile, over HTTP, with real processes: from the first login to the end of its session.
 struct WalkThrough: Sendable {
-    let environment: DevelopmentEnvironment
     let description: EnvironmentDescription
     let profile: DemonstratedProfile
     let device: Device
     let narrator: Narrator
 
     init(
-        environment: DevelopmentEnvironment, description: EnvironmentDescription, profile: DemonstratedProfile,
+        description: EnvironmentDescription, profile: DemonstratedProfile,
         write: @escaping @Sendable (String) -> Void = StandardOutput.write
     ) throws {
-        self.environment = environment
         self.description = description
         self.profile = profile
         device = try Device(directory: "\(description.layout.device)/\(profile)")
@@ -30,7 +28,7 @@ struct WalkThrough: Sendable {
         let restarted = try await restart(two)
         try await expire(restarted)
         try await refuse(login)
-        try await endSession(login, one, restarted)
+        try await logOut(login, one, restarted)
     }
 
     /// Sends to any token endpoint, and tells of it.

@@ -19,7 +19,8 @@ extension Broker {
                 trustedProxies: configuration.publicListener.trustedProxies),
             tokenEndpoint: tokenEndpoint(metrics),
             internalEndpoint: InternalEndpoint(
-                readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, metrics: metrics),
+                readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, metrics: metrics,
+                logout: logoutEndpoint(metrics)),
             readiness: readiness, clock: clock, logger: logger
         ) { [logger] ports in
             logger.notice(
@@ -47,6 +48,22 @@ extension Broker {
             logins: ProviderLogins(providers: providers),
             issuers: providers.map(\.configuration.policy), audit: audit, metrics: metrics,
             clock: clock, logger: logger)
+    }
+
+    private func logoutEndpoint(_ metrics: BrokerMetrics) -> LogoutEndpoint {
+        let tokens = LogoutTokenValidator(
+            providers.map {
+                LogoutTokenValidator.Provider(
+                    keys: $0.keys, algorithms: Set($0.configuration.algorithms), policy: $0.configuration.logout)
+            })
+        let policies = providers.map { ($0.configuration.issuer, $0.configuration.logout) }
+        return LogoutEndpoint(
+            logout: Logout(
+                tokens: tokens,
+                // Half of the pool at most: readiness, snapshots and keys go by it too.
+                registry: PostgresLogoutRegistry(database: pool, atOnce: configuration.database.pool / 2),
+                directory: snapshot, policies: Dictionary(policies) { first, _ in first }, clock: clock),
+            audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
     private var checks: [any ReadinessCheck] {

@@ -35,6 +35,7 @@ struct SweepService: Sendable {
             metadata: [
                 "sessions": .stringConvertible(report.sessions), "grants": .stringConvertible(report.grants),
                 "devices": .stringConvertible(report.devices), "proofs": .stringConvertible(report.proofs),
+                "logouts": .stringConvertible(report.logouts),
                 "audit_months": .string(report.auditMonths.joined(separator: " ")),
                 "complete": .stringConvertible(report.isComplete),
             ])

@@ -23,6 +23,8 @@ struct Domain: Sendable {
     let macKeys = SoftwareMACKeys()
     let audit = RecordingAuditTrail()
     let assertions = InMemoryAssertionRegister()
+    let logouts = InMemoryLogoutRegistry()
+    let logoutVerifier: StubLogoutTokenVerifier
 
     static let clients: [Client] = [
         client("app-one"), client("app-two"),
@@ -48,6 +50,7 @@ struct Domain: Sendable {
     init() throws {
         let device = try #require(DeviceDigest(octets: [UInt8](repeating: 7, count: 32)))
         verifier = StubIDTokenVerifier(.claims(Self.claims(at: clock.now)))
+        logoutVerifier = StubLogoutTokenVerifier(Self.logout(at: clock.now))
         let group = GroupID(validated: "suite")
         for client in Self.clients {
             registry.put(client: client.id, isEnabled: client.isEnabled)
@@ -73,6 +76,14 @@ struct Domain: Sendable {
             deviceIDHash: DeviceValue(deviceID, profile: .deviceID)?.hash(function: .sha256),
             deviceSecretHash: DeviceValue(deviceSecret, profile: .deviceSecret)?.hash(function: .sha256),
             hashFunction: .sha256)
+    }
+
+    static func logout(
+        at now: UnixTime, audience: [String] = ["app-one"], tokenID: String = "one"
+    ) -> LogoutTokenClaims {
+        LogoutTokenClaims(
+            issuer: issuer, subject: .session(sessionID), audience: audience.map(ClientID.init(validated:)),
+            issuedAt: now, tokenID: tokenID, refusedAfter: now.adding(360))
     }
 
     static let issuers = [

@@ -105,7 +105,13 @@ struct TestBroker: Sendable {
                 internalLimits: options.limits, drainTimeout: options.drainTimeout),
             tokenEndpoint: endpoint,
             internalEndpoint: InternalEndpoint(
-                readiness: readiness, keys: keys, metadata: metadata, metrics: metrics),
+                readiness: readiness, keys: keys, metadata: metadata, metrics: metrics,
+                logout: LogoutEndpoint(
+                    logout: Logout(
+                        tokens: domain.logoutVerifier, registry: domain.logouts, directory: domain.directory,
+                        policies: [Domain.issuer: LogoutPolicy(audiences: [ClientID(validated: "native-sso")])],
+                        clock: domain.clock),
+                    audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)),
             readiness: readiness, clock: domain.clock, logger: logger,
             onStarted: { started.set(.success($0)) })
         return ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))

@@ -90,6 +90,7 @@ import Testing
                 jwks_refresh: 30s
                 authorization_endpoint: https://login.example.com/authorize?tenant=7
                 disabled: true
+                logout: { audiences: [native-sso, other], allow_missing_exp: true, allow_typ_jwt: true }
               - issuer: https://accounts.example.net
                 discovery: https://accounts.example.net/custom?p=1
                 jwks_hosts: [keys.example.org]
@@ -125,6 +126,11 @@ import Testing
         #expect(first.authorizationEndpoint == "https://login.example.com/authorize?tenant=7")
         #expect(second.authorizationEndpoint == nil)
         #expect(first.isDisabled)
+        #expect(
+            first.logout
+                == LogoutPolicy(
+                    audiences: ["native-sso", "other"].map(ClientID.init(validated:)), allowsMissingExpiry: true,
+                    allowsJWTType: true))
         #expect(first.algorithms == [.es256, .ps384])
         let issuer = try #require(Issuer("https://idp.example.com"))
         #expect(
@@ -137,6 +143,7 @@ import Testing
             second.keySource
                 == .discovery("https://accounts.example.net/custom?p=1", keySetHosts: ["keys.example.org"]))
         #expect(second.policy.maximumSubjectTokenAge == .days(30))
+        #expect(second.logout == LogoutPolicy())
     }
 
     @Test func passwordPrintsAsStars() throws {

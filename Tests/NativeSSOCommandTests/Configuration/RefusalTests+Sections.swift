@@ -92,6 +92,11 @@ extension RefusalTests {
         provider(
             "admit_on_firstsight: true",
             "admit_on_firstsight: is not a key of the configuration; did you mean admit_on_first_sight?"),
+        provider(
+            "logout: { allow_missing_expiry: true }",
+            "logout.allow_missing_expiry: is not a key of the configuration; did you mean allow_missing_exp?"),
+        provider("logout: { allow_typ_jwt: maybe }", "logout.allow_typ_jwt: write true or false, without quotes"),
+        provider("logout: { audiences: [\"\"] }", "logout.audiences[0]: write at most 255 printable ASCII characters"),
         provider("discovery: ftp://idp", "discovery: write a URL that begins with https:// and a host"),
         provider(
             "authorization_endpoint: http://idp.example.com/authorize",

@@ -34,7 +34,8 @@ struct SweeperTests {
             let sweeper = Self.sweeper(database.service)
             let report = try #require(try await sweeper.sweep(unlessWithin: 0))
             #expect(report.isComplete)
-            #expect([report.sessions, report.grants, report.devices, report.proofs] == [5, 1, 1, 1])
+            #expect(
+                [report.sessions, report.grants, report.devices, report.proofs, report.logouts] == [5, 1, 1, 1, 0])
             #expect(
                 try await database.run(RetentionSQL.sessions, []).map { try $0.text(0) }
                     == ["ended, not expired", "expired lately", "expired, ended lately", "live", "sid-1"])

@@ -44,15 +44,19 @@ struct World {
     func admission(number: UInt64) -> Admission { admission(sid: "sid-1", number: number, firstSight: nil) }
 
     /// One that brings its login in.
-    func firstAdmission(sid: String) -> Admission { admission(sid: sid, number: 1000, firstSight: .days(30)) }
+    func firstAdmission(sid: String, number: UInt64 = 1000, login: Login = Login()) -> Admission {
+        admission(sid: sid, number: number, firstSight: .days(30), login: login)
+    }
 
-    private func admission(sid: String, number: UInt64, firstSight: Seconds?) -> Admission {
+    private func admission(
+        sid: String, number: UInt64, firstSight: Seconds?, login: Login = Login()
+    ) -> Admission {
         Admission(
             requestID: UniqueID(high: 2, low: number), issuer: Issuer(validated: "https://idp.example.com"),
             sessionID: SessionID(validated: sid), subject: Subject(validated: "user"),
             sourceClient: ClientID(validated: "app-one"), otherAudience: [], client: client, allowsSelfExchange: false,
             device: device, profile: .deviceID, scope: Scope(["openid"]), audiences: ["https://api.example.com"],
-            login: Login(authenticatedAt: nil, contextClass: nil, methods: []), idleLimit: .days(30),
+            login: login, idleLimit: .days(30),
             grantLifetime: nil, firstSightLifetime: firstSight, isPermitted: true,
             proposedGrantID: UniqueID(high: 3, low: number), proposedSessionRowID: UniqueID(high: 4, low: number))
     }

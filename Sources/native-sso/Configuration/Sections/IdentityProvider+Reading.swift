@@ -22,11 +22,14 @@ extension Configuration.IdentityProvider {
         let refresh = section.duration("jwks_refresh", default: .minutes(5), in: 30 ... .hours(24))
         let algorithms = Self.algorithms(section)
         let isDisabled = section.flag("disabled", default: false)
+        let logout = section.section("logout") { LogoutPolicy(reading: $0) }
         let policy = Self.policy(section, issuer: issuer, context)
-        guard let policy, let keySource, let refresh, let isDisabled, !algorithms.isEmpty else { return nil }
+        guard let policy, let keySource, let refresh, let isDisabled, let logout, !algorithms.isEmpty else {
+            return nil
+        }
         self.init(
             policy: policy, keySource: keySource, algorithms: algorithms, authorizationEndpoint: endpoint,
-            keySetRefresh: refresh, isDisabled: isDisabled
+            keySetRefresh: refresh, isDisabled: isDisabled, logout: logout
         )
     }
 

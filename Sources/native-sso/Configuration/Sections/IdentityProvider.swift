@@ -14,6 +14,8 @@ extension Configuration {
         let keySetRefresh: Seconds
         /// Configured and checked, but every exchange that names it is refused.
         let isDisabled: Bool
+        /// For its logout tokens.
+        let logout: LogoutPolicy
 
         var issuer: Issuer { policy.issuer }
     }

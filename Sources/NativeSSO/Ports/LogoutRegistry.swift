@@ -1,0 +1,36 @@
+import Crypto
+
+/// The end of sessions at the word of their identity provider: implemented by `Registry` on PostgreSQL.
+public protocol LogoutRegistry: Sendable {
+    /// Ends what the token names, keeps what has not been seen yet from coming in later, and uses the token up. Returns when
+    /// all of it is committed. After an outage part of it may be done; the same token may be used again then.
+    /// - Returns: How many sessions this call ended; `nil` where the token was used before.
+    func end(_ logout: LogoutRecord) async throws(PortError) -> Int64?
+}
+
+/// What a logout asks of the registry.
+public struct LogoutRecord: Sendable {
+    public let requestID: UniqueID
+    public let issuer: Issuer
+    public let subject: LogoutSubject
+    public let issuedAt: UnixTime
+    /// Names the token by its issuer and `jti`: SHA-256, whatever the issuer wrote.
+    public let digest: [UInt8]
+    /// Until then the token must be known as used.
+    public let rememberedUntil: UnixTime
+    /// Of the row that stands for a session which nobody here has seen.
+    public let proposedSessionRowID: UniqueID
+
+    package init(_ claims: LogoutTokenClaims, requestID: UniqueID, milliseconds: Int64) {
+        var randomness = SystemRandomNumberGenerator()
+        self.requestID = requestID
+        issuer = claims.issuer
+        subject = claims.subject
+        issuedAt = claims.issuedAt
+        // No issuer holds a NUL, so no other issuer's jti begins where this one ends.
+        digest = Array(SHA256.hash(data: Array(claims.issuer.string.utf8) + [0] + Array(claims.tokenID.utf8)))
+        // A minute more, for the clocks of the brokers.
+        rememberedUntil = claims.refusedAfter.adding(60)
+        proposedSessionRowID = .timeOrdered(milliseconds: UInt64(clamping: milliseconds), using: &randomness)
+    }
+}

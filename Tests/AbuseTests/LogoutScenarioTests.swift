@@ -1,0 +1,137 @@
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Abuse {
+    /// The end of a login at the word of its identity provider, and at the word of others.
+    struct LogoutScenarioTests {
+        @Test(arguments: LogoutAttack.all) func forged(_ attack: LogoutAttack) async throws {
+            let stage = try await Stage.shared
+            let login = try await stage.login()
+            var token = stage.logins.logout(login)
+            try attack.bend(&token, stage)
+            let before = try await stage.digest()
+            try await expectRefusal(try token.signed(), attack.reason, stage)
+            #expect(try await stage.digest() == before, "the registry changed")
+            #expect(try await stage.running.token(try stage.logins.exchange(login)).status == 200)
+        }
+
+        /// L-02, L-09: what is no token, and a jti that does not fit into one.
+        @Test(arguments: ["x", "a.b.c", "a.b.c.d.e", String(repeating: "A", count: 200)])
+        func noToken(_ text: String) async throws {
+            try await expectRefusal(text, "logout_token_malformed", try await Stage.shared)
+        }
+
+        /// L-11: an id_token is no logout token.
+        @Test func anIDToken() async throws {
+            let stage = try await Stage.shared
+            let login = try await stage.login()
+            try await expectRefusal(try login.token.signed(), "logout_token_wrong_typ", stage)
+            #expect(try await stage.running.token(try stage.logins.exchange(login)).status == 200)
+        }
+
+        /// L-12: a logout token is no id_token.
+        @Test func asSubjectToken() async throws {
+            let stage = try await Stage.shared
+            let login = try await stage.login()
+            var form = try stage.logins.exchange(login)
+            var token = stage.logins.logout(login)
+            for (type, reason) in [
+                ("logout+jwt", "subject_token_wrong_typ"), ("JWT", "subject_token_is_logout_token"),
+            ] {
+                token.header["typ"] = .string(type)
+                for claim in login.token.claims.members where token.claims[claim.name] == nil {
+                    token.claims[claim.name] = claim.value
+                }
+                form["subject_token"] = try token.signed()
+                let answer = try await stage.running.token(form)
+                #expect(answer.error == "invalid_request")
+                #expect(try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            }
+        }
+
+        /// L-13: a sid belongs to its issuer.
+        @Test func aSIDOfAnotherIssuer() async throws {
+            let stage = try await Stage.shared
+            let login = try await stage.login()
+            let token = LogoutToken(
+                issuer: stage.otherIssuer, audience: Stage.atOtherIssuer, sid: login.sid, key: stage.keys.otherIssuer)
+            #expect(try await stage.running.logout(token).status == 200)
+            #expect(try await stage.running.token(try stage.logins.exchange(login)).status == 200)
+        }
+
+        /// L-15, X-04, K-26: one session with its chains; not the user's other ones.
+        @Test func oneSession() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            var other = stage.logins.login()
+            other.token.claims["sub"] = chain.login.token.claims["sub"]
+            #expect(try await stage.running.token(try stage.logins.exchange(other)).status == 200)
+            let answer = try await stage.running.logout(stage.logins.logout(chain.login))
+            #expect(answer.status == 200 && answer.text == "{}")
+            #expect(answer["Cache-Control"] == "no-store")
+            try await expectDead(chain.login, chain.refreshToken, stage)
+            #expect(try await stage.running.token(try stage.logins.exchange(other)).status == 200)
+        }
+
+        /// L-14: all of the user's sessions, on whichever device.
+        @Test func everySession() async throws {
+            let stage = try await Stage.shared
+            let first = try await stage.chain()
+            var other = stage.logins.login()
+            other.token.claims["sub"] = first.login.token.claims["sub"]
+            let exchanged = try await stage.running.token(try stage.logins.exchange(other))
+            let second = try #require(exchanged.json?.string("refresh_token"))
+            let bystander = try await stage.chain()
+            #expect(try await stage.running.logout(stage.logins.logoutEverywhere(first.login)).status == 200)
+            try await expectDead(first.login, first.refreshToken, stage)
+            try await expectDead(other, second, stage)
+            #expect(
+                try await stage.running.token(.refresh(bystander.refreshToken, client: Stage.target)).status == 200)
+        }
+
+        /// L-16: what nobody here knows, and what is over, is a success; the very same token is not.
+        @Test func again() async throws {
+            let stage = try await Stage.shared
+            let login = stage.logins.login()
+            let token = stage.logins.logout(login)
+            #expect(try await stage.running.logout(token).status == 200)
+            try await expectRefusal(try token.signed(), "logout_token_replayed", stage)
+            #expect(try await stage.running.logout(stage.logins.logout(login)).status == 200)
+            // And the login that comes after its end stays dead.
+            let late = try await stage.running.token(try stage.logins.exchange(login))
+            #expect(late.text == Verdict.unusableBody)
+            #expect(try await stage.auditedReason(of: late["X-Request-Id"] ?? "") == "session_ended")
+        }
+
+        /// A login that was made before its user logged out everywhere stays dead too, and one that was made later lives.
+        @Test func aLoginFromBeforeTheLogout() async throws {
+            let stage = try await Stage.shared
+            var login = stage.logins.login()
+            #expect(try await stage.running.logout(stage.logins.logoutEverywhere(login)).status == 200)
+            let late = try await stage.running.token(try stage.logins.exchange(login))
+            #expect(late.text == Verdict.unusableBody)
+            #expect(try await stage.auditedReason(of: late["X-Request-Id"] ?? "") == "session_ended")
+            login.token.claims["sid"] = .string(Unguessable.make())
+            login.token.claims["iat"] = .number(JSONNumber(stage.now + 30))
+            login.token.claims["auth_time"] = .number(JSONNumber(stage.now + 30))
+            #expect(try await stage.running.token(try stage.logins.exchange(login)).status == 200)
+        }
+
+        private func expectDead(_ login: Login, _ refreshToken: String, _ stage: Stage) async throws {
+            let refreshed = try await stage.running.token(.refresh(refreshToken, client: Stage.target))
+            #expect(refreshed.text == Verdict.unusableBody)
+            #expect(try await stage.auditedReason(of: refreshed["X-Request-Id"] ?? "") == "session_ended")
+            #expect(
+                try await stage.running.token(try stage.logins.exchange(login)).text == Verdict.unusableBody)
+        }
+
+        private func expectRefusal(_ token: String, _ reason: String, _ stage: Stage) async throws {
+            let answer = try await HTTPRequest.logout(token).send(to: stage.running.internalPort)
+            #expect(answer.status == 400 && answer.error == "invalid_request", "\(answer.text)")
+            #expect(answer.keepsContract)
+            #expect(try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            if token.utf8.count > 100 { #expect(try !stage.running.logText().contains(token)) }
+        }
+    }
+}

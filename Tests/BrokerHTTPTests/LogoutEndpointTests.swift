@@ -1,0 +1,128 @@
+import BrokerTesting
+import NativeSSO
+import Testing
+
+@testable import BrokerHTTP
+
+@Suite("POST /backchannel-logout", .timeLimit(.minutes(1)))
+struct LogoutEndpointTests {
+    private static func post(_ parameters: Requests.Parameters = [("logout_token", "eyJ.e30.c2ln")]) -> String {
+        Requests.post(parameters).replacing("POST /token ", with: "POST /backchannel-logout ")
+    }
+
+    @Test("A logout is told of with 200, and never kept by anybody")
+    func ends() async throws {
+        try await TestBroker.run { broker async throws in
+            let answer = try #require(try await broker.internalAnswer(Self.post()))
+            #expect(answer.status == 200)
+            #expect(answer.text == "{}")
+            #expect(answer.values("cache-control") == ["no-store"])
+            let record = try #require(broker.domain.logouts.records.first)
+            #expect(record.issuer == Domain.issuer)
+            #expect(record.subject == .session(Domain.sessionID))
+            #expect(answer.values("x-request-id") == [record.requestID.description])
+            #expect(record.rememberedUntil > broker.domain.clock.now)
+            #expect(broker.log.all.contains(#""sessions_ended":1"#))
+            for line in [#"native_sso_logouts_total{outcome="ended"} 1"#, "native_sso_sessions_logged_out_total 1"] {
+                #expect(broker.metrics.text.contains(line + "\n"))
+            }
+        }
+    }
+
+    @Test("The same token again is refused")
+    func replay() async throws {
+        try await TestBroker.run { broker async throws in
+            _ = try await broker.internalAnswer(Self.post())
+            try await broker.expectLogoutRefusal(Self.post(), "logout_token_replayed")
+        }
+    }
+
+    @Test("Every refusal of a token is a 400, and the audit has its reason", arguments: LogoutRefusal.allCases)
+    func refusals(_ refusal: LogoutRefusal) async throws {
+        try await TestBroker.run { broker async throws in
+            broker.domain.logoutVerifier.answer(.failure(.refused(refusal)))
+            try await broker.expectLogoutRefusal(Self.post(), refusal.rawValue)
+            #expect(broker.domain.logouts.records.isEmpty)
+        }
+    }
+
+    @Test(
+        "Whoever sends anything but one token in a form is refused",
+        arguments: [
+            (post([]), "logout_token_missing"), (post([("logout_token", "")]), "logout_token_missing"),
+            (post([("id_token", "eyJ.e30.c2ln")]), "logout_token_missing"),
+            (post([("logout_token", "a"), ("logout_token", "b")]), "form_duplicate_parameter"),
+            (Requests.post("{}", target: "/backchannel-logout", contentType: "application/json"), "http_content_type"),
+            (Requests.post("logout_token=a", target: "/backchannel-logout?x=y"), "http_query"),
+        ])
+    func form(_ request: String, _ reason: String) async throws {
+        try await TestBroker.run { broker async throws in
+            try await broker.expectLogoutRefusal(request, reason)
+        }
+    }
+
+    @Test("The audience is an app that is registered here, or a name that is configured")
+    func audience() async throws {
+        try await TestBroker.run { broker async throws in
+            for (audience, isRefused) in [
+                (["app-one"], false), (["native-sso"], false), (["native-sso", "app-two"], false),
+                (["somebody-else"], true), (["app-one", "somebody-else"], true),
+            ] {
+                broker.domain.logoutVerifier.answer(
+                    .success(Domain.logout(at: broker.domain.clock.now, audience: audience, tokenID: "\(audience)")))
+                if isRefused {
+                    try await broker.expectLogoutRefusal(Self.post(), "logout_token_aud")
+                } else {
+                    #expect(try await broker.internalAnswer(Self.post())?.status == 200, "\(audience)")
+                }
+            }
+        }
+    }
+
+    @Test("An outage is a 503 and no refusal; a defect is a 500")
+    func outages() async throws {
+        try await TestBroker.run { broker async throws in
+            func expectOutage() async throws {
+                let answer = try #require(try await broker.internalAnswer(Self.post()))
+                #expect(answer.status == 503)
+                #expect(answer.values("retry-after") == ["1"])
+                #expect(answer.values("cache-control") == ["no-store"])
+            }
+            broker.domain.logouts.fail(with: .outage(Outage(.database, "away")))
+            try await expectOutage()
+            broker.domain.logouts.fail(with: .broken("x"))
+            #expect(try await broker.internalAnswer(Self.post())?.status == 500)
+            broker.domain.logouts.fail(with: nil)
+            broker.domain.directory.fail(with: .outage(Outage(.database, "never loaded")))
+            try await expectOutage()
+            broker.domain.directory.fail(with: nil)
+            broker.domain.logoutVerifier.answer(.failure(.outage(Outage(.identityProvider, "no key set"))))
+            try await expectOutage()
+            #expect(broker.domain.audit.events.isEmpty)
+        }
+    }
+
+    @Test("Nothing but POST, and not on the public listener")
+    func elsewhere() async throws {
+        try await TestBroker.run { broker async throws in
+            let answer = try #require(try await broker.internalAnswer(Requests.get("/backchannel-logout")))
+            #expect(answer.status == 405)
+            #expect(answer.values("allow") == ["POST"])
+            #expect(try await broker.answer(Self.post())?.status == 404)
+            #expect(broker.domain.logouts.records.isEmpty)
+        }
+    }
+}
+
+extension TestBroker {
+    fileprivate func expectLogoutRefusal(_ request: String, _ reason: String) async throws {
+        let answer = try #require(try await internalAnswer(request))
+        #expect(answer.status == 400, "\(answer.text)")
+        #expect(answer.text.contains(#""error":"invalid_request""#))
+        #expect(answer.values("cache-control") == ["no-store"])
+        let event = domain.audit.events.last
+        #expect(event?.reason == reason)
+        #expect(event?.kind == .logoutRefused)
+        #expect(answer.values("x-request-id") == [event?.requestID.description])
+    }
+}

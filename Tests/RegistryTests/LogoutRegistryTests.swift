@@ -1,0 +1,275 @@
+import BrokerTesting
+import Glibc
+import NativeSSO
+import PostgresClient
+import Testing
+
+@testable import Registry
+
+/// The identity provider's word, on a real database.
+@Suite(.timeLimit(.minutes(2))) struct LogoutRegistryTests {
+    private static let issuer = Issuer(validated: "https://idp.example.com")
+
+    private static func record(
+        _ subject: LogoutSubject, _ tokenID: String, issuer: Issuer = issuer, issuedAt: UnixTime? = nil
+    ) -> LogoutRecord {
+        LogoutRecord(
+            LogoutTokenClaims(
+                issuer: issuer, subject: subject, audience: [], issuedAt: issuedAt ?? now, tokenID: tokenID,
+                refusedAfter: now.adding(360)),
+            requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
+    }
+
+    /// The database runs on this machine.
+    private static var now: UnixTime { UnixTime(seconds: Int64(time(nil))) }
+
+    private static func sid(_ text: String) -> LogoutSubject { .session(SessionID(validated: text)) }
+    private static let user = LogoutSubject.user(Subject(validated: "user"))
+
+    /// L-15, L-16: one session, with everything that was issued from it; its device's other sessions live on.
+    @Test func bySession() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            _ = try await database.registry.admit(world.firstAdmission(sid: "sid-2"))
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "one")) == 1)
+            #expect(try await database.registry.advance(world.advancement(generation: 1)).grant?.session.endedAt != nil)
+            #expect(try await database.registry.admit(world.admission(number: 1)).grant == nil)
+            #expect(try await Self.live(database) == ["sid-2"])
+            // Already logged out: a success, by another token.
+            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "two")) == 0)
+            #expect(
+                try await Self.audit(database) == [
+                    "session_ended logout", "logout_recorded session 1", "logout_recorded session 0",
+                ])
+        }
+    }
+
+    /// L-14: every session of the user at this issuer, and nobody else's.
+    @Test func byUser() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            for (number, sid) in [(2, "sid-2"), (3, "sid-3")] as [(UInt64, String)] {
+                _ = try await database.registry.admit(world.firstAdmission(sid: sid, number: number))
+            }
+            try await Self.put(database, sid: "elsewhere", issuer: "https://other.example.com", subject: "user")
+            try await Self.put(database, sid: "another", issuer: Self.issuer.string, subject: "another")
+            let logouts = PostgresLogoutRegistry(database: database.service, batch: 2)
+            #expect(try await logouts.end(Self.record(Self.user, "one")) == 3)
+            #expect(try await Self.live(database) == ["another", "elsewhere"])
+        }
+    }
+
+    /// The token is used up once; L-13: and counts at its own issuer.
+    @Test func aTokenIsUsedOnce() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            let other = Issuer(validated: "https://other.example.com")
+            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "one", issuer: other)) == 0)
+            #expect(try await Self.live(database) == ["sid-1"])
+            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "one")) == 1)
+            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "one")) == nil)
+            #expect(try await logouts.end(Self.record(Self.user, "one")) == nil)
+        }
+    }
+
+    @Test func ofManyThatBringOneTokenOneUsesIt() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            let logouts = PostgresLogoutRegistry(database: database.service, atOnce: 8)
+            let record = Self.record(Self.sid("sid-1"), "one")
+            let answers = try await withThrowingTaskGroup(of: Int64?.self) { group in
+                for _ in 0..<8 { group.addTask { try await logouts.end(record) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.compactMap(\.self).count == 1)
+            #expect(try await Self.live(database).isEmpty)
+        }
+    }
+
+    /// A logout that came before the first sight wins, and leaves one row however often it comes.
+    @Test func aSessionThatNobodyHasSeen() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            for token in ["one", "two"] {
+                #expect(try await logouts.end(Self.record(Self.sid("late"), token)) == 0)
+            }
+            let facts = try await database.registry.admit(world.firstAdmission(sid: "late"))
+            #expect(facts.grant == nil && facts.session?.endedAt != nil)
+            #expect(try await database.counts().sessions == 2)
+        }
+    }
+
+    /// The same for a login under another name than the provider's own, as one that the broker enrols has.
+    @Test func aSessionUnderAnotherName() async throws {
+        try await TestDatabase.withFixture { database in
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            #expect(try await logouts.end(Self.record(Self.sid("idp-sid"), "one")) == 0)
+            try await Self.put(
+                database, sid: "ours", issuer: "https://sso.example.com", subject: "user",
+                idpSID: "idp-sid")
+            #expect(try await Self.live(database).isEmpty)
+            try await Self.put(
+                database, sid: "ours-2", issuer: "https://sso.example.com", subject: "user",
+                idpSID: "idp-2")
+            #expect(try await Self.live(database) == ["ours-2"])
+            #expect(try await logouts.end(Self.record(Self.sid("idp-2"), "two")) == 1)
+            #expect(try await Self.live(database).isEmpty)
+        }
+    }
+
+    /// What a user began before he logged out everywhere stays over, whenever it comes; what he begins afterwards lives.
+    @Test(arguments: [(-3600, false), (0, false), (1, true), (nil, true)] as [(Int64?, Bool)])
+    func aLoginOfAUserWhoLoggedOut(_ authenticated: Int64?, _ lives: Bool) async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let now = Self.now
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            #expect(try await logouts.end(Self.record(Self.user, "one", issuedAt: now)) == 1)
+            let login = Login(authenticatedAt: authenticated.map { now.adding(Seconds($0)) })
+            let facts = try await database.registry.admit(world.firstAdmission(sid: "late", login: login))
+            #expect((facts.grant != nil) == lives)
+            #expect((facts.session?.endedAt == nil) == lives)
+            #expect(try await Self.live(database) == (lives ? ["late"] : []))
+        }
+    }
+
+    /// Of an older logout that comes late the newer one's mark stays.
+    @Test func logoutsOutOfOrder() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let now = Self.now
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            _ = try await logouts.end(Self.record(Self.user, "newer", issuedAt: now))
+            _ = try await logouts.end(Self.record(Self.user, "older", issuedAt: now.adding(-60)))
+            let login = Login(authenticatedAt: now.adding(-30))
+            #expect(try await database.registry.admit(world.firstAdmission(sid: "late", login: login)).grant == nil)
+        }
+    }
+
+    /// L-18: while somebody has one of the user's sessions all others are ended, and that one when it is free.
+    @Test func aSessionThatSomebodyHas() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            try await database.run(Self.many, [.int64(1000)])
+            let logouts = PostgresLogoutRegistry(database: database.service, batch: 100)
+            let held = try await database.run(Self.middle, [])[0].text(0)
+            let record = Self.record(Self.user, "one")
+            let (start, isUnderWay) = AsyncStream.makeStream(of: Void.self)
+            async let ended = {
+                for await _ in start { break }
+                return try await logouts.end(record)
+            }()
+            let live = try await database.superuser.withTransaction(deadline: .seconds(30)) {
+                transaction throws(PostgresError) in
+                _ = try transaction.query(Self.hold, [.text(held)])
+                isUnderWay.yield()
+                while try transaction.query(Self.waiting).isEmpty {}
+                return try transaction.query(Self.liveSIDs).count
+            }
+            #expect(live == 1)
+            #expect(try await ended == 1001)
+            #expect(try await Self.live(database).isEmpty)
+        }
+    }
+
+    /// An exchange that brings a login in while its user logs out: the logout waits for it, and ends it.
+    @Test func aFirstSightOnItsWay() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            let record = Self.record(Self.user, "one")
+            let (start, isUnderWay) = AsyncStream.makeStream(of: Void.self)
+            async let ended = {
+                for await _ in start { break }
+                return try await logouts.end(record)
+            }()
+            try await database.superuser.withTransaction(deadline: .seconds(30)) { transaction throws(PostgresError) in
+                _ = try transaction.query(
+                    Self.putSession,
+                    [
+                        .text(Self.issuer.string), .text("late"), .text(Self.issuer.string), .text("late"),
+                        .text("user"),
+                    ])
+                isUnderWay.yield()
+                while try transaction.query(Self.waitingForLock).isEmpty {}
+            }
+            #expect(try await ended == 2)
+            #expect(try await Self.live(database).isEmpty)
+        }
+    }
+
+    /// A mark is kept as long as an id_token of its time could come, and no longer.
+    @Test func marksAreSwept() async throws {
+        try await TestDatabase.withFixture { database in
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            _ = try await logouts.end(Self.record(Self.user, "one"))
+            let policy = RetentionPolicy(sessions: .days(90), audit: .days(400))
+            let sweeper = Sweeper(database: database.service, policy: policy, pause: .zero)
+            #expect(try await sweeper.sweep(unlessWithin: 0)?.logouts == 0)
+            try await database.run(Self.age, [])
+            #expect(try await Sweeper(database: database.superuser, policy: policy).prospect().logouts == 1)
+            #expect(try await sweeper.sweep(unlessWithin: 0)?.logouts == 1)
+        }
+    }
+
+    private static func live(_ database: PostgresFixture) async throws -> [String] {
+        try await database.run(liveSIDs, []).map { try $0.text(0) }
+    }
+
+    private static func audit(_ database: PostgresFixture) async throws -> [String] {
+        try await database.run(auditRows, []).map { try $0.text(0) }
+    }
+
+    private static func put(
+        _ database: PostgresFixture, sid: String, issuer: String, subject: String, idpSID: String? = nil
+    ) async throws {
+        try await database.run(
+            putSession,
+            [
+                .text(issuer), .text(sid), .text(idpSID == nil ? issuer : Self.issuer.string), .text(idpSID ?? sid),
+                .text(subject),
+            ])
+    }
+
+    private static let liveSIDs = Statement(
+        "SELECT sid::text FROM native_sso.session WHERE ended_at IS NULL ORDER BY sid")
+    private static let auditRows = Statement(
+        """
+        SELECT kind || ' ' || reason || coalesce(' ' || (details ->> 'sessions_ended'), '') FROM native_sso.audit_event
+        WHERE kind IN ('session_ended', 'logout_recorded') ORDER BY occurred_at
+        """)
+    private static let putSession = Statement(
+        """
+        INSERT INTO native_sso.session (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
+        VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, now(), now() + interval '1 day', now())
+        """)
+    private static let many = Statement(
+        """
+        INSERT INTO native_sso.session (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
+        SELECT gen_random_uuid(), 'https://idp.example.com', 'many-' || i, 'https://idp.example.com', 'many-' || i, 'user',
+            now(), now() + interval '1 day', now()
+        FROM generate_series(1, $1::bigint) i
+        """)
+    private static let middle = Statement(
+        "SELECT session_id::text FROM native_sso.session ORDER BY session_id OFFSET 500 LIMIT 1")
+    private static let hold = Statement(
+        "SELECT 1 FROM native_sso.session WHERE session_id = $1::text::uuid FOR SHARE")
+    /// Whoever waits for this very transaction.
+    private static let waiting = Statement(
+        """
+        SELECT FROM pg_locks
+        WHERE locktype = 'transactionid' AND transactionid = pg_current_xact_id()::xid AND NOT granted
+        """)
+    private static let waitingForLock = Statement(
+        """
+        SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        """)
+    private static let age = Statement(
+        "UPDATE native_sso.subject_logout SET recorded_at = recorded_at - interval '92 days'")
+}
