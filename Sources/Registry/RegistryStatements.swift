@@ -10,9 +10,10 @@ enum RegistryStatements {
             AuditStatements.record, AuditStatements.preparePartitions,
             AdministrativeAct.record,
             SessionStatements.bySID, SessionStatements.bySubject, SessionStatements.all, SessionStatements.grants,
-            SessionStatements.end,
+            SessionStatements.byDevice, SessionStatements.byClient, SessionStatements.end, SessionStatements.endFree,
+            SessionStatements.register, Administration.revokeProviderKey,
             SigningKeyStatements.all, SigningKeyStatements.insert,
         ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
-        + RetentionStatements.all
+        + RetentionStatements.all + LogoutStatements.all + GrantStatements.all + DeviceStatements.all
 }

@@ -11,7 +11,9 @@ struct NativeSSOCommand: CommandGroup {
         version: Version.current,
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, KeyCommand.self, JWKSCommand.self,
-            ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, SweepCommand.self,
+            ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, GrantCommand.self,
+            DeviceCommand.self,
+            ProviderKeyCommand.self, SweepCommand.self,
         ])
 
     @OptionGroup var options: GlobalOptions

@@ -20,7 +20,8 @@ extension Administration {
             }
             let details = [
                 ("sessions", "\(report.sessions)"), ("grants", "\(report.grants)"), ("devices", "\(report.devices)"),
-                ("proofs", "\(report.proofs)"), ("audit_months", report.auditMonths.joined(separator: " ")),
+                ("proofs", "\(report.proofs)"), ("logouts", "\(report.logouts)"),
+                ("audit_months", report.auditMonths.joined(separator: " ")),
             ]
             _ = try await pool.query(AdministrativeAct.record, act.parameters(kind: "swept", details: details))
             return report

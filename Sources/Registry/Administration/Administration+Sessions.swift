@@ -17,6 +17,8 @@ public struct SessionRecord: Sendable, Hashable {
     public let endReason: String?
     /// How many of its refresh chains are neither revoked nor expired.
     public let liveGrants: Int64
+    /// Of the device on which the user logged in, where that is known.
+    public let device: DeviceDigest?
 }
 
 /// One app's refresh chain in a session.
@@ -36,27 +38,30 @@ public struct GrantRecord: Sendable, Hashable {
 public enum SessionSelection: Sendable, Hashable {
     case session(Issuer, SessionID)
     case subject(Issuer, Subject)
+    case device(DeviceDigest)
+    /// Those for which this client logged the user in.
+    case client(ClientID)
     case all
 }
 
 extension Administration {
     /// The newest first, at most `limit`.
+    /// - Parameter row: Only sessions older than this one: where a listing goes on.
     public func sessions(
-        _ selection: SessionSelection, liveOnly: Bool, limit: Int64
+        _ selection: SessionSelection, liveOnly: Bool, limit: Int64, before row: UniqueID? = nil
     ) async throws(AdministrationError) -> [SessionRecord] {
-        switch selection {
-        case .session(let issuer, let sid):
-            try await rows(
-                SessionStatements.bySID, [.bool(liveOnly), .int64(limit), .text(issuer.string), .text(sid.string)],
-                SessionStatements.record)
-        case .subject(let issuer, let subject):
-            try await rows(
-                SessionStatements.bySubject,
-                [.bool(liveOnly), .int64(limit), .text(issuer.string), .text(subject.string)],
-                SessionStatements.record)
-        case .all:
-            try await rows(SessionStatements.all, [.bool(liveOnly), .int64(limit)], SessionStatements.record)
-        }
+        let (statement, parameters): (Statement, [PostgresValue]) =
+            switch selection {
+            case .session(let issuer, let sid): (SessionStatements.bySID, [.text(issuer.string), .text(sid.string)])
+            case .subject(let issuer, let subject):
+                (SessionStatements.bySubject, [.text(issuer.string), .text(subject.string)])
+            case .device(let digest): (SessionStatements.byDevice, [.bytes(digest.octets)])
+            case .client(let client): (SessionStatements.byClient, [.text(client.string)])
+            case .all: (SessionStatements.all, [])
+            }
+        return try await rows(
+            statement, [.bool(liveOnly), .int64(limit), row.map { .uuid($0) } ?? .null] + parameters,
+            SessionStatements.record)
     }
 
     /// Every refresh chain of the session, dead ones included.
@@ -70,8 +75,22 @@ extension Administration {
     public func end(
         _ sessions: [UniqueID], reason: String, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
+        // Whoever waits for one row while it holds others can be waited for in turn: those that somebody has come last, one
+        // by one.
+        var ended =
+            sessions.count > 1
+            ? try await end(SessionStatements.endFree, sessions, reason: reason, act) : []
+        for session in Set(sessions).subtracting(ended) {
+            ended += try await end(SessionStatements.end, [session], reason: reason, act)
+        }
+        return ended
+    }
+
+    private func end(
+        _ statement: Statement, _ sessions: [UniqueID], reason: String, _ act: AdministrativeAct
+    ) async throws(AdministrationError) -> [UniqueID] {
         try await rows(
-            SessionStatements.end,
+            statement,
             [
                 .uuidArray(sessions.map(\.octets)), .text(reason), .text(act.actor),
                 act.reason.map(PostgresValue.text) ?? .null,

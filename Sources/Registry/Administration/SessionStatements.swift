@@ -2,39 +2,73 @@ import NativeSSO
 import PostgresClient
 
 enum SessionStatements {
-    /// $1 only live ones, $2 limit, $3 issuer, $4 sid.
+    /// $1 only live ones, $2 limit, $3 before which row, $4 issuer, $5 sid.
     static let bySID = Statement(
         """
         SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
             s.last_used_at, s.ended_at, s.end_reason,
             (SELECT count(*) FROM native_sso.sso_grant g
-             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now())
+             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
+            s.device_digest
         FROM native_sso.session s
-        WHERE s.issuer = $3 AND s.sid = $4 AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
+        WHERE s.issuer = $4 AND s.sid = $5 AND s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
         ORDER BY s.session_id DESC LIMIT $2
         """)
 
-    /// $1 only live ones, $2 limit, $3 issuer, $4 subject.
+    /// $1 only live ones, $2 limit, $3 before which row, $4 issuer, $5 subject.
     static let bySubject = Statement(
         """
         SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
             s.last_used_at, s.ended_at, s.end_reason,
             (SELECT count(*) FROM native_sso.sso_grant g
-             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now())
+             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
+            s.device_digest
         FROM native_sso.session s
-        WHERE s.idp_issuer = $3 AND s.subject = $4 AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
+        WHERE s.idp_issuer = $4 AND s.subject = $5 AND s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
         ORDER BY s.session_id DESC LIMIT $2
         """)
 
-    /// $1 only live ones, $2 limit.
+    /// $1 only live ones, $2 limit, $3 before which row, $4 digest of the device.
+    static let byDevice = Statement(
+        """
+        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
+            s.last_used_at, s.ended_at, s.end_reason,
+            (SELECT count(*) FROM native_sso.sso_grant g
+             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
+            s.device_digest
+        FROM native_sso.session s
+        WHERE s.device_digest = $4 AND s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
+        ORDER BY s.session_id DESC LIMIT $2
+        """)
+
+    /// $1 only live ones, $2 limit, $3 before which row, $4 the client that logged in.
+    static let byClient = Statement(
+        """
+        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
+            s.last_used_at, s.ended_at, s.end_reason,
+            (SELECT count(*) FROM native_sso.sso_grant g
+             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
+            s.device_digest
+        FROM native_sso.session s
+        WHERE s.source_client_id = $4 AND s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
+        ORDER BY s.session_id DESC LIMIT $2
+        """)
+
+    /// $1 only live ones, $2 limit, $3 before which row.
     static let all = Statement(
         """
         SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
             s.last_used_at, s.ended_at, s.end_reason,
             (SELECT count(*) FROM native_sso.sso_grant g
-             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now())
+             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
+            s.device_digest
         FROM native_sso.session s
-        WHERE NOT $1 OR s.ended_at IS NULL AND s.expires_at > now()
+        WHERE s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
         ORDER BY s.session_id DESC LIMIT $2
         """)
 
@@ -49,6 +83,19 @@ enum SessionStatements {
     static let end = Statement(
         "SELECT * FROM native_sso.end_sessions($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)))")
 
+    /// The same, but for those that somebody has at the moment.
+    static let endFree = Statement(
+        "SELECT * FROM native_sso.end_free_sessions($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)))"
+    )
+
+    /// $1 issuer, $2 sid, $3 subject, $4 client, $5 auth_time, $6 acr, $7 amr, $8 life in seconds, $9 and $10 as the
+    /// provider's logout will say, $11 who, $12 why.
+    static let register = Statement(
+        """
+        SELECT outcome, session_id FROM native_sso.register_session(
+            $1, $2, $3, $4, $5, $6, $7, make_interval(secs => $8::bigint), $9, $10, $11, $12)
+        """)
+
     static func record(_ row: Row) throws -> SessionRecord {
         SessionRecord(
             id: try row.uniqueID(0),
@@ -62,7 +109,11 @@ enum SessionStatements {
             sourceClient: try row.optionalText(5).map { try row.identifier($0, "source_client_id") },
             createdAt: try row.instant(6), expiresAt: try row.instant(7), lastUsedAt: try row.instant(8),
             endedAt: try row.optionalInstant(9), endReason: try row.optionalText(10),
-            liveGrants: try row.int64(11))
+            liveGrants: try row.int64(11),
+            device: try row.optionalBytes(12).map { octets in
+                guard let device = DeviceDigest(octets: octets) else { throw CorruptRow(column: "device_digest") }
+                return device
+            })
     }
 
     static func grant(_ row: Row) throws -> GrantRecord {

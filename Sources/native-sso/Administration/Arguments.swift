@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import NativeSSO
 import OAuthWire
+import StrictCoding
 
 // The values of the domain as arguments: what does not fit is a usage error before anything is done.
 
@@ -21,6 +22,18 @@ extension SessionID: ExpressibleByArgument {
 }
 
 extension Subject: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension DeviceDigest: ExpressibleByArgument {
+    /// 64 hexadecimal digits.
+    public init?(argument: String) {
+        guard let octets = Hexadecimal.decode(argument) else { return nil }
+        self.init(octets: octets)
+    }
+}
+
+extension UniqueID: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
 }
 

@@ -6,7 +6,9 @@ import Registry
 struct SessionCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "session", abstract: "Logins, and what was issued from them.",
-        subcommands: [SessionListCommand.self, SessionShowCommand.self, SessionEndCommand.self])
+        subcommands: [
+            SessionListCommand.self, SessionShowCommand.self, SessionRegisterCommand.self, SessionEndCommand.self,
+        ])
 }
 
 /// Which sessions a command is about.
@@ -21,8 +23,17 @@ struct SessionSelectionOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "All sessions of this user.")
     var sub: Subject?
 
+    @Option(help: "All sessions that began on this device, by its digest as `session show` has it.")
+    var device: DeviceDigest?
+
+    @Option(help: "All sessions for which this client logged the user in.")
+    var client: ClientID?
+
+    /// How many of the options that choose are given.
+    var count: Int { [sid != nil, sub != nil, device != nil, client != nil].count { $0 } }
+
     mutating func validate() throws {
-        guard sid == nil || sub == nil else { throw ValidationError("Give --sid or --sub, not both.") }
+        guard count <= 1 else { throw ValidationError("Give one of --sid, --sub, --device and --client.") }
         guard issuer == nil || sid != nil || sub != nil else { throw ValidationError("--issuer needs --sid or --sub.") }
     }
 
@@ -30,15 +41,24 @@ struct SessionSelectionOptions: ParsableArguments {
     func selection(_ configuration: Configuration) throws(CommandFailure) -> SessionSelection? {
         if let sid { return .session(try issuer(configuration), sid) }
         if let sub { return .subject(try issuer(configuration), sub) }
+        if let device { return .device(device) }
+        if let client { return .client(client) }
         return nil
     }
 
     private func issuer(_ configuration: Configuration) throws(CommandFailure) -> Issuer {
-        if let issuer { return issuer }
-        guard configuration.identityProviders.count == 1 else {
+        try configuration.issuer(issuer)
+    }
+}
+
+extension Configuration {
+    /// The given issuer; where none is given, that of the only identity provider.
+    func issuer(_ given: Issuer?) throws(CommandFailure) -> Issuer {
+        if let given { return given }
+        guard identityProviders.count == 1 else {
             throw .usage("--issuer is needed: the configuration has several identity providers")
         }
-        return configuration.identityProviders[0].issuer
+        return identityProviders[0].issuer
     }
 }
 

@@ -19,8 +19,8 @@ struct SessionEndCommand: AsyncParsableCommand {
     private static let batch: Int64 = 1000
 
     mutating func validate() throws {
-        guard all == (which.sid == nil && which.sub == nil) else {
-            throw ValidationError("Say which sessions: --sid, --sub or --all.")
+        guard all == (which.count == 0) else {
+            throw ValidationError("Say which sessions: --sid, --sub, --device, --client or --all.")
         }
     }
 
@@ -48,14 +48,14 @@ struct SessionEndCommand: AsyncParsableCommand {
 
     /// Batch by batch: what was ended before a failure stays ended.
     private func end(_ selection: SessionSelection, _ act: AdministrativeAct) async throws(CommandFailure) {
-        while true {
-            let isOver = try await options.administer { registry throws(AdministrationError) in
-                let live = try await registry.sessions(selection, liveOnly: true, limit: Self.batch)
-                let ended = try await registry.end(live.map(\.id), reason: "operator", act)
-                // Where none could be ended there is no point in asking again.
-                return live.count < Self.batch || ended.isEmpty
+        try await options.administer { registry throws(AdministrationError) in
+            var last: UniqueID?
+            while true {
+                let live = try await registry.sessions(selection, liveOnly: true, limit: Self.batch, before: last)
+                _ = try await registry.end(live.map(\.id), reason: "operator", act)
+                guard live.count == Self.batch else { return }
+                last = live.last?.id
             }
-            if isOver { return }
         }
     }
 

@@ -26,7 +26,9 @@ extension Record {
         self.init([
             ("session_id", .text(session.id.description)), ("issuer", .text(session.issuer.string)),
             ("sid", .text(session.sessionID.string)), ("sub", Cell(session.subject?.string)),
-            ("profile", Cell(session.profile?.rawValue)), ("source_client", Cell(session.sourceClient?.string)),
+            ("profile", Cell(session.profile?.rawValue)),
+            ("device", Cell(session.device.map { Hexadecimal.encode($0.octets) })),
+            ("source_client", Cell(session.sourceClient?.string)),
             ("created_at", .instant(session.createdAt)), ("expires_at", .instant(session.expiresAt)),
             ("last_used_at", .instant(session.lastUsedAt)), ("ended_at", Cell(session.endedAt)),
             ("end_reason", Cell(session.endReason)), ("live_grants", .number(session.liveGrants)),

@@ -35,6 +35,7 @@ struct SweepCommand: AsyncParsableCommand {
             consequences: [
                 "\(report.sessions) sessions with their grants", "\(report.grants) revoked grants",
                 "\(report.devices) devices", "\(report.proofs) used proofs",
+                "\(report.logouts) marks of users who logged out",
                 report.auditMonths.isEmpty
                     ? "no month of the audit" : "of the audit: " + report.auditMonths.joined(separator: ", "),
             ])

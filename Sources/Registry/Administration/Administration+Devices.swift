@@ -1,0 +1,72 @@
+public import NativeSSO
+import PostgresClient
+import StrictCoding
+
+/// A device as an operator sees it.
+public struct DeviceRecord: Sendable, Hashable {
+    public let issuer: Issuer
+    public let digest: DeviceDigest
+    public let firstSeenAt: UnixTime
+    public let blockedAt: UnixTime?
+    /// Sessions that began on it and are live.
+    public let liveSessions: Int64
+}
+
+extension Administration {
+    public func device(_ digest: DeviceDigest, at issuer: Issuer) async throws(AdministrationError) -> DeviceRecord {
+        let found = try await rows(DeviceStatements.select, [.text(issuer.string), .bytes(digest.octets)]) { row in
+            DeviceRecord(
+                issuer: issuer, digest: digest, firstSeenAt: try row.instant(0), blockedAt: try row.optionalInstant(1),
+                liveSessions: try row.int64(2))
+        }
+        guard let device = found.first else { throw .notFound("this device") }
+        return device
+    }
+
+    /// From the commit on, whatever comes with this device's value is refused, and so is every refresh of what came with it.
+    public func block(
+        _ digest: DeviceDigest, at issuer: Issuer, _ act: AdministrativeAct
+    ) async throws(AdministrationError) {
+        try await set(DeviceStatements.block, "device_blocked", digest, issuer, act, orElse: "this device, unblocked,")
+    }
+
+    public func unblock(
+        _ digest: DeviceDigest, at issuer: Issuer, _ act: AdministrativeAct
+    ) async throws(AdministrationError) {
+        try await set(
+            DeviceStatements.unblock, "device_unblocked", digest, issuer, act, orElse: "this device, blocked,")
+    }
+
+    private func set(
+        _ statement: Statement, _ kind: String, _ digest: DeviceDigest, _ issuer: Issuer, _ act: AdministrativeAct,
+        orElse missing: String
+    ) async throws(AdministrationError) {
+        try await change(
+            statement, [.text(issuer.string), .bytes(digest.octets)], as: kind, act,
+            details: [("issuer", issuer.string), ("device", Hexadecimal.encode(digest.octets))],
+            orElse: .notFound(missing))
+    }
+}
+
+enum DeviceStatements {
+    static let all = [select, block, unblock]
+
+    // $1 issuer, $2 digest.
+    static let select = Statement(
+        """
+        SELECT d.first_seen_at, d.blocked_at,
+            (SELECT count(*) FROM native_sso.session s
+             WHERE s.device_digest = d.device_digest AND s.ended_at IS NULL AND s.expires_at > now())
+        FROM native_sso.device d WHERE d.issuer = $1 AND d.device_digest = $2
+        """)
+    static let block = Statement(
+        """
+        UPDATE native_sso.device SET blocked_at = date_trunc('second', now())
+        WHERE issuer = $1 AND device_digest = $2 AND blocked_at IS NULL RETURNING 1
+        """)
+    static let unblock = Statement(
+        """
+        UPDATE native_sso.device SET blocked_at = NULL
+        WHERE issuer = $1 AND device_digest = $2 AND blocked_at IS NOT NULL RETURNING 1
+        """)
+}

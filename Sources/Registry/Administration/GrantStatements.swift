@@ -1,0 +1,93 @@
+import NativeSSO
+import PostgresClient
+
+enum GrantStatements {
+    static let all = [byID, bySession, bySubject, byClient, revoke, revokeFree]
+
+    /// $1 only live ones, $2 limit, $3 before which row, $4 grant.
+    static let byID = Statement(
+        """
+        SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
+            g.revoke_reason, s.issuer, s.sid, s.subject
+        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        WHERE g.grant_id = $4 AND g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
+        ORDER BY g.grant_id DESC LIMIT $2
+        """)
+
+    /// $1 only live ones, $2 limit, $3 before which row, $4 issuer, $5 sid.
+    static let bySession = Statement(
+        """
+        SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
+            g.revoke_reason, s.issuer, s.sid, s.subject
+        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        WHERE s.issuer = $4 AND s.sid = $5 AND g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
+        ORDER BY g.grant_id DESC LIMIT $2
+        """)
+
+    /// $1 only live ones, $2 limit, $3 before which row, $4 issuer, $5 subject.
+    static let bySubject = Statement(
+        """
+        SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
+            g.revoke_reason, s.issuer, s.sid, s.subject
+        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        WHERE s.idp_issuer = $4 AND s.subject = $5 AND g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
+        ORDER BY g.grant_id DESC LIMIT $2
+        """)
+
+    /// $1 only live ones, $2 limit, $3 before which row, $4 client.
+    static let byClient = Statement(
+        """
+        SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
+            g.revoke_reason, s.issuer, s.sid, s.subject
+        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        WHERE g.client_id = $4 AND g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
+        ORDER BY g.grant_id DESC LIMIT $2
+        """)
+
+    /// $1 grants, $2 who, $3 why.
+    static let revoke = Statement(
+        """
+        WITH revoked AS (
+            UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = 'operator'
+            WHERE grant_id IN (
+                SELECT grant_id FROM native_sso.sso_grant WHERE grant_id = ANY ($1) AND revoked_at IS NULL
+                ORDER BY grant_id FOR NO KEY UPDATE)
+            RETURNING grant_id, client_id, session_id
+        ), audited AS (
+            INSERT INTO native_sso.audit_event (occurred_at, kind, client_id, session_id, grant_id, reason, actor, details)
+            SELECT now(), 'grant_revoked', client_id, session_id, grant_id, 'operator', $2::text,
+                jsonb_strip_nulls(jsonb_build_object('why', $3::text))
+            FROM revoked
+        )
+        SELECT grant_id FROM revoked
+        """)
+
+    /// $1 grants, $2 who, $3 why, but for those that somebody has at the moment.
+    static let revokeFree = Statement(
+        """
+        WITH revoked AS (
+            UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = 'operator'
+            WHERE grant_id IN (
+                SELECT grant_id FROM native_sso.sso_grant WHERE grant_id = ANY ($1) AND revoked_at IS NULL
+                ORDER BY grant_id FOR NO KEY UPDATE SKIP LOCKED)
+            RETURNING grant_id, client_id, session_id
+        ), audited AS (
+            INSERT INTO native_sso.audit_event (occurred_at, kind, client_id, session_id, grant_id, reason, actor, details)
+            SELECT now(), 'grant_revoked', client_id, session_id, grant_id, 'operator', $2::text,
+                jsonb_strip_nulls(jsonb_build_object('why', $3::text))
+            FROM revoked
+        )
+        SELECT grant_id FROM revoked
+        """)
+
+    static func listing(_ row: Row) throws -> GrantListing {
+        GrantListing(
+            grant: try SessionStatements.grant(row), issuer: try row.identifier(try row.text(9), "issuer"),
+            sessionID: try row.identifier(try row.text(10), "sid"),
+            subject: try row.optionalText(11).map { try row.identifier($0, "subject") })
+    }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import NativeSSO
+import Registry
+
+/// `native-sso session register`
+struct SessionRegisterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "register", abstract: "Bring a login in before any app comes with it.",
+        discussion: "Safe to repeat. A login that its identity provider ended before stays over: exit 1.")
+
+    @Option(help: "The identity provider; may be left out where the configuration has only one.")
+    var issuer: Issuer?
+
+    @Option(parsing: .unconditional, help: "The session's `sid`, as the id_tokens of the apps will have it.")
+    var sid: SessionID
+
+    @Option(parsing: .unconditional, help: "The user.")
+    var sub: Subject
+
+    @Option(help: "The client that logs the user in.")
+    var client: ClientID?
+
+    @Option(help: "When the user logged in, in seconds since 1970, as in the id_token.")
+    var authTime: Int64?
+
+    @Option(help: "`acr` of the id_token.")
+    var acr: String?
+
+    @Option(parsing: .upToNextOption, help: "`amr` of the id_token.")
+    var amr: [String] = []
+
+    @Option(help: "For how long at most; sessions.absolute of the configuration where it is not given.")
+    var lifetime: Seconds?
+
+    @Option(help: "The issuer as its logout will say, where it is another.")
+    var idpIssuer: Issuer?
+
+    @Option(parsing: .unconditional, help: "The `sid` as the logout will say, where it is another.")
+    var idpSID: SessionID?
+
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    mutating func validate() throws {
+        if let authTime, authTime < 0 { throw ValidationError("--auth-time is from 1970 on.") }
+        if let lifetime, lifetime > .days(400) { throw ValidationError("--lifetime is 400d at most.") }
+    }
+
+    func run() async throws {
+        let configuration = try options.configuration()
+        let session = SessionRegistration(
+            issuer: try configuration.issuer(issuer), sessionID: sid, subject: sub, sourceClient: client,
+            login: Login(
+                authenticatedAt: authTime.map(UnixTime.init(seconds:)), contextClass: acr, methods: amr),
+            lifetime: lifetime ?? configuration.sessions.absolute, providerIssuer: idpIssuer,
+            providerSessionID: idpSID)
+        let answer = try await options.administer { registry throws(AdministrationError) in
+            try await registry.register(session, options.act(reason: why.reason))
+        }
+        switch answer.outcome {
+        case .registered, .known:
+            try options.output.show(
+                Record([
+                    ("outcome", .text(answer.outcome.rawValue)), ("session_id", .text(answer.id.description)),
+                ]))
+        case .ended: throw CommandFailure.refused("the session is over, and stays over")
+        case .taken: throw CommandFailure.refused("the sid is that of another user's session")
+        }
+    }
+}

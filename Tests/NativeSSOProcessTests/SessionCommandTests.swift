@@ -1,0 +1,132 @@
+import Foundation
+import PrivateCluster
+import StrictCoding
+import Testing
+
+@Suite("Sessions, devices and grants on the command line", .timeLimit(.minutes(10)))
+struct SessionCommandTests {
+    private static let issuer = Installation.identityProvider
+
+    /// Two logins of one user on two devices, each with a chain, put past the broker.
+    private func put(_ installation: Installation) async throws {
+        try await installation.registerApps()
+        for index in 1...2 {
+            try await installation.cluster.psql(
+                """
+                INSERT INTO native_sso.device (issuer, device_digest, first_seen_at)
+                VALUES ('\(Self.issuer)', sha256('\(index)'), now());
+                INSERT INTO native_sso.session (session_id, issuer, sid, idp_issuer, idp_sid, subject, device_digest,
+                    source_client_id, created_at, expires_at, last_used_at)
+                VALUES ('00000000-0000-7000-8000-00000000000\(index)', '\(Self.issuer)', 'sid-\(index)', '\(Self.issuer)',
+                    'sid-\(index)', 'user', sha256('\(index)'), 'app1', now(), now() + interval '1 day', now());
+                INSERT INTO native_sso.sso_grant (grant_id, session_id, client_id, source_client_id, device_digest,
+                    generation, rotated_at, scope, audiences, amr, created_at, expires_at)
+                VALUES ('10000000-0000-7000-8000-00000000000\(index)', '00000000-0000-7000-8000-00000000000\(index)', 'app2',
+                    'app1', sha256('\(index)'), 1, now(), '{openid}', '{a}', '{}', now(), now() + interval '1 day')
+                """, database: installation.database)
+        }
+    }
+
+    private func live(_ installation: Installation) async throws -> [String] {
+        try await listed("sessions", installation, ["session", "list"])
+    }
+
+    /// The `sid` of each row.
+    private func listed(
+        _ name: String, _ installation: Installation, _ arguments: [String]
+    ) async throws -> [String] {
+        let outcome = try await installation.run(["--json"] + arguments)
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        let rows = try JSONReader.parse(Array(outcome.output.utf8)).object?.array(name)
+        return try #require(rows).compactMap { $0.object?.string("sid") }.sorted()
+    }
+
+    private static let firstDevice = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
+
+    @Test(arguments: [
+        (["--sid", "sid-1"], ["sid-2"]), (["--device", firstDevice], ["sid-2"]), (["--client", "app1"], []),
+        (["--sub", "user"], []), (["--all"], []),
+    ])
+    func `session end, by whatever names them`(which: [String], left: [String]) async throws {
+        try await Installation.lendReady { installation in
+            try await put(installation)
+            let plan = try await installation.run(["session", "end"] + which)
+            #expect(plan.status == 0 && plan.output.hasPrefix("would end "), "\(plan.errors)")
+            #expect(try await live(installation) == ["sid-1", "sid-2"])
+            let done = try await installation.run(["session", "end"] + which + ["--execute", "--reason", "lost"])
+            #expect(done.status == 0, "\(done.errors)")
+            #expect(try await live(installation) == left)
+        }
+    }
+
+    @Test func `session register is safe to repeat, and a logout that came first wins`() async throws {
+        try await Installation.lendReady { installation in
+            let command = [
+                "session", "register", "--sid", "-new", "--sub", "user", "--auth-time", "1795000000", "--amr", "pwd",
+                "otp",
+                "--reason", "hook",
+            ]
+            for outcome in ["registered", "known"] {
+                let answer = try await installation.run(["--json"] + command)
+                #expect(try JSONReader.parse(Array(answer.output.utf8)).object?.string("outcome") == outcome)
+            }
+            let session = try await installation.object("session", "show", "--sid", "-new").object("session")
+            #expect(session?.string("sub") == "user")
+            let taken = try await installation.run(["session", "register", "--sid", "-new", "--sub", "another"])
+            #expect(taken.status == 1 && taken.errors.contains("another user"))
+            try await installation.succeed("session", "end", "--sid", "-new", "--execute", "--reason", "x")
+            let ended = try await installation.run(command)
+            #expect(ended.status == 1 && ended.errors.contains("stays over"))
+            #expect(try await installation.audit().contains { $0.hasPrefix("session_registered|") })
+        }
+    }
+
+    @Test func `device block and unblock`() async throws {
+        try await Installation.lendReady { installation in
+            try await put(installation)
+            #expect(
+                try await installation.object("session", "show", "--sid", "sid-1").object("session")?.string("device")
+                    == Self.firstDevice)
+            let plan = try await installation.run(["device", "block", Self.firstDevice])
+            #expect(plan.output.hasPrefix("would block "), "\(plan.errors)")
+            #expect(try await installation.object("device", "show", Self.firstDevice)["blocked_at"] == .null)
+            try await installation.succeed("device", "block", Self.firstDevice, "--execute", "--reason", "stolen")
+            #expect(try await installation.object("device", "show", Self.firstDevice).string("blocked_at") != nil)
+            let again = try await installation.run(["device", "block", Self.firstDevice])
+            #expect(again.status == 1)
+            try await installation.succeed("device", "unblock", Self.firstDevice, "--execute", "--reason", "found")
+            #expect(try await installation.object("device", "show", Self.firstDevice)["blocked_at"] == .null)
+            #expect(try await installation.run(["device", "unblock", Self.firstDevice]).status == 1)
+            #expect(try await installation.run(["device", "show", String(repeating: "0", count: 64)]).status == 1)
+            #expect(try await installation.run(["device", "show", "x"]).status == 2)
+            let audit = try await installation.audit()
+            #expect(audit.contains { $0.hasPrefix("device_blocked|") && $0.contains("stolen") })
+            #expect(audit.contains { $0.hasPrefix("device_unblocked|") && $0.contains("found") })
+        }
+    }
+
+    @Test func `grant list and revoke`() async throws {
+        try await Installation.lendReady { installation in
+            try await put(installation)
+            func live(_ which: String...) async throws -> [String] {
+                try await listed("grants", installation, ["grant", "list"] + which)
+            }
+            #expect(try await live("--client", "app2") == ["sid-1", "sid-2"])
+            #expect(try await live("--sub", "user") == ["sid-1", "sid-2"])
+            #expect(try await live("--sid", "sid-1") == ["sid-1"])
+            let grant = "10000000-0000-7000-8000-000000000001"
+            #expect(try await installation.run(["grant", "revoke", grant]).output.hasPrefix("would revoke 1 grant\n"))
+            #expect(try await live("--client", "app2").count == 2)
+            try await installation.succeed("grant", "revoke", grant, "--execute", "--reason", "odd")
+            #expect(try await live("--client", "app2") == ["sid-2"])
+            #expect(try await installation.run(["grant", "revoke", grant]).status == 1)
+            try await installation.succeed("grant", "revoke", "--client", "app2", "--execute", "--reason", "odd")
+            #expect(try await live("--client", "app2").isEmpty)
+            #expect(try await live("--client", "app2", "--ended").count == 2)
+            #expect(try await self.live(installation) == ["sid-1", "sid-2"])
+            for wrong in [["grant", "revoke"], ["grant", "revoke", "x"], ["grant", "list"]] {
+                #expect(try await installation.run(wrong).status == 2)
+            }
+        }
+    }
+}
