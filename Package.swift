@@ -82,6 +82,7 @@ let package = Package(
                 .embedInCode("0010_create_client_credentials.sql"),
                 .embedInCode("0011_cheaper_hot_functions.sql"),
                 .embedInCode("0014_create_logout.sql"),
+                .embedInCode("0015_create_enrolment.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),

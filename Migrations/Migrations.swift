@@ -41,5 +41,6 @@ public enum Migrations {
         Migration(
             version: 11, name: "cheaper_hot_functions", sql: PackageResources._011_cheaper_hot_functions_sql),
         Migration(version: 14, name: "create_logout", sql: PackageResources._014_create_logout_sql),
+        Migration(version: 15, name: "create_enrolment", sql: PackageResources._015_create_enrolment_sql),
     ]
 }

@@ -97,6 +97,24 @@ CREATE DOMAIN native_sso.digest AS bytea
 ALTER DOMAIN native_sso.digest OWNER TO native_sso_admin;
 
 --
+-- Name: enrolment; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TYPE native_sso.enrolment AS (
+	seen_at timestamp with time zone,
+	client_enabled boolean,
+	member_group text,
+	member_role text,
+	device_blocked boolean,
+	login_ended boolean,
+	token_used boolean,
+	sid text,
+	expires_at timestamp with time zone
+);
+
+ALTER TYPE native_sso.enrolment OWNER TO native_sso_admin;
+
+--
 -- Name: identifier; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -684,6 +702,99 @@ CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_a
 $$;
 
 ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) OWNER TO native_sso_admin;
+
+--
+-- Name: enrol(uuid, text, text, text, text, bytea, text, bytea, timestamp with time zone, timestamp with time zone, text, text[], bigint, boolean, uuid, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text) RETURNS native_sso.enrolment
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_now timestamptz;
+    v_client_enabled boolean;
+    v_group text;
+    v_role text;
+    v_device_blocked boolean;
+    v_login_ended boolean;
+    v_token_used boolean := false;
+    v_sid text;
+    v_expires_at timestamptz;
+    v_is_done boolean := false;
+BEGIN
+    -- Its row could be swept, which is done an hour after, and the token be used again. Then there is no answer.
+    IF p_token_expires_at < now() - interval '30 minutes' THEN
+        RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
+    END IF;
+    FOR v_attempt IN 1..3 LOOP
+        v_now := date_trunc('second', clock_timestamp());
+        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
+        v_client_enabled := coalesce(v_client_enabled, false);
+        SELECT m.group_id, m.role INTO v_group, v_role
+        FROM sharing_group_member m WHERE m.issuer = p_issuer AND m.client_id = p_client;
+        SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
+        FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
+        v_device_blocked := coalesce(v_device_blocked, false);
+        v_login_ended := EXISTS (
+            SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_idp_sid AND l.ended_at IS NOT NULL);
+        SELECT l.sid, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
+        INTO v_sid, v_expires_at, v_token_used
+        FROM used_proof u LEFT JOIN session l ON l.session_id = u.session_id
+        WHERE u.kind = 'enrolment' AND u.digest = p_token;
+        v_token_used := coalesce(v_token_used, false);
+
+        IF NOT coalesce(
+            p_permitted AND v_client_enabled AND v_role <> 'target' AND NOT v_device_blocked AND NOT v_login_ended
+                AND NOT v_token_used,
+            false)
+        THEN
+            v_sid := NULL;
+            v_expires_at := NULL;
+        ELSIF v_sid IS NULL THEN
+            -- Who was faster with this token is waited for here.
+            INSERT INTO used_proof (kind, digest, expires_at, session_id)
+            VALUES ('enrolment', p_token, least(p_token_expires_at, v_now + interval '1 hour'), p_session_id)
+            ON CONFLICT (kind, digest) DO NOTHING;
+            -- It is there now: look again.
+            CONTINUE WHEN NOT FOUND;
+            v_sid := p_sid;
+            v_expires_at := v_now + make_interval(secs => p_session_seconds);
+            INSERT INTO session (
+                session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
+                auth_time, acr, amr, created_at, expires_at, last_used_at)
+            VALUES (
+                p_session_id, p_issuer, p_sid, p_issuer, coalesce(p_idp_sid, p_sid), p_subject, p_profile, p_device, p_client,
+                p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
+            IF NOT FOUND THEN
+                -- Logged out before it came in, or meanwhile: the row is there, as that of an ended one.
+                v_login_ended := true;
+                v_sid := NULL;
+                v_expires_at := NULL;
+            ELSE
+                INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now) ON CONFLICT DO NOTHING;
+                INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id)
+                VALUES (clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id);
+            END IF;
+        ELSE
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id)
+            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id
+            FROM used_proof u WHERE u.kind = 'enrolment' AND u.digest = p_token;
+        END IF;
+        v_is_done := true;
+        EXIT;
+    END LOOP;
+    IF NOT v_is_done THEN
+        RAISE EXCEPTION 'the id_token of an enrolment comes and goes' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN ROW (
+        v_now, v_client_enabled, v_group, v_role, v_device_blocked, v_login_ended, v_token_used, v_sid,
+        v_expires_at)::enrolment;
+END
+$$;
+
+ALTER FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text) OWNER TO native_sso_admin;
 
 --
 -- Name: finish_logout(uuid, bytea, timestamp with time zone, text, boolean, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1536,6 +1647,7 @@ CREATE TABLE native_sso.used_proof (
     kind text NOT NULL,
     digest bytea NOT NULL,
     expires_at timestamp(0) with time zone NOT NULL,
+    session_id uuid,
     CONSTRAINT used_proof_digest_check CHECK ((octet_length(digest) = 32)),
     CONSTRAINT used_proof_kind_check CHECK ((kind = ANY (ARRAY['dpop'::text, 'client_assertion'::text, 'logout_token'::text, 'enrolment'::text])))
 );
@@ -1938,6 +2050,13 @@ GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text
 --
 
 REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text) TO native_sso_broker;
 
 --
 -- Name: FUNCTION finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin

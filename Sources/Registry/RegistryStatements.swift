@@ -7,6 +7,7 @@ enum RegistryStatements {
             AdmitStatement.statement, AdvanceStatement.statement,
             ClientStatements.all, ClientStatements.scopesRequiringConsent,
             CredentialStatements.secrets, CredentialStatements.keys, PostgresAssertionRegister.use,
+            EnrolStatement.statement,
             AuditStatements.record, AuditStatements.preparePartitions,
             AdministrativeAct.record,
             SessionStatements.bySID, SessionStatements.bySubject, SessionStatements.all, SessionStatements.grants,

@@ -18,7 +18,7 @@ struct RefusalTableTests {
         + Profile.allCases.flatMap { profile in
             ExchangeRefusal.allCases.map { .exchange($0, profile: profile, client: client) }
         }
-        + RefreshRefusal.allCases.map(Refusal.refresh)
+        + EnrolmentRefusal.allCases.map(Refusal.enrolment) + RefreshRefusal.allCases.map(Refusal.refresh)
         + RateLimited.Limit.allCases.map { .rate(RateLimited($0, retryAfter: 7)) }
         + LogoutRefusal.allCases.map(Refusal.logout)
 
@@ -86,6 +86,7 @@ struct RefusalTableTests {
             switch refusal {
             case .wire, .request(.unknownPath), .request(.method): #expect(refusal.auditKind == nil)
             case .exchange: #expect(refusal.auditKind == .exchangeRefused)
+            case .enrolment: #expect(refusal.auditKind == .enrolmentRefused)
             case .refresh: #expect(refusal.auditKind == .refreshRefused)
             case .logout: #expect(refusal.auditKind == .logoutRefused)
             case .request, .form, .parameter, .client, .rate: #expect(refusal.auditKind == .requestRefused)

@@ -8,6 +8,7 @@ public struct BrokerConfiguration: Sendable {
         public var algorithms: [String]
         public var admitsOnFirstSight: Bool
         public var isDisabled: Bool
+        public var enrolsByExchange = false
 
         public enum Keys: Sendable {
             case discovery
@@ -39,6 +40,7 @@ public struct BrokerConfiguration: Sendable {
                     algorithms: [\(algorithms.joined(separator: ", "))]
                     admit_on_first_sight: \(admitsOnFirstSight)
                     disabled: \(isDisabled)
+                    enrolment: \(enrolsByExchange ? "exchange" : "off")
                 """
         }
     }

@@ -100,6 +100,12 @@ extension RequestLimiter: UseLimits {
         try charge(deviceFailures, .deviceFailures, Flow.key(idToken.issuer, idToken.sessionID.string), at: now())
     }
 
+    public func charge(enrolmentOf idToken: FreshIDToken, by client: Client) throws(RateLimited) {
+        let now = now()
+        try charge(user, .user, Flow.key(idToken.issuer, idToken.subject.string), at: now)
+        try charge(unauthenticated: client, at: now)
+    }
+
     public func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {
         let now = now()
         try charge(session, .session, Flow.key(grant), at: now)

@@ -49,6 +49,8 @@ extension Refusal {
         case .client(let failure): failure.reason == .assertionReplayed
         case .exchange(.subjectToken, profile: _, client: _): false
         case .exchange: true
+        case .enrolment(.idToken): false
+        case .enrolment: true
         case .refresh(let refusal): refusal != .tokenNotOurs
         case .rate(let limited): limited.followsProof
         }

@@ -96,7 +96,7 @@ extension Refusal {
         case .parameter(.actorTokenTypeUnsupported), .request(.profileNotEnabled):
             .invalidRequest("The actor token type is not supported.")
         case .request(.actorTokenMalformed): .invalidRequest("The actor token is malformed.")
-        case .parameter(.requestedTokenTypeUnsupported):
+        case .parameter(.requestedTokenTypeUnsupported), .request(.enrolmentNotEnabled):
             .invalidRequest("The requested token type is not supported.")
         case .parameter(.audienceMissing): .invalidRequest("audience is required.")
         case .parameter(.audienceRepeated), .request(.audienceUnknown):
@@ -144,6 +144,18 @@ extension Refusal {
         case .exchange(.consentRequired, profile: .deviceSecret, let client),
             .exchange(.assuranceInsufficient, profile: .deviceSecret, let client):
             RefusalAnswer(.badRequest, client.interaction)
+
+        // Enrolment: as for an exchange.
+        case .enrolment(.idToken): .invalidRequest("The subject token is not valid.")
+        case .enrolment(.otherClient), .enrolment(.expired), .enrolment(.stale), .enrolment(.deviceHashMismatch),
+            .enrolment(.clientDisabled), .enrolment(.clientNotInGroup), .enrolment(.directionForbidden),
+            .enrolment(.loginEnded), .enrolment(.deviceBlocked), .enrolment(.tokenUsed):
+            .invalidGrant
+        // RFC 6749 §3.3, Native SSO §3.1.
+        case .enrolment(.scopeLacksOpenID): .badRequest(.invalidScope, "The scope must contain openid.")
+        case .enrolment(.scopeLacksDeviceSSO): .badRequest(.invalidScope, "The scope must contain device_sso.")
+        case .enrolment(.scopeExceedsClient):
+            .badRequest(.invalidScope, "The scope is beyond what the client may have.")
 
         // RFC 6749 §5.2, RFC 9700 §4.14: one answer for all.
         case .refresh(.tokenNotOurs), .refresh(.grantUnknown), .refresh(.grantRevoked), .refresh(.grantExpired),

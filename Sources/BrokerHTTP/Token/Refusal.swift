@@ -9,6 +9,7 @@ enum Refusal: Error, Sendable {
     case parameter(ParameterDefect)
     case client(ClientFailure)
     case exchange(ExchangeRefusal, profile: Profile, client: RefusedClient)
+    case enrolment(EnrolmentRefusal)
     case refresh(RefreshRefusal)
     case logout(LogoutRefusal)
     /// Not judged at all: too many.
@@ -38,6 +39,7 @@ enum Refusal: Error, Sendable {
         case .parameter(let defect): defect.rawValue
         case .client(let failure): failure.reason.rawValue
         case .exchange(let refusal, profile: _, client: _): refusal.reason
+        case .enrolment(let refusal): refusal.reason
         case .refresh(let refusal): refusal.rawValue
         case .rate(let limited): limited.limit.rawValue
         case .logout(let refusal): refusal.rawValue
@@ -50,6 +52,7 @@ enum Refusal: Error, Sendable {
         case .wire, .request(.unknownPath), .request(.method): nil
         case .request, .form, .parameter, .client, .rate: .requestRefused
         case .exchange: .exchangeRefused
+        case .enrolment: .enrolmentRefused
         case .refresh: .refreshRefused
         case .logout: .logoutRefused
         }
@@ -60,6 +63,7 @@ enum Refusal: Error, Sendable {
         HTTPFault.allCases.map(\.rawValue) + RequestRefusal.allCases.map(\.rawValue)
         + FormError.allCases.map(\.rawValue) + ParameterDefect.allCases.map(\.rawValue)
         + ClientRefusal.allCases.map(\.rawValue) + ExchangeRefusal.allCases.map(\.reason)
+        + EnrolmentRefusal.allCases.map(\.reason)
         + RefreshRefusal.allCases.map(\.rawValue) + RateLimited.Limit.allCases.map(\.rawValue)
         + LogoutRefusal.allCases.map(\.rawValue)
 }

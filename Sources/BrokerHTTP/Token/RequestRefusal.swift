@@ -21,6 +21,8 @@ enum RequestRefusal: String, Sendable, CaseIterable {
     case profileNotEnabled = "profile_not_enabled"
     case hyphenatedTokenType = "subject_token_type_hyphenated"
     case actorTokenMalformed = "actor_token_malformed"
+    /// No login of this issuer is enrolled by exchange.
+    case enrolmentNotEnabled = "enrolment_not_enabled"
 }
 
 /// Why the caller is not taken for a client. All of them are told the same.

@@ -10,6 +10,7 @@ import OAuthWire
 /// one statement. Every request ends in exactly one answer and one line in the log.
 public struct TokenEndpoint: Sendable {
     private let exchange: Exchange
+    private let enrolment: Enrolment?
     private let refresh: Refresh
     private let clients: ClientIdentification
     private let limiter: RequestLimiter
@@ -19,17 +20,20 @@ public struct TokenEndpoint: Sendable {
 
     /// - Parameters:
     ///   - issuer: Ours: the audience of client assertions.
+    ///   - enrolment: `nil`: nobody enrols here.
     ///   - assertions: Which of them were used, at any replica.
     ///   - limiter: Counts by what is known before a grant's own rules are asked; the same one counts for the grants.
     ///   - logins: Where a user is sent whose login is not enough.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     public init(
-        issuer: Issuer, exchange: Exchange, refresh: Refresh, directory: any ClientDirectory,
-        assertions: any AssertionRegister, limiter: RequestLimiter, logins: any LoginDirectory,
+        issuer: Issuer, exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil,
+        directory: any ClientDirectory, assertions: any AssertionRegister, limiter: RequestLimiter,
+        logins: any LoginDirectory,
         issuers: [IssuerPolicy],
         audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
     ) {
         self.exchange = exchange
+        self.enrolment = enrolment
         self.refresh = refresh
         clients = ClientIdentification(
             directory: directory,
@@ -78,10 +82,21 @@ extension TokenEndpoint: Responder {
         record.client = client.id
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
 
-        switch try reading({ () throws(ParameterDefect) in try TokenRequest(form, grantType: grantType) }) {
+        switch try reading({ () throws(ParameterDefect) in
+            try TokenRequest(form, grantType: grantType, enrols: enrolment != nil)
+        }) {
         case .tokenExchange(let parameters):
             let request = try TokenError.refusing { () throws(Refusal) in
                 try ExchangeRequest(parameters, client: client, requestID: record.requestID, issuers: issuers)
+            }
+            record.presented = presented.assertion?.jwt
+            try await clients.use(identified)
+            record.presented = parameters.subjectToken
+            return try await run(request)
+        case .enrolment(let parameters):
+            record.grant = .enrolment
+            let request = try TokenError.refusing { () throws(Refusal) in
+                try EnrolmentRequest(parameters, client: client, requestID: record.requestID, issuers: issuers)
             }
             record.presented = presented.assertion?.jwt
             try await clients.use(identified)
@@ -114,6 +129,15 @@ extension TokenEndpoint: Responder {
         return client
     }
 
+    private func run(_ request: EnrolmentRequest) async throws(TokenError) -> TokenResponse {
+        guard let enrolment else { throw .refused(.request(.enrolmentNotEnabled)) }
+        do throws(EnrolmentError) {
+            return TokenResponse(try await enrolment.run(request))
+        } catch {
+            throw TokenError(error) { .enrolment($0) }
+        }
+    }
+
     private func run(_ request: RefreshRequest) async throws(TokenError) -> TokenResponse {
         do throws(RefreshError) {
             return TokenResponse(try await refresh.run(request), issuedTokenType: nil)
@@ -143,6 +167,14 @@ extension GrantType {
 }
 
 extension TokenResponse {
+    /// RFC 8693 §2.2.1: whatever was issued is called `access_token`; `id_token` is where Native SSO §3.3 has it.
+    fileprivate init(_ answer: EnrolmentAnswer) {
+        self.init(
+            accessToken: answer.idToken, issuedTokenType: .idToken, tokenType: .notApplicable,
+            expiresIn: answer.expiresIn.count, scope: answer.scope?.description, idToken: answer.idToken,
+            deviceSecret: answer.deviceSecret)
+    }
+
     fileprivate init(_ answer: TokenAnswer, issuedTokenType: TokenTypeURI?) {
         self.init(
             accessToken: answer.accessToken, issuedTokenType: issuedTokenType, tokenType: .bearer,

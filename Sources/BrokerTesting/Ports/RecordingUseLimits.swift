@@ -6,6 +6,7 @@ public final class RecordingUseLimits: UseLimits {
     public enum Charge: Sendable, Hashable {
         case exchange(SessionID, device: String, client: ClientID)
         case failure(SessionID)
+        case enrolment(Subject, client: ClientID)
         case refresh(UniqueID, client: ClientID)
     }
 
@@ -27,6 +28,10 @@ public final class RecordingUseLimits: UseLimits {
 
     public func charge(failureOf idToken: IDTokenClaims) throws(RateLimited) {
         try record(.failure(idToken.sessionID))
+    }
+
+    public func charge(enrolmentOf idToken: FreshIDToken, by client: Client) throws(RateLimited) {
+        try record(.enrolment(idToken.subject, client: client.id))
     }
 
     public func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {

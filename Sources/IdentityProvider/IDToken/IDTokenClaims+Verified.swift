@@ -13,7 +13,7 @@ extension IDTokenClaims {
     init(_ token: VerifiedJWS, issuer: Issuer, at now: UnixTime) throws(SubjectTokenDefect) {
         let claims = token.claims
         try Self.checkIssuer(claims, issuer)
-        let (subject, sessionID) = try Self.session(claims)
+        let (subject, sessionID) = (try Self.subject(claims), try Self.sessionID(claims))
         let (deviceIDHash, deviceSecretHash) = try Self.deviceHashes(claims)
         let (audience, sourceClient) = try Self.audience(claims)
         let (issuedAt, expiresAt) = try Self.times(claims, at: now)
@@ -27,18 +27,22 @@ extension IDTokenClaims {
     }
 
     /// Exactly the issuer whose keys verified the token: no slash, case or port is forgiven.
-    private static func checkIssuer(_ claims: JSONObject, _ issuer: Issuer) throws(SubjectTokenDefect) {
+    static func checkIssuer(_ claims: JSONObject, _ issuer: Issuer) throws(SubjectTokenDefect) {
         guard claims.string("iss")?.hasSameOctets(as: issuer.string) == true else { throw .issuerMismatch }
     }
 
-    private static func session(_ claims: JSONObject) throws(SubjectTokenDefect) -> (Subject, SessionID) {
+    static func subject(_ claims: JSONObject) throws(SubjectTokenDefect) -> Subject {
         guard let subject = claims.string("sub").flatMap(Subject.init) else { throw .subject }
+        return subject
+    }
+
+    static func sessionID(_ claims: JSONObject) throws(SubjectTokenDefect) -> SessionID {
         guard let sessionID = claims.string("sid").flatMap(SessionID.init) else { throw .sessionID }
-        return (subject, sessionID)
+        return sessionID
     }
 
     /// Whichever is present must be a text; which one is needed is said by the request.
-    private static func deviceHashes(_ claims: JSONObject) throws(SubjectTokenDefect) -> (String?, String?) {
+    static func deviceHashes(_ claims: JSONObject) throws(SubjectTokenDefect) -> (String?, String?) {
         for name in ["di_hash", "ds_hash"] where claims.contains(name) {
             guard claims.string(name)?.isEmpty == false else { throw .deviceHash }
         }
@@ -46,7 +50,7 @@ extension IDTokenClaims {
     }
 
     /// §3.1.3.7, 3 to 5: the app that the token was issued to is the only audience, or `azp` says which of several it is.
-    private static func audience(_ claims: JSONObject) throws(SubjectTokenDefect) -> ([ClientID], ClientID) {
+    static func audience(_ claims: JSONObject) throws(SubjectTokenDefect) -> ([ClientID], ClientID) {
         guard let names = claims.string("aud").map({ [$0] }) ?? claims.strings("aud") else { throw .audience }
         var audience: [ClientID] = []
         for name in names {
@@ -65,8 +69,7 @@ extension IDTokenClaims {
     }
 
     /// `iat` and `exp` are required, in this order, and neither `iat` nor `nbf` lies ahead of our clock by more than the skew.
-    private static func times(_ claims: JSONObject, at now: UnixTime) throws(SubjectTokenDefect) -> (UnixTime, UnixTime)
-    {
+    static func times(_ claims: JSONObject, at now: UnixTime) throws(SubjectTokenDefect) -> (UnixTime, UnixTime) {
         let latest = now.adding(skew)
         guard let issuedAt = time("iat", of: claims), issuedAt <= latest else { throw .issuedAt }
         guard let expiresAt = time("exp", of: claims), expiresAt > issuedAt else { throw .expiry }
@@ -76,7 +79,7 @@ extension IDTokenClaims {
         return (issuedAt, expiresAt)
     }
 
-    private static func login(_ claims: JSONObject, issuedAt: UnixTime) throws(SubjectTokenDefect) -> Login {
+    static func login(_ claims: JSONObject, issuedAt: UnixTime) throws(SubjectTokenDefect) -> Login {
         var login = Login()
         if claims.contains("auth_time") {
             // It goes into the database, which has no name for the far past; before 1970 it is nobody's login.
@@ -100,14 +103,14 @@ extension IDTokenClaims {
 
     /// Nothing that another kind of token would have (RFC 8725 §3.12): a logout token's `events`, an access token's `scope`, the
     /// `act` of an impersonated login, which must not spread.
-    private static func checkKind(_ claims: JSONObject) throws(SubjectTokenDefect) {
+    static func checkKind(_ claims: JSONObject) throws(SubjectTokenDefect) {
         guard !claims.contains("events") else { throw .logoutToken }
         guard !claims.contains("scope"), !claims.contains("scp") else { throw .accessToken }
         guard !claims.contains("act") else { throw .actorClaim }
     }
 
     /// RFC 8693 §4.4: who may act is named by `client_id`, or by `sub` where that is all there is.
-    private static func mayAct(_ claims: JSONObject) throws(SubjectTokenDefect) -> ClientID? {
+    static func mayAct(_ claims: JSONObject) throws(SubjectTokenDefect) -> ClientID? {
         guard let value = claims["may_act"] else { return nil }
         guard let object = value.object,
             let name = object.contains("client_id") ? object.string("client_id") : object.string("sub"),

@@ -17,8 +17,11 @@ public struct IDTokenValidator: IDTokenVerifier {
     }
 
     private let providers: [Issuer: Provider]
+    private let enrolled: EnrolledIDTokens?
 
-    public init(_ providers: [Provider]) {
+    /// - Parameter enrolled: `nil`: the broker takes none of its own id_tokens.
+    public init(_ providers: [Provider], enrolled: EnrolledIDTokens? = nil) {
+        self.enrolled = enrolled
         self.providers = Dictionary(providers.map { ($0.keys.issuer, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -29,18 +32,34 @@ public struct IDTokenValidator: IDTokenVerifier {
     public func verify(
         _ subjectToken: SubjectToken, from issuer: Issuer, at now: UnixTime
     ) async throws(IDTokenVerificationError) -> IDTokenClaims {
+        if let enrolled, enrolled.issuer == issuer { return try verify(subjectToken, by: enrolled, at: now) }
         guard let provider = providers[issuer] else { throw .refused(.issuerMismatch) }
-        let token = try parse(subjectToken, for: provider)
+        let token = try parse(subjectToken, provider.algorithms)
         let verified = try await provider.keys.verify(token)
-        return try claims(of: verified, issuer, at: now)
+        return try Self.claims { () throws(SubjectTokenDefect) in
+            try IDTokenClaims(verified, issuer: issuer, at: now)
+        }
+    }
+
+    /// The same of a token that this broker signed, and then: the identity provider that `idp` names is still configured.
+    private func verify(
+        _ subjectToken: SubjectToken, by enrolled: EnrolledIDTokens, at now: UnixTime
+    ) throws(IDTokenVerificationError) -> IDTokenClaims {
+        let verified = try enrolled.verify(try parse(subjectToken, enrolled.algorithms))
+        return try Self.claims { () throws(SubjectTokenDefect) in
+            let claims = try IDTokenClaims(verified, issuer: enrolled.issuer, at: now)
+            let provider = try EnrolledIDTokens.provider(of: verified)
+            guard providers[provider] != nil else { throw .notEnrolled }
+            return claims.of(provider)
+        }
     }
 
     private func parse(
-        _ subjectToken: SubjectToken, for provider: Provider
+        _ subjectToken: SubjectToken, _ algorithms: Set<SignatureAlgorithm>
     ) throws(IDTokenVerificationError) -> CompactJWS {
         do throws(JWSError) {
             let token = try CompactJWS(subjectToken.octets)
-            try token.requireAlgorithm(among: provider.algorithms)
+            try token.requireAlgorithm(among: algorithms)
             guard token.header.type == nil || token.header.hasType("JWT") else { throw .wrongType }
             return token
         } catch {
@@ -48,13 +67,26 @@ public struct IDTokenValidator: IDTokenVerifier {
         }
     }
 
-    private func claims(
-        of token: VerifiedJWS, _ issuer: Issuer, at now: UnixTime
-    ) throws(IDTokenVerificationError) -> IDTokenClaims {
+    private static func claims<Claims>(
+        _ read: () throws(SubjectTokenDefect) -> Claims
+    ) throws(IDTokenVerificationError) -> Claims {
         do throws(SubjectTokenDefect) {
-            return try IDTokenClaims(token, issuer: issuer, at: now)
+            return try read()
         } catch {
             throw .refused(error)
+        }
+    }
+}
+
+extension IDTokenValidator: FreshIDTokenVerifier {
+    public func verifyFresh(
+        _ idToken: SubjectToken, from issuer: Issuer, at now: UnixTime
+    ) async throws(IDTokenVerificationError) -> FreshIDToken {
+        guard let provider = providers[issuer] else { throw .refused(.issuerMismatch) }
+        let token = try parse(idToken, provider.algorithms)
+        let verified = try await provider.keys.verify(token, with: .current)
+        return try Self.claims { () throws(SubjectTokenDefect) in
+            try FreshIDToken(verified, issuer: issuer, at: now)
         }
     }
 }

@@ -50,6 +50,8 @@ struct KeyLoading {
         if record.state == .active { refreshTokenKeyID = id }
     }
 
+    var verificationKeys: JSONWebKeySet? { try? JSONWebKeySet(published) }
+
     var jwks: [UInt8] {
         var json = JSONWriter()
         json.object { json in

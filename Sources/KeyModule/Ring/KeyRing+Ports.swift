@@ -1,3 +1,4 @@
+public import JOSE
 public import NativeSSO
 
 extension KeyRing: TokenSigner {
@@ -19,6 +20,22 @@ extension KeyRing: TokenSigner {
             guard let signer = try loaded().signer else { throw .noActiveKey(for: .accessToken) }
             return signer
         }
+    }
+}
+
+extension KeyRing {
+    /// The key that verifies a token of this broker with such a header, active, published or retired; why there is none.
+    /// Throws an outage where it may be a key whose file could not be loaded.
+    public func verificationKey(for header: JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError> {
+        let keys = try loaded()
+        let found = Result { () throws(JWSError) -> JSONWebKey in
+            guard let set = keys.verificationKeys else { throw .unknownKey }
+            return try set.key(for: header)
+        }
+        if case .failure(.unknownKey) = found, keys.problems.contains(where: { $0.use == .accessToken }) {
+            throw .outage(Outage(.keyModule, "a signing key could not be loaded"))
+        }
+        return found
     }
 }
 

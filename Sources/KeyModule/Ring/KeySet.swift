@@ -27,6 +27,8 @@ public final class KeySet: Sendable {
 
     /// The JWKS to publish: keys that sign, will sign, or have signed. RFC 7517 §5.
     public let jwks: [UInt8]
+    /// The same keys; `nil`: there are none.
+    let verificationKeys: JSONWebKeySet?
     /// The `kid` of the key that signs; `nil`: none does.
     public var signingKID: String? { signer?.kid }
     public let problems: [Problem]
@@ -51,6 +53,7 @@ public final class KeySet: Sendable {
         activeKIDs = loading.activeKIDs
         verifyingKIDs = Set(records.map(\.kid))
         jwks = loading.jwks
+        verificationKeys = loading.verificationKeys
         problems = loading.problems
     }
 }

@@ -16,14 +16,16 @@ public struct IssuerPolicy: Sendable, Hashable {
     public let requiresUnexpiredIDToken: Bool
     /// Longest time since `iat`.
     public let maximumSubjectTokenAge: Seconds
-    /// Life of a session that begins at first sight.
+    /// Life of a session that begins at first sight or by enrolment.
     public let sessionLifetime: Seconds
+    /// Whether an app may bring its login here by showing a fresh id_token.
+    public let enrolsByExchange: Bool
 
     public init(
         issuer: Issuer, audienceAliases: [String] = [], profiles: Set<Profile>, hashMode: DeviceHashMode = .leftHalf,
         acceptsHyphenatedIDTokenType: Bool = false, admitsOnFirstSight: Bool = false,
         requiresUnexpiredIDToken: Bool = false, maximumSubjectTokenAge: Seconds = .days(90),
-        sessionLifetime: Seconds = .days(90)
+        sessionLifetime: Seconds = .days(90), enrolsByExchange: Bool = false
     ) {
         self.issuer = issuer
         self.audienceAliases = audienceAliases
@@ -34,6 +36,7 @@ public struct IssuerPolicy: Sendable, Hashable {
         self.requiresUnexpiredIDToken = requiresUnexpiredIDToken
         self.maximumSubjectTokenAge = maximumSubjectTokenAge
         self.sessionLifetime = sessionLifetime
+        self.enrolsByExchange = enrolsByExchange
     }
 
     /// Whether `audience` names this issuer: the issuer itself or an alias, octet by octet.

@@ -2,7 +2,7 @@ import StrictCoding
 
 /// The payload of an id_token that an exchange returns to the app that asked for one: the same login, made for this app.
 /// It carries `sid` and the device hash, as Native SSO has it for every id_token of a device session; but this broker takes
-/// those of identity providers alone as subject tokens, so a chain of exchanges always begins at a login. There is no
+/// none of these as a subject token, only those of a login: an identity provider's, or its own of an enrolment. There is no
 /// `nonce`, since there was no authentication request. Native SSO §4.3; OpenID Connect Core §2.
 struct SiblingIDTokenClaims: Sendable {
     let issuer: Issuer

@@ -55,6 +55,26 @@ public struct TokenMint: Sendable {
             refreshToken: try refreshToken(grantID, successor), idToken: nil, isRedelivery: isRedelivery)
     }
 
+    /// The answer to an enrolment. The id_token is good for as long as the identity provider's, and as a subject token for
+    /// as long as the session.
+    func answer(
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ session: EnrolledSession, device: DeviceValue,
+        at now: UnixTime
+    ) async throws(PortError) -> EnrolmentAnswer {
+        let claims = EnrolledIDTokenClaims(
+            issuer: issuer, source: idToken, issuedAt: now,
+            // Not before the next second: the database's clock may be ahead of the one that found the token unexpired.
+            expiresAt: max(min(idToken.expiresAt, session.expiresAt), now.adding(1)), sessionID: session.id,
+            device: device, hashFunction: try signer.hashFunction)
+        return EnrolmentAnswer(
+            idToken: try await signer.sign(payload: claims.json, type: .idToken),
+            expiresIn: claims.expiresAt.since(now), scope: request.scope,
+            deviceSecret: request.device == nil ? device.secret : nil)
+    }
+
+    /// Throws where nothing could be signed now.
+    func checkSigning() throws(PortError) { _ = try signer.hashFunction }
+
     func read(_ refreshToken: String) throws(PortError) -> RefreshToken? {
         try RefreshToken.decode(refreshToken, by: refreshTokens)
     }

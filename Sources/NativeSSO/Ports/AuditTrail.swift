@@ -10,6 +10,7 @@ public struct AuditEvent: Sendable, Hashable {
         case exchangeRefused = "exchange_refused"
         case refreshRefused = "refresh_refused"
         case logoutRefused = "logout_refused"
+        case enrolmentRefused = "enrolment_refused"
     }
 
     public let kind: Kind

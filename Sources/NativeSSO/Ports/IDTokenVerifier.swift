@@ -51,4 +51,6 @@ public enum SubjectTokenDefect: String, Error, Sendable, CaseIterable {
     case accessToken = "subject_token_is_access_token"
     case actorClaim = "subject_token_act"
     case mayAct = "subject_token_may_act"
+    /// An id_token of this broker that no enrolment gave, or of an identity provider that is not configured any more.
+    case notEnrolled = "subject_token_not_enrolled"
 }

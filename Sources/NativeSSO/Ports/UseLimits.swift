@@ -13,6 +13,9 @@ public protocol UseLimits: Sendable {
     /// the login presents the right value, and must not be kept out by one who guesses.
     func charge(failureOf idToken: IDTokenClaims) throws(RateLimited)
 
+    /// An enrolment whose id_token is genuine, fresh and the client's own.
+    func charge(enrolmentOf idToken: FreshIDToken, by client: Client) throws(RateLimited)
+
     /// A refresh whose token is one of ours.
     func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited)
 }

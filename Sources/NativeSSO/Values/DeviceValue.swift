@@ -22,6 +22,12 @@ public struct DeviceValue: Sendable, CustomStringConvertible, CustomReflectable 
         self.octets = octets
     }
 
+    /// One that was made here.
+    init(octets: [UInt8], profile: Profile) {
+        self.profile = profile
+        self.octets = octets
+    }
+
     public var description: String { "****" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

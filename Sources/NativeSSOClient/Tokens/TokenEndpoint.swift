@@ -47,6 +47,35 @@ public struct TokenEndpoint: Sendable {
         return tokens
     }
 
+    /// Enrols a login of this client at the broker, where the identity provider knows nothing of Native SSO. What comes back is
+    /// the login to share; its issuer is the broker.
+    ///
+    /// - Parameters:
+    ///   - idToken: Of the login that just happened; good for one enrolment, within five minutes.
+    ///   - issuer: The identity provider's.
+    ///   - device: The 2018 profile's `device_id`, with which an answer that was lost is asked for again. `nil`: the current
+    ///     profile, whose device secret comes with the answer; one that was lost means another login.
+    public func enrol(
+        _ idToken: Credential, issuer: String, device: DeviceIdentifier? = nil
+    ) async throws(ClientError) -> SharedLogin {
+        var form: [(name: String, value: String)] = [
+            (Parameter.grantType, GrantType.tokenExchange.rawValue), (Parameter.audience, issuer),
+            (Parameter.subjectToken, idToken.secret), (Parameter.subjectTokenType, TokenTypeURI.idToken.rawValue),
+            (Parameter.requestedTokenType, TokenTypeURI.idToken.rawValue),
+        ]
+        if let device {
+            form.append((Parameter.actorToken, device.text))
+            form.append((Parameter.actorTokenType, TokenTypeURI.deviceID.rawValue))
+        } else {
+            form.append((Parameter.scope, "openid device_sso"))
+        }
+        let tokens = try await send(form)
+        guard let enrolled = tokens.idToken else { throw .untrustedIDToken(.missing) }
+        if let device { return SharedLogin(idToken: enrolled, device: .identifier(device)) }
+        guard let secret = tokens.deviceSecret else { throw .unexpectedAnswer(status: 200) }
+        return SharedLogin(idToken: enrolled, device: .secret(secret))
+    }
+
     /// Exchanges a shared login for tokens of this client: RFC 8693 in the profiles of Native SSO.
     ///
     /// - Parameters:

@@ -24,7 +24,7 @@ public struct TokenExchangeParameters: Sendable {
 
     /// Parameters of other grants. `device_secret` and `device_id` belong to a code request: here the device value is the
     /// `actor_token`, and a second one would be a question of which counts.
-    private static let foreign = [
+    static let foreign = [
         Parameter.refreshToken, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier, Parameter.username,
         Parameter.password, Parameter.assertion, Parameter.deviceID, Parameter.deviceSecret,
     ]
@@ -43,7 +43,7 @@ public struct TokenExchangeParameters: Sendable {
         self.actorToken = Credential(actorToken)
     }
 
-    private static func subjectTokenType(_ form: FormParameters) throws(ParameterDefect) -> SubjectTokenType {
+    static func subjectTokenType(_ form: FormParameters) throws(ParameterDefect) -> SubjectTokenType {
         guard let text = form[Parameter.subjectTokenType] else { throw .subjectTokenTypeMissing }
         switch TokenTypeURI(octets: text) {
         case .idToken: return .idToken
@@ -66,7 +66,7 @@ public struct TokenExchangeParameters: Sendable {
     }
 
     /// Exactly one: RFC 8693 allows several, Native SSO §4.1 names the issuer. `audience=&audience=x` is two.
-    private static func audience(_ form: FormParameters) throws(ParameterDefect) -> String {
+    static func audience(_ form: FormParameters) throws(ParameterDefect) -> String {
         let values = form.values(of: Parameter.audience)
         guard values.count <= 1 else { throw .audienceRepeated }
         guard let audience = values.first, !audience.isEmpty else { throw .audienceMissing }

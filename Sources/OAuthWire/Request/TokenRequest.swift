@@ -1,12 +1,16 @@
 /// A token request, read from the form once. After this nobody reads the form.
 public enum TokenRequest: Sendable {
     case tokenExchange(TokenExchangeParameters)
+    case enrolment(EnrolmentParameters)
     case refreshToken(RefreshParameters)
 
     /// - Parameter grantType: As the form says; the client has been identified in between, because a caller without a
     ///   client is told so before anything about its parameters.
-    public init(_ form: FormParameters, grantType: GrantType) throws(ParameterDefect) {
+    /// - Parameter enrols: Whether an exchange may ask for an id_token.
+    public init(_ form: FormParameters, grantType: GrantType, enrols: Bool = false) throws(ParameterDefect) {
         switch grantType {
+        case .tokenExchange where enrols && EnrolmentParameters.isAsked(by: form):
+            self = .enrolment(try EnrolmentParameters(form))
         case .tokenExchange: self = .tokenExchange(try TokenExchangeParameters(form))
         case .refreshToken: self = .refreshToken(try RefreshParameters(form))
         case .authorizationCode: throw .grantTypeUnknown

@@ -8,14 +8,16 @@ public struct TokenResponse: Sendable, CustomStringConvertible, CustomReflectabl
     public var tokenType: TokenType
     /// Seconds.
     public var expiresIn: Int64
-    /// What was granted; always written, so that the app need not remember what it asked for.
-    public var scope: String
+    /// What was granted; written with every access token, so that the app need not remember what it asked for.
+    public var scope: String?
     public var refreshToken: String?
     public var idToken: String?
+    /// Native SSO §3.3.
+    public var deviceSecret: String?
 
     public init(
-        accessToken: String, issuedTokenType: TokenTypeURI?, tokenType: TokenType, expiresIn: Int64, scope: String,
-        refreshToken: String? = nil, idToken: String? = nil
+        accessToken: String, issuedTokenType: TokenTypeURI?, tokenType: TokenType, expiresIn: Int64, scope: String?,
+        refreshToken: String? = nil, idToken: String? = nil, deviceSecret: String? = nil
     ) {
         self.accessToken = accessToken
         self.issuedTokenType = issuedTokenType
@@ -24,6 +26,7 @@ public struct TokenResponse: Sendable, CustomStringConvertible, CustomReflectabl
         self.scope = scope
         self.refreshToken = refreshToken
         self.idToken = idToken
+        self.deviceSecret = deviceSecret
     }
 
     public var json: [UInt8] {
@@ -33,9 +36,10 @@ public struct TokenResponse: Sendable, CustomStringConvertible, CustomReflectabl
             if let issuedTokenType { json.member("issued_token_type", issuedTokenType.rawValue) }
             json.member("token_type", tokenType.rawValue)
             json.member("expires_in", expiresIn)
-            json.member("scope", scope)
+            if let scope { json.member("scope", scope) }
             if let refreshToken { json.member("refresh_token", refreshToken) }
             if let idToken { json.member("id_token", idToken) }
+            if let deviceSecret { json.member("device_secret", deviceSecret) }
         }
         return json.bytes
     }

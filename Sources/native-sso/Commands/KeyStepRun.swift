@@ -24,7 +24,7 @@ struct KeyStepRun {
     func run() async throws(CommandFailure) {
         let configuration = try options.configuration()
         let provider = FileKeyProvider(directory: configuration.keys.directory)
-        let rotation = KeyRotation(refreshTokenLife: configuration.sessions.absolute)
+        let rotation = KeyRotation(configuration)
         try await options.withRegistry { registry throws(CommandFailure) in
             let (key, before, after) = try await steps(rotation, registry)
             let transitions = after.compactMap { record in
@@ -116,6 +116,16 @@ extension KeyRotation.Refusal {
         case .wrongState(.active, .remove):
             "\(self): activate its successor first, with native-sso key activate, which retires this one"
         case .wrongState, .deviceKey: "\(self)"
+        }
+    }
+}
+
+extension KeyRotation {
+    /// The id_tokens of enrolments are subject tokens long after they expired.
+    fileprivate init(_ configuration: Configuration) {
+        self.init(refreshTokenLife: configuration.sessions.absolute)
+        if let policy = configuration.enrolledPolicy {
+            signatureLife = max(signatureLife, policy.maximumSubjectTokenAge)
         }
     }
 }

@@ -30,4 +30,13 @@ struct Configuration: Sendable {
             accessToken: tokens.access, refreshGrace: tokens.refreshGrace,
             unboundRefreshGrace: tokens.unboundRefreshGrace, sessionIdle: sessions.idle)
     }
+
+    /// The broker as an issuer of subject tokens: those that it signs at an enrolment. `nil`: nobody enrols here.
+    var enrolledPolicy: IssuerPolicy? {
+        let enrolling = identityProviders.filter { !$0.isDisabled && $0.policy.enrolsByExchange }
+        guard !enrolling.isEmpty else { return nil }
+        return IssuerPolicy(
+            issuer: issuer, profiles: enrolling.reduce(into: []) { $0.formUnion($1.policy.profiles) },
+            maximumSubjectTokenAge: sessions.maximumSubjectTokenAge, sessionLifetime: sessions.absolute)
+    }
 }

@@ -1,5 +1,6 @@
 import BrokerHTTP
 import IdentityProvider
+import JOSE
 import KeyModule
 import Logging
 import NativeSSO
@@ -37,16 +38,22 @@ extension Broker {
         let idTokens = IDTokenValidator(
             providers.map {
                 IDTokenValidator.Provider(keys: $0.keys, algorithms: Set($0.configuration.algorithms))
-            })
+            }, enrolled: enrolledIDTokens)
         return TokenEndpoint(
             issuer: configuration.issuer,
             exchange: Exchange(
                 idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, limits: limiter, mint: mint,
                 lifetimes: lifetimes, clock: clock),
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
+            enrolment: configuration.enrolledPolicy.map { _ in
+                Enrolment(
+                    idTokens: idTokens, registry: PostgresEnrolmentRegistry(database: pool), devices: ring,
+                    limits: limiter, mint: mint, clock: clock)
+            },
             directory: snapshot, assertions: PostgresAssertionRegister(database: lanes), limiter: limiter,
             logins: ProviderLogins(providers: providers),
-            issuers: providers.map(\.configuration.policy), audit: audit, metrics: metrics,
+            issuers: providers.map(\.configuration.policy) + [configuration.enrolledPolicy].compactMap(\.self),
+            audit: audit, metrics: metrics,
             clock: clock, logger: logger)
     }
 
@@ -64,6 +71,19 @@ extension Broker {
                 registry: PostgresLogoutRegistry(database: pool, atOnce: configuration.database.pool / 2),
                 directory: snapshot, policies: Dictionary(policies) { first, _ in first }, clock: clock),
             audit: audit, metrics: metrics, clock: clock, logger: logger)
+    }
+
+    /// What an enrolment signed is a subject token here.
+    private var enrolledIDTokens: EnrolledIDTokens? {
+        configuration.enrolledPolicy.map { [ring] policy in
+            EnrolledIDTokens(
+                issuer: policy.issuer,
+                algorithms: Set(
+                    KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.compactMap {
+                        SignatureAlgorithm(name: $0.rawValue)
+                    })
+            ) { header throws(PortError) in try ring.verificationKey(for: header) }
+        }
     }
 
     private var checks: [any ReadinessCheck] {

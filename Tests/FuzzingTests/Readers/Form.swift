@@ -23,13 +23,18 @@ extension Readers {
             try hold(mayRepeat || form.values(of: name).count < 2, "\(name) was accepted twice")
         }
         _ = try? PresentedClient(authorization: [], ClientParameters(form))
-        guard let grantType = try? GrantType(form), let request = try? TokenRequest(form, grantType: grantType) else {
+        guard let grantType = try? GrantType(form),
+            let request = try? TokenRequest(form, grantType: grantType, enrols: true)
+        else {
             return false
         }
         switch request {
         case .tokenExchange(let parameters):
             try scope(parameters.scope)
             try hold(grantType == .tokenExchange, "an exchange under another grant")
+        case .enrolment(let parameters):
+            try scope(parameters.scope)
+            try hold(grantType == .tokenExchange, "an enrolment under another grant")
         case .refreshToken(let parameters):
             try scope(parameters.scope)
             try hold(grantType == .refreshToken, "a refresh under another grant")

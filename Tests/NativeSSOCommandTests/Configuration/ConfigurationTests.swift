@@ -85,6 +85,7 @@ import Testing
                 hash_mode: full_sha256_hex
                 legacy_id_token_type: true
                 admit_on_first_sight: true
+                enrolment: exchange
                 require_unexpired: true
                 subject_token_max_age: 12h
                 jwks_refresh: 30s
@@ -138,7 +139,9 @@ import Testing
                 == IssuerPolicy(
                     issuer: issuer, audienceAliases: ["api://default"], profiles: [.deviceSecret, .deviceID],
                     hashMode: .fullSHA256Hex, acceptsHyphenatedIDTokenType: true, admitsOnFirstSight: true,
-                    requiresUnexpiredIDToken: true, maximumSubjectTokenAge: .hours(12), sessionLifetime: .days(400)))
+                    requiresUnexpiredIDToken: true, maximumSubjectTokenAge: .hours(12), sessionLifetime: .days(400),
+                    enrolsByExchange: true))
+        #expect(configuration.enrolledPolicy == nil, "it is disabled")
         #expect(
             second.keySource
                 == .discovery("https://accounts.example.net/custom?p=1", keySetHosts: ["keys.example.org"]))

@@ -89,6 +89,7 @@ extension RefusalTests {
         provider(
             "hash_mode: sha256",
             "hash_mode: write one of left_half, full_sha256_b64url, full_sha256_hex, full_sha512_hex"),
+        provider("enrolment: true", "enrolment: write one of off, exchange"),
         provider(
             "admit_on_firstsight: true",
             "admit_on_firstsight: is not a key of the configuration; did you mean admit_on_first_sight?"),

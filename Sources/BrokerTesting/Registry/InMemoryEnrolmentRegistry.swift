@@ -1,0 +1,87 @@
+public import NativeSSO
+import Synchronization
+
+/// `EnrolmentRegistry` behind a lock. It follows the contract by itself, without a look at the rules of the core.
+public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
+    private struct Session {
+        let id: SessionID
+        let expiresAt: UnixTime
+        let device: DeviceDigest
+        let login: SessionID?
+        var hasEnded = false
+    }
+
+    private struct State {
+        var now: UnixTime
+        var enabled: Set<ClientID> = []
+        var members: [ClientID: Membership] = [:]
+        var blocked: Set<DeviceDigest> = []
+        var sessions: [EnrolledTokenDigest: Session] = [:]
+        var entries: [EnrolmentEntry] = []
+        var failure: PortError?
+        var falseFacts: EnrolmentFacts?
+    }
+
+    private let state: Mutex<State>
+
+    public init(now: UnixTime = FixedClock().now) { state = Mutex(State(now: now)) }
+
+    /// What it was asked, refused requests too.
+    public var entries: [EnrolmentEntry] { state.withLock { $0.entries } }
+    public var sessionCount: Int { state.withLock { $0.sessions.count } }
+
+    /// What every further call throws; `nil`: they work again.
+    public func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
+
+    /// What every further call answers, true or not; `nil`: what it saw.
+    public func falsify(_ facts: EnrolmentFacts?) { state.withLock { $0.falseFacts = facts } }
+
+    public func enable(_ client: ClientID, _ isEnabled: Bool = true) {
+        state.withLock { state in
+            if isEnabled { state.enabled.insert(client) } else { state.enabled.remove(client) }
+        }
+    }
+
+    public func put(_ client: ClientID, _ membership: Membership?) {
+        state.withLock { $0.members[client] = membership }
+    }
+
+    public func block(_ device: DeviceDigest) { state.withLock { _ = $0.blocked.insert(device) } }
+
+    /// As a logout does.
+    public func endAll() {
+        state.withLock { state in for token in state.sessions.keys { state.sessions[token]?.hasEnded = true } }
+    }
+
+    public func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts {
+        try state.withLock { state throws(PortError) in
+            state.entries.append(entry)
+            if let failure = state.failure { throw failure }
+            return state.falseFacts ?? Self.enrol(entry, &state)
+        }
+    }
+
+    private static func enrol(_ entry: EnrolmentEntry, _ state: inout State) -> EnrolmentFacts {
+        let member = state.members[entry.client]
+        let isEnabled = state.enabled.contains(entry.client)
+        let isBlocked = state.blocked.contains(entry.device)
+        let loginHasEnded = state.sessions.values.contains {
+            $0.hasEnded && $0.login != nil && $0.login == entry.providerSessionID
+        }
+        let earlier = state.sessions[entry.token]
+        let isUsed = earlier.map { $0.device != entry.device || $0.hasEnded || $0.expiresAt <= state.now } ?? false
+        var session: EnrolledSession?
+        if entry.isPermitted, isEnabled, let member, member.role != .target, !isBlocked, !loginHasEnded, !isUsed {
+            let recorded =
+                earlier
+                ?? Session(
+                    id: entry.proposedSessionID, expiresAt: state.now.adding(entry.lifetime), device: entry.device,
+                    login: entry.providerSessionID)
+            state.sessions[entry.token] = recorded
+            session = EnrolledSession(id: recorded.id, expiresAt: recorded.expiresAt)
+        }
+        return EnrolmentFacts(
+            now: state.now, clientIsEnabled: isEnabled, membership: member, deviceIsBlocked: isBlocked,
+            loginHasEnded: loginHasEnded, tokenIsUsed: isUsed, session: session)
+    }
+}

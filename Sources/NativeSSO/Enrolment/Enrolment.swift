@@ -1,0 +1,69 @@
+/// Enrolment by exchange: an app that logged its user in at the identity provider by itself brings the login here, so that its
+/// sibling apps can use it although the identity provider knows nothing of Native SSO.
+public struct Enrolment: Sendable {
+    private let idTokens: any FreshIDTokenVerifier
+    private let registry: any EnrolmentRegistry
+    private let devices: any DeviceDigester
+    private let limits: any UseLimits
+    private let mint: TokenMint
+    private let clock: any WallClock
+
+    public init(
+        idTokens: any FreshIDTokenVerifier, registry: any EnrolmentRegistry, devices: any DeviceDigester,
+        limits: any UseLimits, mint: TokenMint, clock: any WallClock
+    ) {
+        self.idTokens = idTokens
+        self.registry = registry
+        self.devices = devices
+        self.limits = limits
+        self.mint = mint
+        self.clock = clock
+    }
+
+    public func run(_ request: EnrolmentRequest) async throws(EnrolmentError) -> EnrolmentAnswer {
+        let now = clock.now
+        let idToken = try await verify(request, at: now)
+        let appraisal = EnrolmentAppraisal(of: request, idToken, at: now)
+        if appraisal.binding == nil {
+            try EnrolmentError.counting { () throws(RateLimited) in
+                try limits.charge(enrolmentOf: idToken, by: request.client)
+            }
+        }
+        let device = request.device ?? .newSecret()
+        let facts = try await EnrolmentError.port { () async throws(PortError) in
+            try mint.checkSigning()  // an outage that is known beforehand must not cost the app its id_token
+            return try await registry.enrol(  // one statement, one commit; facts either way
+                entry(request, idToken, appraisal, device: try devices.digest(device, at: idToken.issuer)))
+        }
+        let session = try decide(appraisal, facts)
+        return try await EnrolmentError.port { () async throws(PortError) in
+            try await mint.answer(request, idToken, session, device: device, at: facts.now)
+        }
+    }
+
+    private func verify(
+        _ request: EnrolmentRequest, at now: UnixTime
+    ) async throws(EnrolmentError) -> FreshIDToken {
+        do throws(IDTokenVerificationError) {
+            return try await idTokens.verifyFresh(request.idToken, from: request.issuer.issuer, at: now)
+        } catch {
+            switch error {
+            case .refused(let defect): throw .refused(.idToken(defect))
+            case .outage(let outage): throw .outage(outage)
+            }
+        }
+    }
+
+    private func entry(
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ appraisal: EnrolmentAppraisal, device: DeviceDigest
+    ) -> EnrolmentEntry {
+        var randomness = SystemRandomNumberGenerator()
+        return EnrolmentEntry(
+            requestID: request.requestID, issuer: idToken.issuer, providerSessionID: idToken.providerSessionID,
+            subject: idToken.subject, client: request.client.id, device: device, profile: request.profile,
+            token: EnrolledTokenDigest(of: request.idToken),
+            tokenUsableUntil: idToken.issuedAt.adding(EnrolmentAppraisal.maximumAge), login: idToken.login,
+            lifetime: request.issuer.sessionLifetime, isPermitted: appraisal.isPermitted, proposedSessionID: .new(),
+            proposedRowID: .timeOrdered(milliseconds: UInt64(clamping: clock.milliseconds), using: &randomness))
+    }
+}

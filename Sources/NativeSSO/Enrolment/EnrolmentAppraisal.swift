@@ -1,0 +1,50 @@
+/// What the broker can say of an enrolment before the registry is asked.
+package struct EnrolmentAppraisal: Sendable {
+    /// First reason against the id_token or its binding.
+    let binding: EnrolmentRefusal?
+    /// First reason against the scope: last of all.
+    let scopeRefusal: EnrolmentRefusal?
+
+    var isPermitted: Bool { binding == nil && scopeRefusal == nil }
+
+    /// The longest time between a login and its enrolment. An app enrols at once; who found the token later comes too late.
+    package static let maximumAge: Seconds = .minutes(5)
+
+    package init(of request: EnrolmentRequest, _ idToken: FreshIDToken, at now: UnixTime) {
+        binding =
+            if idToken.client != request.client.id || idToken.audience.count != 1 {
+                .otherClient
+            } else if idToken.expiresAt <= now {
+                .expired
+            } else if now.since(idToken.issuedAt) > Self.maximumAge {
+                .stale
+            } else if !idToken.isBound(to: request.device, mode: request.issuer.hashMode) {
+                .deviceHashMismatch
+            } else {
+                nil
+            }
+        scopeRefusal = Self.scopeRefusal(request)
+    }
+
+    /// `device_sso` asks for the device secret, Native SSO §3.1; it belongs to the login, and to no client's registration.
+    private static func scopeRefusal(_ request: EnrolmentRequest) -> EnrolmentRefusal? {
+        let named = request.scope ?? .empty
+        if request.device == nil {
+            guard named.contains(ScopeDemand.ignoredToken) else { return .scopeLacksDeviceSSO }
+            guard named.contains("openid") else { return .scopeLacksOpenID }
+        }
+        let rest = named.removing(ScopeDemand.ignoredToken)
+        return rest.isSubset(of: request.client.allowedScope) ? nil : .scopeExceedsClient
+    }
+}
+
+extension FreshIDToken {
+    /// Whether the identity provider bound the token to no device, or to the very one that is shown. A token that is bound
+    /// already must not be bound to another device by whoever found it.
+    func isBound(to device: DeviceValue?, mode: DeviceHashMode) -> Bool {
+        if let deviceIDHash {
+            return device?.matches(claim: deviceIDHash, function: hashFunction, mode: mode) == true
+        }
+        return deviceSecretHash == nil
+    }
+}

@@ -1,0 +1,35 @@
+/// The decision on an enrolment from what the broker and the registry saw. Pure.
+///
+/// The registry's statement guards the write by the same rules; where the two disagree all the same, the answer is an error of
+/// ours, never a token.
+package func decide(
+    _ appraisal: EnrolmentAppraisal, _ facts: EnrolmentFacts
+) throws(EnrolmentError) -> EnrolledSession {
+    if let refusal = refusal(appraisal, facts) {
+        guard facts.session == nil else {
+            throw .broken("a session was recorded for a refused enrolment: \(refusal.reason)")
+        }
+        throw .refused(refusal)
+    }
+    guard let session = facts.session else {
+        throw .broken("no session was recorded for an enrolment that breaks no rule")
+    }
+    return session
+}
+
+private func refusal(_ appraisal: EnrolmentAppraisal, _ facts: EnrolmentFacts) -> EnrolmentRefusal? {
+    appraisal.binding ?? clientRefusal(facts) ?? stateRefusal(facts) ?? appraisal.scopeRefusal
+}
+
+/// Only an app whose logins others may use has anything to enrol.
+private func clientRefusal(_ facts: EnrolmentFacts) -> EnrolmentRefusal? {
+    guard facts.clientIsEnabled else { return .clientDisabled }
+    guard let membership = facts.membership else { return .clientNotInGroup }
+    return membership.isSource ? nil : .directionForbidden
+}
+
+private func stateRefusal(_ facts: EnrolmentFacts) -> EnrolmentRefusal? {
+    if facts.loginHasEnded { return .loginEnded }
+    if facts.deviceIsBlocked { return .deviceBlocked }
+    return facts.tokenIsUsed ? .tokenUsed : nil
+}

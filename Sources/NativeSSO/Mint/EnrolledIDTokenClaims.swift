@@ -1,0 +1,42 @@
+import StrictCoding
+
+/// The payload of the id_token that an enrolment gives: what the identity provider said of the login (with `nonce`), under
+/// this broker's `iss`, with `sid` and the device hash. `idp` names the identity provider; a token of ours without it is no
+/// subject token. OpenID Connect Core §2, Native SSO §3.4.1.
+struct EnrolledIDTokenClaims: Sendable {
+    let issuer: Issuer
+    let source: FreshIDToken
+    let issuedAt: UnixTime
+    let expiresAt: UnixTime
+    let sessionID: SessionID
+    let device: DeviceValue
+    /// Implied by the `alg` under which *this* token will be signed.
+    let hashFunction: TokenHashFunction
+
+    /// Said anew here, or true of the other token only.
+    private static let replaced = [
+        "iss", "sub", "aud", "azp", "iat", "exp", "nbf", "jti", "sid", "idp", "di_hash", "ds_hash", "auth_time", "acr",
+        "amr", "at_hash", "c_hash", "s_hash",
+    ]
+
+    var json: [UInt8] {
+        var json = JSONWriter(reservingCapacity: 1024)
+        json.object { object in
+            object.member("iss", issuer.string)
+            object.member("sub", source.subject.string)
+            object.member("aud", source.client.string)
+            object.member("iat", issuedAt.seconds)
+            object.member("exp", expiresAt.seconds)
+            object.member("jti", JWTID.random())
+            object.member("sid", sessionID.string)
+            object.member("idp", source.issuer.string)
+            object.member(
+                device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
+            object.login(source.login)
+            for claim in source.claims.members where !Self.replaced.contains(where: claim.name.hasSameOctets) {
+                object.member(claim.name, claim.value)
+            }
+        }
+        return json.bytes
+    }
+}

@@ -1,0 +1,93 @@
+/// Sessions that begin by enrolment: implemented by `Registry` on PostgreSQL.
+public protocol EnrolmentRegistry: Sendable {
+    /// Records a session if, and only if, every guard holds, in one statement, and returns what it saw either way.
+    ///
+    /// An id_token begins one session. Presented again with the same device value it leads to that session once more; with
+    /// any other value, to nothing.
+    func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts
+}
+
+/// What an enrolment asks of the registry.
+public struct EnrolmentEntry: Sendable {
+    public let requestID: UniqueID
+    /// Of the identity provider: whose sharing groups count, and whose logout ends the session.
+    public let issuer: Issuer
+    /// The session as the identity provider names it; `nil`: it does not.
+    public let providerSessionID: SessionID?
+    public let subject: Subject
+    /// The app that logged in, and asks.
+    public let client: ClientID
+    public let device: DeviceDigest
+    public let profile: Profile
+    public let token: EnrolledTokenDigest
+    /// When the id_token is refused for its age.
+    public let tokenUsableUntil: UnixTime
+    public let login: Login
+    /// From now to the end of the session.
+    public let lifetime: Seconds
+    /// `false`: look, but write nothing, whatever the guards say, so that a refusal that only the broker can give costs the
+    /// caller as much time as any other.
+    public let isPermitted: Bool
+    /// The name of a new session: `sid` of the broker's id_token. Unlike the identity provider's it is never used again.
+    public let proposedSessionID: SessionID
+    public let proposedRowID: UniqueID
+
+    public init(
+        requestID: UniqueID, issuer: Issuer, providerSessionID: SessionID?, subject: Subject, client: ClientID,
+        device: DeviceDigest, profile: Profile, token: EnrolledTokenDigest, tokenUsableUntil: UnixTime, login: Login,
+        lifetime: Seconds, isPermitted: Bool, proposedSessionID: SessionID, proposedRowID: UniqueID
+    ) {
+        self.requestID = requestID
+        self.issuer = issuer
+        self.providerSessionID = providerSessionID
+        self.subject = subject
+        self.client = client
+        self.device = device
+        self.profile = profile
+        self.token = token
+        self.tokenUsableUntil = tokenUsableUntil
+        self.login = login
+        self.lifetime = lifetime
+        self.isPermitted = isPermitted
+        self.proposedSessionID = proposedSessionID
+        self.proposedRowID = proposedRowID
+    }
+}
+
+/// What the registry saw, and what it wrote.
+public struct EnrolmentFacts: Sendable {
+    public let now: UnixTime
+    public let clientIsEnabled: Bool
+    public let membership: Membership?
+    public let deviceIsBlocked: Bool
+    /// Whether a session that came of the same session at the identity provider has ended: then that one is taken to be
+    /// over, too.
+    public let loginHasEnded: Bool
+    /// Whether the id_token began a session that is another device's, or is over.
+    public let tokenIsUsed: Bool
+    /// The session that was recorded, now or the first time; `nil`: none.
+    public let session: EnrolledSession?
+
+    public init(
+        now: UnixTime, clientIsEnabled: Bool, membership: Membership?, deviceIsBlocked: Bool, loginHasEnded: Bool,
+        tokenIsUsed: Bool, session: EnrolledSession?
+    ) {
+        self.now = now
+        self.clientIsEnabled = clientIsEnabled
+        self.membership = membership
+        self.deviceIsBlocked = deviceIsBlocked
+        self.loginHasEnded = loginHasEnded
+        self.tokenIsUsed = tokenIsUsed
+        self.session = session
+    }
+}
+
+public struct EnrolledSession: Sendable, Hashable {
+    public let id: SessionID
+    public let expiresAt: UnixTime
+
+    public init(id: SessionID, expiresAt: UnixTime) {
+        self.id = id
+        self.expiresAt = expiresAt
+    }
+}

@@ -1,0 +1,48 @@
+import NativeSSO
+import PostgresClient
+
+/// `native_sso.enrol`: parameters from an ``EnrolmentEntry``, ``EnrolmentFacts`` from its row.
+enum EnrolStatement {
+    static let statement = Statement(
+        """
+        SELECT seen_at, client_enabled, member_group, member_role, device_blocked, login_ended, token_used, sid, expires_at
+        FROM native_sso.enrol($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        """)
+
+    static func parameters(_ entry: EnrolmentEntry) throws(PortError) -> [PostgresValue] {
+        [
+            .uuid(entry.requestID),
+            .text(entry.issuer.string),
+            .optionalText(entry.providerSessionID?.string),
+            .text(entry.subject.string),
+            .text(entry.client.string),
+            .bytes(entry.device.octets),
+            .text(entry.profile.rawValue),
+            .bytes(entry.token.octets),
+            try .instant(entry.tokenUsableUntil),
+            try .instant(entry.login.authenticatedAt),
+            .optionalText(entry.login.contextClass),
+            .textArray(entry.login.methods),
+            .int64(entry.lifetime.count),
+            .bool(entry.isPermitted),
+            .uuid(entry.proposedRowID),
+            .text(entry.proposedSessionID.string),
+        ]
+    }
+
+    static func facts(_ row: Row) throws -> EnrolmentFacts {
+        EnrolmentFacts(
+            now: try row.instant(0),
+            clientIsEnabled: try row.bool(1),
+            membership: try row.membership(group: 2, role: 3, ceiling: nil),
+            deviceIsBlocked: try row.bool(4),
+            loginHasEnded: try row.bool(5),
+            tokenIsUsed: try row.bool(6),
+            session: try session(row))
+    }
+
+    private static func session(_ row: Row) throws -> EnrolledSession? {
+        guard let sid = try row.optionalText(7) else { return nil }
+        return EnrolledSession(id: try row.identifier(sid, "sid"), expiresAt: try row.instant(8))
+    }
+}

@@ -1,0 +1,214 @@
+import BrokerTesting
+import JOSE
+import PrivateCluster
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Faults {
+    /// The whole chain on real processes: the identity provider knows nothing of Native SSO, app one brings its login, app
+    /// two uses it.
+    struct EnrolmentTests {
+        @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
+        func fromLoginToLogout(profile: NativeProfile) async throws {
+            let stage = try await EnrolmentStage.shared
+            let token = try stage.freshToken()
+            let answer = try await stage.broker.token(stage.enrolment(token, profile))
+            try #require(answer.status == 200, "\(answer.text)")
+            let json = try #require(answer.json)
+            #expect(json.string("token_type") == "N_A")
+            #expect(json.string("issued_token_type") == "urn:ietf:params:oauth:token-type:id_token")
+            #expect(json.string("access_token") == json.string("id_token"))
+            #expect((json.string("device_secret") == nil) == (profile == .deviceID))
+            let idToken = try #require(json.string("id_token"))
+            let device = json.string("device_secret") ?? EnrolmentStage.device
+            let claims = try stage.claims(of: idToken)
+            #expect(claims.string("iss") == stage.installation.configuration.issuer)
+            #expect(claims.string("nonce") == "n-0S6_WzA2Mj")
+
+            // At whichever replica.
+            let exchange = TokenForm.exchange(
+                idToken, issuer: stage.installation.configuration.issuer, device: device, profile: profile,
+                client: "app-two")
+            let exchanged = try await stage.replica.token(exchange)
+            try #require(exchanged.status == 200, "\(exchanged.text)")
+            let refreshToken = try #require(exchanged.refreshToken)
+            let refreshed = try await stage.broker.token(.refresh(refreshToken, client: "app-two"))
+            try #require(refreshed.status == 200, "\(refreshed.text)")
+
+            // Another device value does not do, nor does the identity provider's name for this broker's token.
+            var wrong = exchange
+            wrong["actor_token"] = Unguessable.make()
+            #expect(try await stage.broker.token(wrong).error == "invalid_grant")
+            wrong = exchange
+            wrong["audience"] = stage.provider.issuer
+            #expect(try await stage.broker.token(wrong).error == "invalid_request")
+
+            // The identity provider tells of a logout by its own sid.
+            let sid = try #require(claims.string("sid"))
+            let sql = try stage.installation.session()
+            let (idpSID, sub) = (
+                try #require(token.claims.string("sid")), try #require(token.claims.string("sub"))
+            )
+            #expect(
+                try await sql.row(
+                    "SELECT idp_sid, subject, issuer = idp_issuer FROM native_sso.session WHERE sid = '\(sid)'")
+                    == "\(idpSID)|\(sub)|t")
+            try await sql.rows(
+                """
+                SELECT native_sso.end_sessions(array_agg(session_id), 'logout', 'test', NULL)
+                FROM native_sso.session WHERE idp_issuer = '\(stage.provider.issuer)' AND idp_sid = '\(idpSID)'
+                """)
+            let dead = try #require(refreshed.refreshToken)
+            #expect(try await stage.broker.token(.refresh(dead, client: "app-two")).error == "invalid_grant")
+            #expect(try await stage.replica.token(exchange).error == "invalid_grant")
+            // A second id_token of that session, however fresh, does not bring it back.
+            var late = token
+            late.claims["jti"] = .string("another")
+            let refused = try await stage.replica.token(stage.enrolment(late, profile))
+            #expect(refused.status == 400 && refused.error == "invalid_grant" && refused.keepsContract)
+        }
+
+        /// The same device asks again for an answer that was lost, at whichever replica; nobody else gets anything.
+        @Test func aTokenIsGoodForOneDevice() async throws {
+            let stage = try await EnrolmentStage.shared
+            let token = try stage.freshToken()
+            let form = try stage.enrolment(token, .deviceID)
+            let first = try await stage.broker.token(form)
+            let again = try await stage.replica.token(form)
+            try #require(first.status == 200 && again.status == 200, "\(first.text) \(again.text)")
+            #expect(
+                try stage.claims(of: try #require(first.json?.string("id_token"))).string("sid")
+                    == stage.claims(of: try #require(again.json?.string("id_token"))).string("sid"))
+            var thief = form
+            thief["actor_token"] = Unguessable.make()
+            #expect(try await stage.broker.token(thief).error == "invalid_grant")
+            #expect(try await stage.replica.token(try stage.enrolment(token, .deviceSecret)).error == "invalid_grant")
+        }
+
+        @Test func whatIsRefused() async throws {
+            let stage = try await EnrolmentStage.shared
+            func error(_ change: (inout IDToken) -> Void) async throws -> String? {
+                var token = try stage.freshToken()
+                change(&token)
+                let answer = try await stage.broker.token(stage.enrolment(token, .deviceSecret))
+                #expect(answer.status == 400 && answer.keepsContract, "\(answer.text)")
+                return answer.error
+            }
+            #expect(try await error { $0.claims["aud"] = .string("app-two") } == "invalid_grant")
+            let now = try #require(try stage.freshToken().claims.number("iat")?.wholeSeconds)
+            #expect(
+                try await error {
+                    $0.claims["auth_time"] = nil
+                    $0.claims["iat"] = .number(JSONNumber(now - 301))
+                } == "invalid_grant")
+            #expect(
+                try await error {
+                    $0.claims["iat"] = .number(JSONNumber(now - 20))
+                    $0.claims["exp"] = .number(JSONNumber(now - 10))
+                } == "invalid_grant")
+            #expect(try await error { $0.claims["ds_hash"] = .string("kjUFOPGZj71P1tPEBR__zg") } == "invalid_grant")
+            #expect(try await error { $0.header["typ"] = .string("at+jwt") } == "invalid_request")
+            var form = try stage.enrolment(try stage.freshToken(), .deviceSecret)
+            form["scope"] = "openid device_sso admin"
+            #expect(try await stage.broker.token(form).error == "invalid_scope")
+            form["scope"] = nil
+            #expect(try await stage.broker.token(form).error == "invalid_scope")
+            form["audience"] = stage.installation.configuration.issuer
+            #expect(try await stage.broker.token(form).error == "invalid_request")
+        }
+
+        /// Keys that are known go on; one that is not known is a question that hangs, and then an outage, never a refusal, and
+        /// no session by half.
+        @Test func theIdentityProviderHangs() async throws {
+            let stage = try await EnrolmentStage.shared
+            let sql = try stage.installation.session()
+            let count = "SELECT count(*) FROM native_sso.session"
+            var stranger = try stage.freshToken()
+            stranger.header["kid"] = .string("unheard-of")
+            let form = try stage.enrolment(stranger, .deviceSecret)
+            stage.provider.jwks(.hangs)
+            defer { stage.provider.jwks(.answers) }
+            let before = try await sql.row(count)
+            let outage = try await eventually("an outage", within: .seconds(90)) {
+                let answer = try await stage.broker.token(form)
+                return answer.isOutage ? answer : nil
+            }
+            #expect(outage.isOutage)
+            #expect(try await sql.row(count) == before)
+            let known = try await stage.broker.token(stage.enrolment(stage.freshToken(), .deviceSecret))
+            #expect(known.status == 200, "\(known.text)")
+        }
+    }
+}
+
+/// Two brokers on one database whose identity provider gives id_tokens without any device hash.
+final class EnrolmentStage: Sendable {
+    private static let starting = Task { try await EnrolmentStage() }
+    /// Started on first use.
+    static var shared: EnrolmentStage { get async throws { try await starting.value } }
+    static let device = Unguessable.make()
+
+    let provider: StubIdentityProvider
+    let installation: Installation
+    let broker: Broker
+    let replica: Broker
+    private let logins: LoginFactory
+
+    private init() async throws {
+        let key = try TestKey(.es256, keyID: "idp")
+        provider = try StubIdentityProvider(keys: [key])
+        var configured = BrokerConfiguration.Provider(provider.issuer, admitsOnFirstSight: false)
+        configured.enrolsByExchange = true
+        installation = try await Installation(
+            BrokerConfiguration(issuer: "https://sso.example.test", providers: [configured]),
+            on: try await PrivateCluster.shared)
+        let sql = try installation.session()
+        for app in ["app-one", "app-two"] {
+            let row = ClientRow(app, membership: .init(group: "vendor", issuer: provider.issuer)) {
+                $0.allowedScope = ["openid", "profile"]
+                $0.defaultScope = ["openid"]
+            }
+            for statement in row.sql { try await sql.rows(statement) }
+        }
+        logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
+        broker = try installation.startBroker()
+        try await broker.untilReady()
+        replica = try installation.startBroker("replica")
+        try await replica.untilReady()
+    }
+
+    /// As an ordinary identity provider makes it.
+    func freshToken() throws -> IDToken {
+        var token = logins.login().token
+        token.claims["di_hash"] = nil
+        token.claims["ds_hash"] = nil
+        token.claims["nonce"] = .string("n-0S6_WzA2Mj")
+        return token
+    }
+
+    func enrolment(_ token: IDToken, _ profile: NativeProfile) throws -> TokenForm {
+        var form = TokenForm([
+            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": "app-one",
+            "audience": provider.issuer, "subject_token": try token.signed(),
+            "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+            "requested_token_type": "urn:ietf:params:oauth:token-type:id_token",
+        ])
+        if profile == .deviceID {
+            form["actor_token"] = Self.device
+            form["actor_token_type"] = profile.rawValue
+        } else {
+            form["scope"] = "openid device_sso"
+        }
+        return form
+    }
+
+    /// Of any token, unverified.
+    func claims(of token: String) throws -> JSONObject {
+        let parts = token.split(separator: ".")
+        guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
+            let claims = try JSONReader.parse(payload).object
+        else { throw JWSError.unknownKey }
+        return claims
+    }
+}

@@ -1,0 +1,129 @@
+import BrokerTesting
+import IdentityProvider
+import JOSE
+import NativeSSO
+import StrictCoding
+import Testing
+
+/// Fresh id_tokens of a provider, and the broker's own of an enrolment.
+@Suite struct EnrolledIDTokensTests {
+    private static let broker = Issuer(validated: "https://sso.example.com")
+
+    private let provider: TestProvider
+    private let key: TestKey
+    private let own: TestKey
+
+    init() throws {
+        key = try TestKey.shared(.es256)
+        own = try TestKey.shared(.es256).renamed("ours")
+        provider = TestProvider(try ScriptedFetcher([key]))
+    }
+
+    private func fresh(_ token: SubjectToken) async throws(IDTokenVerificationError) -> FreshIDToken {
+        try await provider.validator.verifyFresh(token, from: TestProvider.issuer, at: provider.wallClock.now)
+    }
+
+    private func defect<Value>(
+        _ verify: () async throws(IDTokenVerificationError) -> Value
+    ) async -> TestProvider.Outcome {
+        do throws(IDTokenVerificationError) {
+            _ = try await verify()
+            return .verified
+        } catch {
+            switch error {
+            case .refused(let defect): return .refused(defect)
+            case .outage(let outage): return .outage(outage.component)
+            }
+        }
+    }
+
+    @Test func anOrdinaryToken() async throws {
+        let token = try await fresh(
+            try provider.idToken(
+                key, [("sid", nil), ("di_hash", nil), ("nonce", .string("n-1")), ("email", .string("a@b"))]))
+        #expect(token.providerSessionID == nil && token.deviceIDHash == nil && token.deviceSecretHash == nil)
+        #expect(token.client.string == "app-one" && token.audience.count == 1)
+        #expect(token.claims.string("email") == "a@b")
+        #expect(try await fresh(try provider.idToken(key)).providerSessionID?.string == "08a5019c")
+    }
+
+    @Test func theShapeIsStillTheRule() async throws {
+        for (name, value, expected) in [
+            ("sid", .string(""), .sessionID), ("sub", nil, .subject), ("iss", .string("https://x"), .issuerMismatch),
+            ("events", .object(JSONObject()), .logoutToken), ("act", .object(JSONObject()), .actorClaim),
+            ("scope", .string("openid"), .accessToken), ("exp", nil, .expiry), ("may_act", .string("x"), .mayAct),
+        ] as [(String, JSONValue?, SubjectTokenDefect)] {
+            let token = try provider.idToken(key, [(name, value)])
+            #expect(
+                await defect { () throws(IDTokenVerificationError) in try await fresh(token) } == .refused(expected))
+        }
+    }
+
+    /// An old token may be verified by a key that left the key set; a new login is never signed with one.
+    @Test func aRetiredKeySignsNoLogin() async throws {
+        let old = try provider.idToken(key)
+        #expect(await provider.outcome(old) == .verified)
+        try provider.fetcher.answer([try TestKey.shared(.rs256)])
+        provider.advance(by: 600)
+        // Makes the broker fetch the new set.
+        #expect(await provider.outcome(try provider.idToken(try TestKey.shared(.rs256))) == .verified)
+        #expect(await provider.outcome(old) == .verified)
+        #expect(
+            await defect { () throws(IDTokenVerificationError) in try await fresh(old) } == .refused(.keyRetired))
+    }
+
+    // MARK: The broker's own
+
+    private func validator(_ key: Result<JSONWebKey, JWSError>? = nil) -> IDTokenValidator {
+        let key = key ?? .success(own.publicKey)
+        return IDTokenValidator(
+            [.init(keys: provider.keys, algorithms: [.es256])],
+            enrolled: EnrolledIDTokens(issuer: Self.broker, algorithms: [.es256]) { header throws(PortError) in
+                guard case .success(let found) = key else { throw .outage(Outage(.keyModule, "not loaded")) }
+                return header.keyID == found.keyID ? .success(found) : .failure(.unknownKey)
+            })
+    }
+
+    private func outcome(
+        _ token: SubjectToken, of validator: IDTokenValidator? = nil
+    ) async -> TestProvider.Outcome {
+        let validator = validator ?? self.validator()
+        return await defect { () throws(IDTokenVerificationError) in
+            try await validator.verify(token, from: Self.broker, at: provider.wallClock.now)
+        }
+    }
+
+    private func enrolled(_ key: TestKey? = nil, _ changes: [(String, JSONValue?)] = []) throws -> SubjectToken {
+        try provider.idToken(
+            key ?? own,
+            [("iss", .string(Self.broker.string)), ("idp", .string(TestProvider.issuer.string))] + changes)
+    }
+
+    @Test func belongsToTheProviderOfTheLogin() async throws {
+        let claims = try await validator().verify(
+            try enrolled(), from: Self.broker, at: provider.wallClock.now)
+        #expect(claims.issuer == TestProvider.issuer && claims.sessionID.string == "08a5019c")
+    }
+
+    @Test func whatIsNotOfAnEnrolment() async throws {
+        // A sibling's id_token, and one whose identity provider is gone.
+        #expect(await outcome(try enrolled(nil, [("idp", nil)])) == .refused(.notEnrolled))
+        let gone = JSONValue.string("https://other.example.com")
+        #expect(await outcome(try enrolled(nil, [("idp", gone)])) == .refused(.notEnrolled))
+        // The provider's key signs nothing in our name, and ours nothing in its.
+        #expect(await outcome(try enrolled(key)) == .refused(.unknownKey))
+        #expect(await outcome(try provider.idToken(own)) == .refused(.issuerMismatch))
+        let forged = try provider.idToken(
+            key, [("idp", .string(TestProvider.issuer.string)), ("iss", .string(Self.broker.string))])
+        #expect(await provider.outcome(forged) == .refused(.issuerMismatch))
+    }
+
+    /// A key file that is missing on one replica costs nobody a login.
+    @Test func aKeyThatIsNotLoaded() async throws {
+        #expect(await outcome(try enrolled(), of: validator(.failure(.unknownKey))) == .outage(.keyModule))
+    }
+
+    @Test func whereNobodyEnrols() async throws {
+        #expect(await outcome(try enrolled(), of: provider.validator) == .refused(.issuerMismatch))
+    }
+}

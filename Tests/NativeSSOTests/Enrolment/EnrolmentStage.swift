@@ -1,0 +1,82 @@
+import BrokerTesting
+import NativeSSO
+import StrictCoding
+import Testing
+
+/// An enrolment with every port in memory: the login of `app-one`, a minute ago.
+struct EnrolmentStage {
+    static let issuer = Issuer(validated: "https://idp.example.com")
+    static let deviceID = "95twdf3w4y6wvftw35634t"
+
+    let clock = FixedClock()
+    let registry = InMemoryEnrolmentRegistry()
+    let keys = SoftwareMACKeys()
+    let signer = StubTokenSigner()
+    let limits = RecordingUseLimits()
+    let idTokens: StubFreshIDTokenVerifier
+    let client = Client(
+        id: ClientID(validated: "app-one"), allowedScope: Scope(["openid", "profile"]),
+        defaultScope: Scope(["openid"]), audiences: ["https://api.example.com"])
+    /// What the login looks like, to be bent.
+    var audience = ["app-one"]
+    var age: Seconds = 60
+    var life: Seconds = 3600
+    var deviceIDHash: String?
+    var deviceSecretHash: String?
+    var scope: Scope? = Scope(["openid", "device_sso"])
+    /// `nil`: the current profile.
+    var device: DeviceValue?
+
+    init(_ profile: Profile = .deviceSecret) throws {
+        idTokens = StubFreshIDTokenVerifier(.outage)
+        if profile == .deviceID {
+            device = DeviceValue(Self.deviceID, profile: .deviceID)
+            scope = nil
+        }
+        registry.enable(client.id)
+        registry.put(client.id, Membership(group: GroupID(validated: "suite"), role: .source))
+    }
+
+    var idToken: FreshIDToken {
+        let issuedAt = clock.now.adding(Seconds(-age.count))
+        let audience = audience.map { ClientID(validated: $0) }
+        var claims = JSONObject()
+        for (name, value) in [
+            ("iss", "https://idp.example.com"), ("nonce", "n-1"), ("email", "a@example.com"), ("at_hash", "x"),
+            ("sid", "idp-session"), ("jti", "theirs"), ("idp", "https://elsewhere.example.com"),
+        ] { claims[name] = .string(value) }
+        return FreshIDToken(
+            issuer: Self.issuer, subject: Subject(validated: "user"),
+            providerSessionID: SessionID(validated: "idp-session"), client: audience[0], audience: audience,
+            issuedAt: issuedAt, expiresAt: issuedAt.adding(life),
+            login: Login(authenticatedAt: issuedAt, contextClass: "urn:loa", methods: ["pwd"]),
+            deviceIDHash: deviceIDHash, deviceSecretHash: deviceSecretHash, hashFunction: .sha256, claims: claims)
+    }
+
+    func request(_ token: String = "e30.e30.c2ln") -> EnrolmentRequest {
+        EnrolmentRequest(
+            requestID: UniqueID(high: 1, low: 1), client: client,
+            issuer: IssuerPolicy(
+                issuer: Self.issuer, profiles: Set(Profile.allCases), sessionLifetime: .days(7), enrolsByExchange: true),
+            idToken: SubjectToken(token), device: device, scope: scope)
+    }
+
+    func run(_ token: String = "e30.e30.c2ln", verified: Bool = true) async throws(EnrolmentError) -> EnrolmentAnswer {
+        if verified { idTokens.answer(.token(idToken)) }
+        return try await Enrolment(
+            idTokens: idTokens, registry: registry, devices: keys, limits: limits,
+            mint: TokenMint(
+                issuer: Broker.issuer, signer: signer, refreshTokens: keys, lifetimes: Lifetimes()),
+            clock: clock
+        ).run(request(token))
+    }
+
+    func failure(_ token: String = "e30.e30.c2ln", verified: Bool = true) async -> Failure<EnrolmentRefusal>? {
+        do throws(EnrolmentError) {
+            _ = try await run(token, verified: verified)
+            return nil
+        } catch {
+            return Failure(error)
+        }
+    }
+}

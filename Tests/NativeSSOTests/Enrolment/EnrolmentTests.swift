@@ -1,0 +1,70 @@
+import BrokerTesting
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite struct EnrolmentTests {
+    /// E-13: both or neither.
+    @Test func theCurrentProfile() async throws {
+        let stage = try EnrolmentStage()
+        let answer = try await stage.run()
+        let secret = try #require(answer.deviceSecret)
+        #expect(secret.utf8.count == 43)
+        let token = try #require(UnverifiedJWS(answer.idToken))
+        #expect(token.type == "JWT")
+        let device = try #require(DeviceValue(secret, profile: .deviceSecret))
+        #expect(token.claims.string("ds_hash") == device.hash(function: .sha256))
+        #expect(!token.claims.contains("di_hash"))
+        #expect(answer.scope == Scope(["openid", "device_sso"]))
+        #expect(answer.expiresIn == 3540)
+        #expect(try await stage.run("e30.e31.c2ln").deviceSecret != secret)
+    }
+
+    @Test func theProfileOf2018() async throws {
+        let stage = try EnrolmentStage(.deviceID)
+        let answer = try await stage.run()
+        #expect(answer.deviceSecret == nil && answer.scope == nil)
+        let claims = try #require(UnverifiedJWS(answer.idToken)).claims
+        #expect(claims.string("di_hash") == stage.device?.hash(function: .sha256))
+        #expect(!claims.contains("ds_hash"))
+    }
+
+    @Test func claimsOfTheLoginGoOn() async throws {
+        let stage = try EnrolmentStage()
+        let claims = try #require(UnverifiedJWS(try await stage.run().idToken)).claims
+        #expect(claims.string("iss") == Broker.issuer.string)
+        #expect(claims.string("idp") == EnrolmentStage.issuer.string)
+        #expect(claims.string("sub") == "user")
+        #expect(claims.string("aud") == "app-one")
+        #expect(claims.string("nonce") == "n-1")
+        #expect(claims.string("email") == "a@example.com")
+        #expect(claims.string("acr") == "urn:loa" && claims.strings("amr") == ["pwd"])
+        #expect(claims.string("jti") != "theirs")
+        #expect(!claims.contains("at_hash"))
+        #expect(claims.number("iat")?.wholeSeconds == stage.clock.now.seconds)
+        // V-02: never the identity provider's, and never one that was used before.
+        let sid = try #require(claims.string("sid"))
+        #expect(sid != "idp-session" && sid.utf8.count == 22)
+        #expect(stage.registry.entries.map(\.providerSessionID?.string) == ["idp-session"])
+    }
+
+    @Test func theSameDeviceMayRepeat() async throws {
+        let stage = try EnrolmentStage(.deviceID)
+        let first = try #require(UnverifiedJWS(try await stage.run().idToken)).claims.string("sid")
+        let again = try #require(UnverifiedJWS(try await stage.run().idToken)).claims.string("sid")
+        #expect(first == again && stage.registry.sessionCount == 1)
+        // Another signature over the same token is the same token.
+        #expect(try #require(UnverifiedJWS(try await stage.run("e30.e30.AAAA").idToken)).claims.string("sid") == first)
+        var other = stage
+        other.device = DeviceValue("another-device-of-the-thief", profile: .deviceID)
+        #expect(await other.failure() == .refused(.tokenUsed))
+    }
+
+    /// Nobody can show that a second request is the same device's, so the token is used up.
+    @Test func aSecretIsShownOnce() async throws {
+        let stage = try EnrolmentStage()
+        _ = try await stage.run()
+        #expect(await stage.failure() == .refused(.tokenUsed))
+        #expect(stage.registry.sessionCount == 1)
+    }
+}

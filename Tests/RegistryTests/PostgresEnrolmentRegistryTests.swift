@@ -1,0 +1,199 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Registry
+import Testing
+
+@Suite("Enrolments in PostgreSQL", .serialized)
+struct PostgresEnrolmentRegistryTests {
+    private static let issuer = Issuer(validated: "https://idp.example.com")
+    private static let client = ClientID(validated: "app-one")
+
+    /// What is asked, to be bent.
+    private struct Asked {
+        var token = "e30.one.c2ln"
+        var device: UInt8 = 1
+        var providerSessionID: SessionID? = SessionID(validated: "idp-1")
+        var isPermitted = true
+        var number: UInt64 = 1
+        var usable: Seconds = 240
+
+        func entry(at now: UnixTime) throws -> EnrolmentEntry {
+            EnrolmentEntry(
+                requestID: UniqueID(high: 1, low: number), issuer: issuer, providerSessionID: providerSessionID,
+                subject: Subject(validated: "user"), client: client,
+                device: try #require(DeviceDigest(octets: Array(repeating: device, count: 32))),
+                profile: .deviceID, token: EnrolledTokenDigest(of: SubjectToken(token)),
+                tokenUsableUntil: now.adding(usable),
+                login: Login(authenticatedAt: now, contextClass: "loa", methods: ["pwd"]), lifetime: .days(7),
+                isPermitted: isPermitted, proposedSessionID: SessionID(validated: "our-sid-\(number)"),
+                proposedRowID: UniqueID(high: 5, low: number))
+        }
+    }
+
+    private func withWorld(
+        _ body: @Sendable (PostgresFixture, @Sendable (Asked) async throws -> EnrolmentFacts) async throws -> Void
+    ) async throws {
+        try await TestDatabase.withFixture { database in
+            try await database.put(client: Self.client, isEnabled: true)
+            try await database.put(Self.member(.source))
+            let registry = PostgresEnrolmentRegistry(database: database.service)
+            let now = try await Administration(pool: database.superuser).now()
+            try await body(database) { asked in try await registry.enrol(try asked.entry(at: now)) }
+        }
+    }
+
+    private static func member(_ role: Membership.Role) -> MemberRow {
+        MemberRow(
+            issuer: issuer, client: client, membership: Membership(group: GroupID(validated: "vendor"), role: role))
+    }
+
+    @Test("A session begins, with its device and its audit row; the same device gets it again")
+    func begins() async throws {
+        try await withWorld { database, enrol in
+            let before = try await database.counts()
+            let first = try await enrol(Asked())
+            #expect(first.session?.id.string == "our-sid-1")
+            #expect(first.session?.expiresAt == first.now.adding(.days(7)))
+            let after = try await database.counts()
+            #expect(after.sessions == before.sessions + 1 && after.devices == before.devices + 1)
+            #expect(after.auditRows == before.auditRows + 1 && after.grants == before.grants)
+            var asked = Asked()
+            asked.number = 2
+            let again = try await enrol(asked)
+            #expect(again.session == first.session && !again.tokenIsUsed)
+            #expect(try await database.counts().sessions == after.sessions)
+        }
+    }
+
+    @Test("Each guard alone keeps everything from being written")
+    func guards() async throws {
+        try await withWorld { database, enrol in
+            @Sendable func refused(_ change: (inout Asked) -> Void = { _ in }) async throws -> EnrolmentFacts {
+                var asked = Asked()
+                change(&asked)
+                let before = try await database.digestOfState()
+                let facts = try await enrol(asked)
+                #expect(facts.session == nil)
+                #expect(try await database.digestOfState() == before)
+                return facts
+            }
+            _ = try await refused { $0.isPermitted = false }
+            try await database.put(client: Self.client, isEnabled: false)
+            #expect(try await !refused().clientIsEnabled)
+            try await database.put(client: Self.client, isEnabled: true)
+            try await database.put(Self.member(.target))
+            #expect(try await refused().membership?.role == .target)
+            try await database.removeMember(Self.client, at: Self.issuer)
+            #expect(try await refused().membership == nil)
+            try await database.put(Self.member(.both))
+            let device = try #require(DeviceDigest(octets: Array(repeating: 1, count: 32)))
+            try await database.put(DeviceRow(issuer: Self.issuer, digest: device, isBlocked: true))
+            #expect(try await refused().deviceIsBlocked)
+            try await database.put(DeviceRow(issuer: Self.issuer, digest: device, isBlocked: false))
+            _ = try await enrol(Asked())
+            #expect(try await refused { ($0.device, $0.number) = (2, 2) }.tokenIsUsed)
+        }
+    }
+
+    @Test("What ended at the identity provider begins no session again, whatever its sid was here")
+    func ended() async throws {
+        try await withWorld { database, enrol in
+            _ = try await enrol(Asked())
+            try await database.endSession(UniqueID(high: 5, low: 1))
+            var asked = Asked()
+            (asked.token, asked.number) = ("e30.two.c2ln", 2)
+            let facts = try await enrol(asked)
+            #expect(facts.loginHasEnded && facts.session == nil)
+            #expect(try await enrol(Asked()).tokenIsUsed)
+            // Another login of the same user.
+            asked.providerSessionID = SessionID(validated: "idp-2")
+            #expect(try await enrol(asked).session != nil)
+        }
+    }
+
+    @Test("An identity provider without sid: the session is its own, and others' ends do not concern it")
+    func withoutSID() async throws {
+        try await withWorld { database, enrol in
+            var asked = Asked()
+            asked.providerSessionID = nil
+            #expect(try await enrol(asked).session != nil)
+            try await database.endSession(UniqueID(high: 5, low: 1))
+            (asked.token, asked.number) = ("e30.two.c2ln", 2)
+            #expect(try await enrol(asked).session?.id.string == "our-sid-2")
+        }
+    }
+
+    @Test("Sixteen devices with one id_token at once: one session")
+    func race() async throws {
+        try await withWorld { database, enrol in
+            let registry = PostgresEnrolmentRegistry(database: database.service)
+            let now = try await Administration(pool: database.superuser).now()
+            let before = try await database.counts().sessions
+            let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 1...16 as ClosedRange<UInt64> {
+                    var asked = Asked()
+                    (asked.number, asked.device) = (number, UInt8(number))
+                    // Odd ones come without the sid under which the others wait for each other.
+                    if number % 2 == 1 { asked.providerSessionID = nil }
+                    let entry = try asked.entry(at: now)
+                    group.addTask {
+                        do throws(PortError) {
+                            return try await registry.enrol(entry).session != nil
+                        } catch {
+                            guard case .outage = error else { throw error }
+                            return false
+                        }
+                    }
+                }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(winners == 1)
+            #expect(try await database.counts().sessions == before + 1)
+        }
+    }
+
+    @Test("A session of an enrolment is exchanged and refreshed like any other, and dies as a whole")
+    func chain() async throws {
+        try await withWorld { database, enrol in
+            let facts = try await enrol(Asked())
+            let target = ClientID(validated: "app-two")
+            try await database.put(client: target, isEnabled: true)
+            try await database.put(
+                MemberRow(
+                    issuer: Self.issuer, client: target,
+                    membership: Membership(group: GroupID(validated: "vendor"), role: .target)))
+            let admission = Admission(
+                requestID: UniqueID(high: 2, low: 1), issuer: Self.issuer, sessionID: try #require(facts.session?.id),
+                subject: Subject(validated: "user"), sourceClient: Self.client, otherAudience: [], client: target,
+                allowsSelfExchange: false, device: try Asked().entry(at: facts.now).device, profile: .deviceID,
+                scope: Scope(["openid"]), audiences: ["https://api.example.com"], login: Login(), idleLimit: .days(30),
+                grantLifetime: nil, firstSightLifetime: nil, isPermitted: true,
+                proposedGrantID: UniqueID(high: 3, low: 1), proposedSessionRowID: UniqueID(high: 4, low: 1))
+            let grant = try #require(try await database.registry.admit(admission).grant)
+            let advancement = Advancement(
+                requestID: UniqueID(high: 2, low: 2), grantID: grant.id, generation: 1, client: target, scope: nil,
+                allowedScope: Scope(["openid"]), grace: 0, idleLimit: .days(30))
+            #expect(try await database.registry.advance(advancement).effect == .advanced)
+            try await database.endSession(UniqueID(high: 5, low: 1))
+            #expect(try await database.registry.admit(admission).grant == nil)
+        }
+    }
+
+    @Test("A broker whose clock is far behind is told nothing")
+    func clocksApart() async throws {
+        try await withWorld { _, enrol in
+            var asked = Asked()
+            asked.usable = Seconds(-31 * 60)
+            do throws(any Error) {
+                _ = try await enrol(asked)
+                Issue.record("it answered")
+            } catch {
+                guard case .outage? = error as? PortError else {
+                    Issue.record("\(error)")
+                    return
+                }
+            }
+        }
+    }
+}
