@@ -77,7 +77,20 @@ import Testing
         return bytes
     }
 
-    @Test(.enabled(if: command != nil, "no openssl command"), arguments: [SignatureAlgorithm.rs256, .ps256, .edDSA])
+    /// The octets of r and s, side by side, of an ECDSA-Sig-Value (RFC 3279 §2.2.3) of two numbers of 256 bits.
+    private func raw(_ der: [UInt8]) throws -> [UInt8] {
+        try #require(der.count > 8 && der[0] == 0x30 && der[2] == 0x02)
+        let (first, second) = (Int(der[3]), 4 + Int(der[3]) + 2)
+        try #require(second < der.count && der[second - 2] == 0x02 && second + Int(der[second - 1]) == der.count)
+        return [der[4..<4 + first], der[second...]].flatMap { number in
+            let digits = number.drop { $0 == 0 }
+            return [UInt8](repeating: 0, count: 32 - digits.count) + digits
+        }
+    }
+
+    @Test(
+        .enabled(if: command != nil, "no openssl command"),
+        arguments: [SignatureAlgorithm.rs256, .ps256, .es256, .edDSA])
     func opensslSigns(algorithm: SignatureAlgorithm) throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -94,6 +107,11 @@ import Testing
             let key = try openssl("pkey", "-in", keyFile, "-pubout", "-outform", "DER")
             parameters = .ed25519(Array(key.suffix(32)))
             signature = try openssl("pkeyutl", "-sign", "-rawin", "-inkey", keyFile, "-in", input)
+        } else if algorithm == .es256 {
+            _ = try openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", keyFile)
+            let point = try openssl("pkey", "-in", keyFile, "-pubout", "-outform", "DER").suffix(64)
+            parameters = .ec(.p256, x: Array(point.prefix(32)), y: Array(point.suffix(32)))
+            signature = try raw(try openssl("dgst", "-sha256", "-sign", keyFile, input))
         } else {
             _ = try openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", keyFile)
             let modulus = String(decoding: try openssl("rsa", "-in", keyFile, "-noout", "-modulus"), as: UTF8.self)
@@ -110,5 +128,29 @@ import Testing
         let key = try JSONWebKey(parameters, algorithm: algorithm)
         let token = signed + "." + Base64URL.encode(signature)
         #expect(try CompactJWS(token).verified(by: key).claims.string("sub") == "carol")
+    }
+
+    @Test(.enabled(if: command != nil, "no openssl command"), arguments: [SignatureAlgorithm.rs256, .rs512, .ps256])
+    func whatJWTKitSignsWithRSAIsReadHere(_ algorithm: SignatureAlgorithm) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let keyFile = directory.appending(path: "key.pem").path
+        _ = try openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", keyFile)
+        let modulus = String(decoding: try openssl("rsa", "-in", keyFile, "-noout", "-modulus"), as: UTF8.self)
+        let digits = try #require(modulus.split(separator: "=").last?.filter { $0.isHexDigit })
+        let own = try Insecure.RSA.PrivateKey(pem: try String(contentsOfFile: keyFile, encoding: .utf8))
+        let collection = JWTKeyCollection()
+        switch algorithm {
+        case .ps256: await collection.add(pss: own, digestAlgorithm: .sha256, kid: "rsa")
+        case .rs512: await collection.add(rsa: own, digestAlgorithm: .sha512, kid: "rsa")
+        default: await collection.add(rsa: own, digestAlgorithm: .sha256, kid: "rsa")
+        }
+        let key = try JSONWebKey(
+            .rsa(modulus: try #require(Hexadecimal.decode(digits)), exponent: [1, 0, 1]), keyID: "rsa",
+            algorithm: algorithm)
+        let token = try await collection.sign(Claims(sub: "dave"), kid: "rsa")
+        #expect(try CompactJWS(token).verified(by: key).claims.string("sub") == "dave")
+        #expect(throws: (any Error).self) { try CompactJWS(token.dropLast(4) + "AAAA").verified(by: key) }
     }
 }
