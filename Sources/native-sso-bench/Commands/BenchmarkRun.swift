@@ -119,6 +119,18 @@ struct BenchmarkRun {
         report.sections.append(try await run.section(sizes: sizes))
     }
 
+    mutating func fuzz(_ fuzz: FuzzOptions) async throws {
+        let run = FuzzRun(
+            installation: try await installation(Algorithms()), fuzz: fuzz, progress: Self.say)
+        report.sections.append(try await run.section())
+    }
+
+    mutating func timing(samples: Int) async throws {
+        let run = TimingRun(
+            installation: try await installation(Algorithms()), samples: samples, progress: Self.say)
+        report.sections.append(try await run.section())
+    }
+
     private func figures(
         _ run: inout RequestRun, kinds: [RequestKind], _ connections: [Int], _ name: String
     ) async throws -> [(kind: RequestKind, figure: Figure)] {

@@ -1,7 +1,8 @@
 import ArgumentParser
 
 struct AllCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "all", abstract: "Everything below.")
+    static let configuration = CommandConfiguration(
+        commandName: "all", abstract: "Everything below but fuzz and timing.")
 
     @OptionGroup var options: LoadOptions
     @OptionGroup var requests: RequestOptions

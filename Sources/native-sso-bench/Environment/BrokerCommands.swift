@@ -35,8 +35,10 @@ struct BrokerCommands {
         return path
     }
 
-    func run(_ arguments: String...) throws {
-        _ = try Program.output(of: [try Self.program(), "--config", "\(directory)/administration.yaml"] + arguments)
+    /// What it wrote.
+    @discardableResult
+    func run(_ arguments: String...) throws -> String {
+        try Program.output(of: [try Self.program(), "--config", "\(directory)/administration.yaml"] + arguments)
     }
 
     private func configuration(url: String, algorithm: SignatureAlgorithm) -> String {
@@ -50,7 +52,7 @@ struct BrokerCommands {
         identity_providers:
           - issuer: \(SampleApps.issuer)
             jwks_file: "\(directory)/key-set.json"
-            profiles: [device-id]
+            profiles: [device-id, device-secret]
             algorithms: [\(algorithm.rawValue)]
             admit_on_first_sight: true
         # They count as ever, and keep nobody waiting: a benchmark asks more of each login than any app.

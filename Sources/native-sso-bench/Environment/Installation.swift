@@ -17,6 +17,7 @@ final class Installation: Sendable {
     let key: TestKey
     /// Configuration, keys and logs.
     let directory: String
+    let commands: BrokerCommands
 
     /// - Parameter template: A database that ``makeTemplate(on:in:)`` made.
     init(_ algorithms: Algorithms, template: String, on cluster: BenchmarkCluster, in workplace: Workplace) async throws
@@ -28,7 +29,7 @@ final class Installation: Sendable {
         directory = try workplace.subdirectory(database)
         key = try TestKey.shared(algorithms.provider)
         try await cluster.createDatabase(database, template: template)
-        let commands = try BrokerCommands(
+        commands = try BrokerCommands(
             database: database, algorithm: algorithms.provider, key: key, cluster: cluster, directory: directory)
         try commands.run("key", "generate", "--use", "access-token", "--algorithm", algorithms.broker.rawValue)
         try commands.run("key", "generate", "--use", "all")

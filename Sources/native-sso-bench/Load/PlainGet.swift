@@ -1,14 +1,17 @@
 import Glibc
 
-/// One GET over a connection of its own.
+/// One GET, or another request, over a connection of its own.
 enum PlainGet {
     struct Refused: Error, CustomStringConvertible {
         let description: String
     }
 
     static func answer(to path: String, port: UInt16) throws -> (status: Int, body: [UInt8]) {
+        try answer(to: Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8), port: port)
+    }
+
+    static func answer(to request: [UInt8], port: UInt16) throws -> (status: Int, body: [UInt8]) {
         let connection = try Connection(port: port)
-        let request = Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
         _ = try connection.begin(at: 0) { buffer in
             buffer.copyBytes(from: request)
             return request.count

@@ -25,6 +25,11 @@ enum Metric: String, CaseIterable, Sendable {
     case postgresqlRatio = "postgresql_cpu_to_fewest"
     case readyAfter = "ready_after_ms"
     case residentKiB = "resident_kib"
+    /// Of one kind of request, or how much longer one takes than another, the slowest twentieth of all left out.
+    case meanMicroseconds = "latency_mean_us"
+    /// Welch's t of two kinds: of all samples, and without the slowest twentieth.
+    case welch = "welch_t"
+    case quietWelch = "welch_t_without_slowest"
     /// Processors that others kept busy meanwhile: noise.
     case elsewhere = "processors_busy_elsewhere"
 
@@ -50,6 +55,9 @@ enum Metric: String, CaseIterable, Sendable {
         case .postgresqlRatio: "PostgreSQL × fewest"
         case .readyAfter: "ready ms"
         case .residentKiB: "resident KiB"
+        case .meanMicroseconds: "mean µs"
+        case .welch: "t"
+        case .quietWelch: "t, 95 %"
         case .elsewhere: "others' CPUs"
         }
     }

@@ -1,0 +1,32 @@
+import ArgumentParser
+
+struct FuzzCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fuzz", abstract: "Bent requests over HTTP, every answer judged.",
+        discussion: """
+            Good exchanges, refreshes and client assertions, changed in forms, heads, framing, and inside tokens, which are then \
+            signed again. A 5xx, a broken connection, an answer outside the contract, a token for what was never signed, or a \
+            broker that has grown or cannot serve any more is a finding: it is shown with the request that found it.
+            """)
+
+    @OptionGroup var options: LoadOptions
+    @OptionGroup var fuzz: FuzzOptions
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in try await run.fuzz(fuzz) }
+    }
+}
+
+struct FuzzOptions: ParsableArguments {
+    @Option(help: "How many requests.") var requests = 200_000
+    @Option(help: "The same seed bends in the same way.") var seed: UInt64 = 1
+    @Option(help: "The number of the first request, to send one of an earlier run again.") var first = 0
+    @Option(help: "Connections, each with 16 requests under way.") var connections = 6
+
+    mutating func validate() throws {
+        guard (1...1_000_000_000).contains(requests), (0...1_000_000_000).contains(first) else {
+            throw ValidationError("--requests is between 1 and 1000000000, and so is --first, or 0")
+        }
+        guard (1...64).contains(connections) else { throw ValidationError("--connections is between 1 and 64") }
+    }
+}

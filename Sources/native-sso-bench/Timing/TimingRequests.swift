@@ -1,0 +1,58 @@
+import BrokerTesting
+import OAuthWire
+import StrictCoding
+
+/// The requests of each kind, all equally long: of many logins, so that no signature is typical of a kind.
+struct TimingRequests {
+    /// In another group than the others.
+    static let foreignApp = "app-xx"
+    private static let logins = 256
+
+    /// That bring the known logins in.
+    let exchanges: [[UInt8]]
+    private let refused: [TimingKind: [[UInt8]]]
+
+    subscript(kind: TimingKind, index: Int) -> [UInt8] {
+        let requests = refused[kind] ?? []
+        return requests[index % requests.count]
+    }
+
+    static func register(in installation: Installation) throws {
+        let commands = installation.commands
+        try commands.run(
+            "client", "add", foreignApp, "--audience", SampleApps.audience, "--allowed-scope", SampleApps.scope,
+            "--default-scope", SampleApps.scope)
+        try commands.run("group", "add", "another", "--issuer", SampleApps.issuer)
+        try commands.run("group", "member", "add", "another", foreignApp, "--role", "both")
+    }
+
+    init(key: TestKey, at now: Int64) throws {
+        func request(_ login: Login, isExpired: Bool, device: String, client: String) throws -> [UInt8] {
+            var claims = login.claims(at: now)
+            claims["exp"] = .number(JSONNumber(isExpired ? now - 1 : now + 86_400))
+            claims["iat"] = .number(JSONNumber(now - 60))
+            claims["auth_time"] = claims["iat"]
+            let form = FormEncoder.encode(
+                FuzzMaterial.exchange(
+                    Login(sid: login.sid, subject: login.subject, device: device), try key.sign(claims: claims),
+                    client: client))
+            return TokenRequest.head(bodyLength: form.count) + form
+        }
+        let app = SampleApps.targets[0]
+        let known = (0..<Self.logins).map { _ in Login.new() }
+        exchanges = try known.map { try request($0, isExpired: false, device: $0.device, client: app) }
+        // Each kind of logins of its own, and as many.
+        refused = [
+            .unknownSession: try known.map { _ in
+                let login = Login.new()
+                return try request(login, isExpired: true, device: login.device, client: app)
+            },
+            .wrongDevice: try known.map {
+                try request($0, isExpired: true, device: Login.new().device, client: app)
+            },
+            .foreignGroup: try known.map {
+                try request($0, isExpired: true, device: $0.device, client: Self.foreignApp)
+            },
+        ]
+    }
+}

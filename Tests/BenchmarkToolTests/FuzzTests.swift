@@ -1,0 +1,100 @@
+import BrokerTesting
+import Foundation
+import StrictCoding
+import SystemTesting
+import Testing
+
+@testable import native_sso_bench
+
+/// Bent requests at a real broker, and that whoever judges the answers sees what is wrong with them.
+@Suite(.timeLimit(.minutes(20))) struct FuzzTests {
+    private static let requests = ProcessInfo.processInfo.environment["FUZZ_REQUESTS"].flatMap { Int($0) } ?? 200_000
+
+    @Test func nothingThatIsSentBreaksTheBroker() async throws {
+        let log = FileManager.default.temporaryDirectory.appending(path: "fuzz-\(Unguessable.make()).log")
+        defer { try? FileManager.default.removeItem(at: log) }
+        let result = try await ManagedProcess.run(
+            try BuildProducts.path(of: "native-sso-bench"), ["fuzz", "--requests", "\(Self.requests)"], log: log,
+            within: .seconds(1140))
+        let errors = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+        try #require(result.status == 0, "\(errors.suffix(8000))")
+        let report = try #require(try JSONReader.parse(Array(result.output.utf8)).object)
+        let figure = try #require(report.object("fuzz")?.array("figures")?.first?.object)
+        func count(_ name: String) -> Int64 { figure.number(name)?.int64 ?? 0 }
+        #expect(count("requests") == Self.requests)
+        #expect(count("wrong_answers") == 0)
+        // They got far, and not all of them failed at the door.
+        #expect(count("reasons") >= 60)
+        #expect(count("status_200") > 0 && count("status_401") > 0 && count("status_405") > 0)
+        print("fuzzed: \(result.output)")
+    }
+
+    @Test func theSameSeedBendsInTheSameWay() throws {
+        func texts(_ seed: UInt64) -> [[UInt8]] {
+            var random = SplitMix64(seed: seed)
+            var claims = JSONObject()
+            claims["sub"] = .string("a")
+            return (0..<50).map { _ in JSONMutation.text(of: claims, &random) }
+        }
+        #expect(texts(1) == texts(1))
+        #expect(texts(1) != texts(2))
+    }
+
+    static let good = [
+        ("content-type", "application/json"), ("cache-control", "no-store"), ("pragma", "no-cache"),
+        ("x-content-type-options", "nosniff"), ("date", "Thu, 01 Jan 1970 00:00:00 GMT"),
+        ("x-request-id", "0190a0b0-0000-7000-8000-000000000000"),
+    ]
+    static let refusal = #"{"error":"invalid_request","error_description":"No."}"#
+    static let grant = #"{"access_token":"eyJ","token_type":"Bearer","expires_in":1,"scope":"openid"}"#
+
+    @Test(arguments: [(400, refusal), (404, refusal), (200, grant)]) func goodAnswers(_ status: Int, _ body: String) {
+        #expect(Self.fault(status, body) == nil)
+    }
+
+    @Test(arguments: [
+        (500, #"{"error":"server_error","error_description":"No."}"#),
+        (503, #"{"error":"temporarily_unavailable","error_description":"No."}"#), (502, refusal), (302, refusal),
+        (200, refusal), (400, grant), (400, ""), (400, "<html>"),
+        (400, #"{"error":"no_such","error_description":"x"}"#),
+        (400, #"{"error":"invalid_request"}"#), (400, #"{"error":"invalid_request","error_description":"é"}"#),
+        (400, #"{"error":"invalid_request","error_description":"x","access_token":"y"}"#),
+        (401, #"{"error":"invalid_client","error_description":"x"}"#), (405, refusal),
+    ]) func badAnswers(_ status: Int, _ body: String) { #expect(Self.fault(status, body) != nil) }
+
+    @Test func whatWasNeverSignedIsNotGranted() {
+        #expect(Self.fault(200, Self.grant, mustBeRefused: true) != nil)
+        for index in Self.good.indices {
+            var fields = Self.good
+            fields.remove(at: index)
+            #expect(Self.fault(400, Self.refusal, fields: fields) != nil, "\(Self.good[index].0)")
+        }
+    }
+
+    @Test func anAnswerIsReadAsItComes() {
+        let text = "HTTP/1.1 400 Bad Request\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"
+        for count in 0..<text.utf8.count {
+            guard case .incomplete = FuzzAnswer.read(Array(text.utf8)[..<count]) else {
+                Issue.record("complete after \(count)")
+                continue
+            }
+        }
+        guard case .answer(let answer, let length) = FuzzAnswer.read(Array((text + "HTTP").utf8)[...]) else {
+            Issue.record("incomplete")
+            return
+        }
+        #expect(answer.status == 400 && answer.body == Array("abc".utf8) && answer.isLast && length == text.utf8.count)
+        guard case .notHTTP = FuzzAnswer.read(Array("HTTP/2 400\r\n\r\n".utf8)[...]) else {
+            Issue.record("that is not HTTP/1.1")
+            return
+        }
+    }
+
+    private static func fault(
+        _ status: Int, _ body: String, fields: [(String, String)] = good, mustBeRefused: Bool = false
+    ) -> String? {
+        FuzzVerdict.fault(
+            of: FuzzAnswer(status: status, fields: fields.map { (name: $0.0, value: $0.1) }, body: Array(body.utf8)),
+            to: FuzzedRequest(number: 0, octets: [], mustBeRefused: mustBeRefused))
+    }
+}
