@@ -1,0 +1,61 @@
+import BrokerTesting
+import Foundation
+import JOSE
+import PrivateCluster
+import SystemTesting
+import Testing
+
+/// Both listeners are as the OpenAPI document says: every answer to requests that follow it, and to many that do not.
+@Suite(.timeLimit(.minutes(10))) struct OpenAPITests {
+    private static let document = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Sources/BrokerHTTP/BrokerHTTP.docc/openapi.yaml")
+
+    @Test(
+        .enabled("schemathesis cannot be installed: it takes python3-venv and PyPI") {
+            await Schemathesis.installed != nil
+        })
+    func everyAnswerIsDescribed() async throws {
+        let schemathesis = try #require(await Schemathesis.installed)
+        let key = try TestKey(.es256, keyID: "idp")
+        let provider = try StubIdentityProvider(keys: [key])
+        let (installation, logins) = try await FaultStage.install(
+            provider.issuer, key, on: try await PrivateCluster.shared)
+        let broker = try installation.startBroker()
+        try await broker.untilReady()
+        let document = try await Self.withExamples(logins, broker, in: installation.directory)
+
+        // What is no fault: that a token made up by a schema is refused, and that a public client needs no Authorization.
+        try await schemathesis.check(
+            document, port: broker.publicPort,
+            ["--include-path", "/token", "--exclude-checks", "positive_data_acceptance,ignored_auth"])
+        try await schemathesis.check(document, port: broker.internalPort, ["--exclude-path", "/token"])
+
+        // The examples were good ones: answers with tokens were among those that were held to the document.
+        let metrics = try await HTTPRequest("GET", "/metrics").send(to: broker.internalPort).text
+        for grant in ["token_exchange", "refresh_token"] {
+            let granted = metrics.split(separator: "\n").first {
+                $0.contains("requests_total{") && $0.contains("grant=\"\(grant)\"")
+                    && $0.contains("outcome=\"granted\"")
+            }
+            #expect((granted?.split(separator: " ").last.flatMap { Int($0) } ?? 0) > 1, "\(granted ?? "none")")
+        }
+        #expect(await broker.process.terminate() == 0)
+    }
+
+    /// The document with examples that are good at this broker.
+    private static func withExamples(_ logins: LoginFactory, _ broker: Broker, in directory: URL) async throws -> URL {
+        let login = logins.login()
+        var text = try String(contentsOf: document, encoding: .utf8)
+        for (word, value) in [
+            ("\"ID_TOKEN\"", try login.token.signed()), ("\"DEVICE_VALUE\"", login.device),
+            ("\"REFRESH_TOKEN\"", try await logins.chain(at: broker).refreshToken),
+            ("audience: \"https://idp.example.com\"", "audience: \"\(logins.issuer)\""),
+        ] {
+            #expect(text.contains(word))
+            text = text.replacing(word, with: word.hasPrefix("audience") ? value : "\"\(value)\"")
+        }
+        let file = directory.appending(path: "openapi.yaml")
+        try Data(text.utf8).write(to: file)
+        return file
+    }
+}
