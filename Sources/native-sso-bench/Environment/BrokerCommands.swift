@@ -61,7 +61,9 @@ struct BrokerCommands {
         """
     }
 
-    private let limits = ["address", "network", "client", "session", "user", "device"]
+    private let limits = [
+        "address", "network", "client", "client_failures", "session", "user", "device", "device_failures",
+    ]
 
     private func write(_ bytes: [UInt8], to name: String) throws {
         let path = "\(directory)/\(name)"
