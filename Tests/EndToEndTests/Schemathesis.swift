@@ -17,7 +17,7 @@ final class Schemathesis: Sendable {
 
     private init() async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "schemathesis-\(Unguessable.make())")
-        try await run("/usr/bin/env", ["python3", "-m", "venv", directory.path])
+        try await run("python3", ["-m", "venv", directory.path])
         try await run(
             program("pip"), ["install", "--quiet", "--disable-pip-version-check", "schemathesis==\(Self.version)"])
     }
@@ -50,10 +50,12 @@ final class Schemathesis: Sendable {
     private func run(_ program: String, _ arguments: [String]) async throws -> String {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let log = directory.appending(path: "log")
-        // How PyPI is reached from here, the environment says.
+        // How PyPI is reached from here, the environment says. It remembers what it found in the directory that it runs in: in
+        // one of its own every run is the first.
         let environment = ProcessInfo.processInfo.environment.merging(["NO_COLOR": "1"]) { $1 }
         let result = try await ManagedProcess.run(
-            program, arguments, environment: environment, log: log, within: .seconds(180))
+            "/usr/bin/env", ["--chdir", directory.path, program] + arguments, environment: environment, log: log,
+            within: .seconds(180))
         guard result.status == 0 else {
             throw Failure(output: result.output + ((try? String(contentsOf: log, encoding: .utf8)) ?? ""))
         }

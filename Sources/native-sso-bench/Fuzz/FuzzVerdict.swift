@@ -35,7 +35,8 @@ enum FuzzVerdict {
         guard let description = body.string("error_description"),
             description.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
         else { return "no description" }
-        let others = body.names.filter { !["error", "error_description", "acr_values", "max_age"].contains($0) }
+        let forUser = error == .interactionRequired ? ["acr_values", "max_age", "authorization_uri"] : []
+        let others = body.names.filter { !(["error", "error_description"] + forUser).contains($0) }
         guard others.isEmpty else { return "\(others) beside the error" }
         if answer.status == 401, answer.value("www-authenticate") == nil { return "401 without a challenge" }
         if answer.status == 405, answer.value("allow") != "POST" { return "405 without Allow" }
