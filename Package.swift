@@ -27,6 +27,10 @@ extension Target.Dependency {
     static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio")
     static let nioEmbedded: Self = .product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioHTTP2: Self = .product(name: "NIOHTTP2", package: "swift-nio-http2")
+    static let nioHPACK: Self = .product(name: "NIOHPACK", package: "swift-nio-http2")
+    static let nioTLS: Self = .product(name: "NIOTLS", package: "swift-nio")
+    static let nioSSL: Self = .product(name: "NIOSSL", package: "swift-nio-ssl")
     static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
     static let unixSignals: Self = .product(name: "UnixSignals", package: "swift-service-lifecycle")
     static let yams: Self = .product(name: "Yams", package: "Yams")
@@ -45,6 +49,8 @@ let package = Package(
         // Exact, because warnings are errors: a build of this revision is the same build everywhere, and at any time.
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
@@ -94,7 +100,7 @@ let package = Package(
             name: "BrokerHTTP",
             dependencies: [
                 "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .hummingbirdCore, .nioCore, .nioPosix, .nioHTTP1,
-                .logging, .serviceLifecycle,
+                .nioHTTP2, .nioHPACK, .nioTLS, .nioSSL, .logging, .serviceLifecycle,
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -199,7 +205,7 @@ let package = Package(
             name: "BrokerHTTPTests",
             dependencies: [
                 "BrokerHTTP", "BrokerTesting", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .logging, .nioCore,
-                .nioPosix, .nioHTTP1, .serviceLifecycle,
+                .nioPosix, .nioHTTP1, .nioHPACK, .nioSSL, .serviceLifecycle,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -257,7 +263,8 @@ let package = Package(
         .testTarget(
             name: "NativeSSOCommandTests",
             dependencies: [
-                "native-sso", "BrokerHTTP", "NativeSSO", "JOSE", "PostgresClient", "StrictCoding", .logging,
+                "native-sso", "BrokerHTTP", "BrokerTesting", "NativeSSO", "JOSE", "PostgresClient", "StrictCoding",
+                .logging,
                 .serviceLifecycle,
                 .unixSignals,
             ],

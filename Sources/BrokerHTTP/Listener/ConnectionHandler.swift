@@ -12,29 +12,29 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let limits: ListenerLimits
     private let framing: BodyFraming
     private let date: DateHeader
-    private let arrivals: Mailbox<Arrival>
+    private let deliveries: Mailbox<Delivery>
     private let timer = DeadlineTimer()
     private var isInputClosed = false
     private var isReadHeld = false
 
     init(
         limits: ListenerLimits, origin: RequestOrigin, framing: BodyFraming, date: DateHeader,
-        arrivals: Mailbox<Arrival>
+        deliveries: Mailbox<Delivery>
     ) {
         state = ConnectionState(limits: limits, origin: origin)
         self.limits = limits
         self.framing = framing
         self.date = date
-        self.arrivals = arrivals
+        self.deliveries = deliveries
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timer.cancel()
-        arrivals.finish()
+        deliveries.finish()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        arrivals.finish()
+        deliveries.finish()
         context.fireChannelInactive()
     }
 
@@ -47,20 +47,20 @@ final class ConnectionHandler: ChannelDuplexHandler {
             switch state.received(head) {
             case .none: break
             case .writeContinue: writeContinue(context)
-            case .deliver(let fault): arrivals.put(.fault(fault))
+            case .deliver(let fault): deliver(.fault(fault), context)
             }
         case .body(let part):
-            if let fault = state.received(part) { arrivals.put(.fault(fault)) }
+            if let fault = state.received(part) { deliver(.fault(fault), context) }
         case .end(let trailers):
-            if let arrival = state.receivedEnd(trailers: trailers) { arrivals.put(arrival) }
+            if let arrival = state.receivedEnd(trailers: trailers) { deliver(arrival, context) }
         }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case let error as HTTPParserError: fail(error == .headerOverflow ? .headerTooLarge : .malformed)
-        case let error as FramingHandler.Refused: fail(error.fault)
-        case is ByteToMessageDecoderError: fail(.malformed)  // more octets for a parser that has given up
+        case let error as HTTPParserError: fail(error == .headerOverflow ? .headerTooLarge : .malformed, context)
+        case let error as FramingHandler.Refused: fail(error.fault, context)
+        case is ByteToMessageDecoderError: fail(.malformed, context)  // more octets for a parser that has given up
         default: context.close(promise: nil)  // the connection broke
         }
     }
@@ -69,8 +69,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch event {
         case let event as ReadDeadlineHandler.Expired:
             switch event {
-            case .header: fail(.headerTimeout)
-            case .body: fail(.bodyTimeout)
+            case .header: fail(.headerTimeout, context)
+            case .body: fail(.bodyTimeout, context)
             }
         case is ChannelShouldQuiesceEvent:
             state.drain()
@@ -82,8 +82,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    private func fail(_ fault: HTTPFault) {
-        if let fault = state.fail(fault) { arrivals.put(.fault(fault)) }
+    private func fail(_ fault: HTTPFault, _ context: ChannelHandlerContext) {
+        if let fault = state.fail(fault) { deliver(.fault(fault), context) }
+    }
+
+    private func deliver(_ arrival: Arrival, _ context: ChannelHandlerContext) {
+        deliveries.put(Delivery(arrival: arrival, channel: context.channel, isInOrder: true))
     }
 
     /// Backpressure: one request being answered, at most one waiting, and none from a client that does not read.

@@ -17,13 +17,7 @@ extension HTTPAnswer {
         octets.writeStaticString(" ")
         octets.writeString(status.reasonPhrase)
         octets.writeStaticString("\r\n")
-        octets.writeField("Content-Type", contentType)
-        octets.writeField("Content-Length", String(body.count))
-        octets.writeField("Cache-Control", cacheControl)
-        if cacheControl == "no-store" { octets.writeField("Pragma", "no-cache") }
-        octets.writeField("X-Content-Type-Options", "nosniff")
-        octets.writeField("Date", date)
-        for (name, value) in headers { octets.writeField(name, value) }
+        forEachField(date: date) { name, value in octets.writeField(name, value) }
         if isLast { octets.writeField("Connection", "close") }
         octets.writeStaticString("\r\n")
         if hasBody { octets.writeBytes(body) }

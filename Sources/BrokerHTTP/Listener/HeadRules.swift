@@ -5,6 +5,8 @@ import NIOHTTP1
 enum HeadRules {
     static func fault(of head: HTTPRequestHead, limits: ListenerLimits) -> HTTPFault? {
         if head.uri.utf8.count > limits.targetSize { return .headerTooLarge }
+        // The parser of HTTP/1 has counted them before.
+        if head.headers.count > limits.headerFields { return .headerTooLarge }
         if head.uri.utf8.first != UInt8(ascii: "/") || head.method == .CONNECT { return .targetForm }
         let hosts = head.headers["host"].count
         if hosts > 1 || (hosts == 0 && isHTTP11(head)) { return .host }
@@ -32,8 +34,8 @@ enum HeadRules {
             && isHTTP11(head)
     }
 
-    /// The parser takes no other major version, and no minor one above 1.
-    private static func isHTTP11(_ head: HTTPRequestHead) -> Bool { head.version.minor >= 1 }
+    /// Or later. The parser takes no other major version than 1, and no minor one above 1.
+    private static func isHTTP11(_ head: HTTPRequestHead) -> Bool { head.version.major > 1 || head.version.minor >= 1 }
 
     /// The parser stops after such a request, because another protocol could follow.
     static func asksForUpgrade(_ head: HTTPRequestHead) -> Bool {

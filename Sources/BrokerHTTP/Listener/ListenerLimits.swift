@@ -11,7 +11,7 @@ public struct ListenerLimits: Sendable {
     public var targetSize: Int
     /// Octets of all chunk extensions of one body. They mean nothing here.
     public var chunkExtensionSize: Int
-    /// From the first octet of a request to the end of its header.
+    /// From the first octet of a request to the end of its header; of a connection to the end of its TLS handshake.
     public var headerTimeout: TimeAmount
     /// From the end of the header to the end of the body.
     public var bodyTimeout: TimeAmount
@@ -24,15 +24,20 @@ public struct ListenerLimits: Sendable {
     public var lingerTimeout: TimeAmount
     /// When the listener stops: how long an idle connection stays open, for a request that is already on its way.
     public var idleGrace: TimeAmount
-    /// Connections at one time; beyond it they wait in the backlog of the socket.
+    /// Connections at one time; what is beyond is closed at once.
     public var connections: Int
+    /// Of these, from one ``ClientAddress``; trusted proxies have no such limit. `nil`: nobody has.
+    public var connectionsPerAddress: Int?
+    /// Requests at one time on one connection of HTTP/2.
+    public var streams: Int
 
     public init(
         bodySize: Int = 64 * 1024, headerSize: Int = 16 * 1024, headerFields: Int = 64, targetSize: Int = 8 * 1024,
         chunkExtensionSize: Int = 1024, headerTimeout: TimeAmount = .seconds(5),
         bodyTimeout: TimeAmount = .seconds(10), idleTimeout: TimeAmount = .seconds(60),
         writeTimeout: TimeAmount = .seconds(10), lingerTimeout: TimeAmount = .seconds(2),
-        idleGrace: TimeAmount = .milliseconds(100), connections: Int = 10_240
+        idleGrace: TimeAmount = .milliseconds(100), connections: Int = 10_240, connectionsPerAddress: Int? = nil,
+        streams: Int = 32
     ) {
         self.bodySize = bodySize
         self.headerSize = headerSize
@@ -46,5 +51,7 @@ public struct ListenerLimits: Sendable {
         self.lingerTimeout = lingerTimeout
         self.idleGrace = idleGrace
         self.connections = connections
+        self.connectionsPerAddress = connectionsPerAddress
+        self.streams = streams
     }
 }

@@ -26,7 +26,7 @@ struct ReceivedRequest: Sendable {
     func isFor(_ path: String) -> Bool { self.path.utf8.elementsEqual(path.utf8) }
 }
 
-/// What a connection delivers, in order.
+/// What a connection delivers.
 enum Arrival: Sendable {
     case request(ReceivedRequest)
     /// Nothing follows it.

@@ -11,15 +11,13 @@ import Synchronization
 /// A stop goes in this order: `/readyz` says no; the public listener accepts no more, answers what is in flight and closes;
 /// the internal listener follows, so that the stop can be watched to its end.
 public struct BrokerServer: Service {
-    public struct Address: Sendable {
-        public var host: String
-        /// 0: the system chooses one.
-        public var port: Int
+    public enum Address: Sendable {
+        /// Port 0: the system chooses one.
+        case host(String, port: Int)
+        /// A path. Whoever has the group of the process may connect.
+        case unixSocket(String)
 
-        public init(host: String = "127.0.0.1", port: Int) {
-            self.host = host
-            self.port = port
-        }
+        public init(host: String = "127.0.0.1", port: Int) { self = .host(host, port: port) }
     }
 
     public struct Configuration: Sendable {
@@ -28,6 +26,8 @@ public struct BrokerServer: Service {
         public var publicLimits: ListenerLimits
         /// In front of the public listener.
         public var trustedProxies: TrustedProxies
+        /// Of the public listener; `nil`: it speaks in the clear.
+        public var publicIdentity: CurrentTLSIdentity?
         /// Fewer connections: whoever floods the internal listener takes nothing from the public one.
         public var internalLimits: ListenerLimits
         /// What is still in flight then is cut off.
@@ -36,18 +36,20 @@ public struct BrokerServer: Service {
         public init(
             publicAddress: Address = Address(port: 8080), internalAddress: Address = Address(port: 8081),
             publicLimits: ListenerLimits = ListenerLimits(), trustedProxies: TrustedProxies = .none,
+            publicIdentity: CurrentTLSIdentity? = nil,
             internalLimits: ListenerLimits = ListenerLimits(connections: 256), drainTimeout: Duration = .seconds(10)
         ) {
             self.publicAddress = publicAddress
             self.internalAddress = internalAddress
             self.publicLimits = publicLimits
             self.trustedProxies = trustedProxies
+            self.publicIdentity = publicIdentity
             self.internalLimits = internalLimits
             self.drainTimeout = drainTimeout
         }
     }
 
-    /// The ports that the listeners got.
+    /// The ports that the listeners got; 0 for a Unix socket.
     public struct Ports: Sendable {
         public let `public`: Int
         public let `internal`: Int
@@ -58,16 +60,18 @@ public struct BrokerServer: Service {
     private let internalEndpoint: InternalEndpoint
     private let readiness: Readiness
     private let clock: any WallClock
+    private let connections: ConnectionCounts
     private let eventLoopGroup: any EventLoopGroup
     private let logger: Logger
     private let onStarted: @Sendable (Ports) async -> Void
 
     /// - Parameters:
+    ///   - connections: To the public listener, for the metrics.
     ///   - eventLoopGroup: One loop per core where `nil`.
     ///   - onStarted: Called once, when both listeners are bound.
     public init(
         configuration: Configuration, tokenEndpoint: TokenEndpoint, internalEndpoint: InternalEndpoint,
-        readiness: Readiness, clock: any WallClock,
+        readiness: Readiness, clock: any WallClock, connections: ConnectionCounts = ConnectionCounts(),
         eventLoopGroup: (any EventLoopGroup)? = nil, logger: Logger,
         onStarted: @escaping @Sendable (Ports) async -> Void = { _ in }
     ) {
@@ -76,6 +80,7 @@ public struct BrokerServer: Service {
         self.internalEndpoint = internalEndpoint
         self.readiness = readiness
         self.clock = clock
+        self.connections = connections
         self.eventLoopGroup = eventLoopGroup ?? MultiThreadedEventLoopGroup.singleton
         self.logger = logger
         self.onStarted = onStarted
@@ -86,10 +91,11 @@ public struct BrokerServer: Service {
         let date = DateHeader(clock: clock)
         let start = StartGate(onStarted)
         let publicServer = server(
-            tokenEndpoint, configuration.publicAddress, configuration.publicLimits, configuration.trustedProxies, date
+            tokenEndpoint, configuration.publicAddress, configuration.publicLimits, date,
+            proxies: configuration.trustedProxies, identity: configuration.publicIdentity, counts: connections
         ) { await start.bound(public: $0) }
         let internalServer = server(
-            internalEndpoint, configuration.internalAddress, configuration.internalLimits, .none, date
+            internalEndpoint, configuration.internalAddress, configuration.internalLimits, date
         ) { await start.bound(internal: $0) }
         // Stopped in reverse order, each after the one before has ended.
         var group = ServiceGroupConfiguration(
@@ -99,15 +105,19 @@ public struct BrokerServer: Service {
     }
 
     private func server(
-        _ responder: some Responder, _ address: Address, _ limits: ListenerLimits, _ proxies: TrustedProxies,
-        _ date: DateHeader,
-        onBound: @escaping @Sendable (Int) async -> Void
+        _ responder: some Responder, _ address: Address, _ limits: ListenerLimits, _ date: DateHeader,
+        proxies: TrustedProxies = .none, identity: CurrentTLSIdentity? = nil,
+        counts: ConnectionCounts = ConnectionCounts(), onBound: @escaping @Sendable (Int) async -> Void
     ) -> any Service {
-        let server = HTTP1Connections(responder: responder, limits: limits, proxies: proxies, date: date).server(
-            configuration: ServerConfiguration(
-                address: .hostname(address.host, port: address.port), backlog: 1024,
-                availableConnectionsDelegate: .maximum(limits.connections, logger: logger)),
-            onServerRunning: { await onBound($0.localAddress?.port ?? address.port) },
+        let connections = HTTPConnections(
+            responder: responder, limits: limits, proxies: proxies, identity: identity, date: date,
+            quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts))
+        let server = connections.server(
+            configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
+            onServerRunning: { channel in
+                address.openToGroup()
+                await onBound(channel.localAddress?.port ?? 0)
+            },
             eventLoopGroup: eventLoopGroup, logger: logger)
         return ListeningService(server: server, address: address)
     }
@@ -127,8 +137,7 @@ private struct ListeningService: Service {
         do {
             try await server.run()
         } catch let error where !(error is CancellationError) {
-            let host = address.host.contains(":") ? "[\(address.host)]" : address.host
-            throw ListenError(description: "it cannot listen on \(host):\(address.port): \(error)")
+            throw ListenError(description: "it cannot listen on \(address): \(error)")
         }
     }
 }

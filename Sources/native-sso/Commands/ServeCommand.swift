@@ -6,7 +6,7 @@ import Logging
 /// `native-sso serve`
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Answer apps until SIGTERM or SIGINT; SIGHUP reads the keys again.")
+        commandName: "serve", abstract: "Answer apps until SIGTERM or SIGINT; SIGHUP reads keys and certificate again.")
 
     @OptionGroup var options: GlobalOptions
 
@@ -20,6 +20,12 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let logger = Self.logger(configuration.log)
         defer { LogSink.standardError.flush() }
+        let connections = configuration.publicListener.maximumConnections
+        if let limit = OpenFileLimit.raise(for: connections) {
+            logger.warning(
+                "too few files may be open for public.max_connections",
+                metadata: ["limit": .stringConvertible(limit), "max_connections": .stringConvertible(connections)])
+        }
         try await Broker(configuration, logger: logger).run()
     }
 

@@ -11,7 +11,7 @@ extension Configuration {
         if issuer?.hasTrailingSlash == true { root.warn("issuer", IssuerURL.trailingSlashWarning) }
         let publicListener = root.section("public") { PublicListener(reading: $0, isDevelopment: isDevelopment) }
         let internalListener = root.section("internal") {
-            InternalListener(reading: $0, isDevelopment: isDevelopment, publicListener: publicListener?.listen)
+            InternalListener(reading: $0, isDevelopment: isDevelopment, publicListener: publicListener?.listen.internet)
         }
         let database = root.section("database") { Database(reading: $0) }
         let keys = root.section("keys") { Keys(reading: $0) }

@@ -56,6 +56,7 @@ extension Broker {
     /// Stopped in reverse order, each when the one after it has ended: no request is left without its database, no
     /// refusal without its audit record.
     private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
+        let reload = reload
         let (keys, audit, pool, lanes, documents) = (keys, audit, pool, lanes, documents)
         let sweep = SweepService(configuration.retention, database: pool, logger: logger)
         var services: [any Service] = [
@@ -68,7 +69,10 @@ extension Broker {
                 await keys.refresh()
             },
             PeriodicService(interval: sweep.interval) { await sweep.run() },
-            HangupService { await keys.readAgain() },
+            HangupService {
+                reload?.readAgain()
+                await keys.readAgain()
+            },
         ]
         services += providers.map { provider in BackgroundService { await provider.keys.run() } }
         services += [server, StopLimit(seconds: Self.stopLimit, logger: logger)]
@@ -76,6 +80,12 @@ extension Broker {
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = Self.stopTimeout
         return group
+    }
+
+    /// `nil` without TLS.
+    private var reload: TLSReload? {
+        guard let files = configuration.publicListener.tls, let tls else { return nil }
+        return TLSReload(files: files, current: tls, clock: clock, logger: logger)
     }
 
     private func close() async {

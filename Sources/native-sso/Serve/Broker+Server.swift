@@ -9,24 +9,33 @@ import Registry
 extension Broker {
     /// Both listeners, over the rooms.
     var server: BrokerServer {
+        let connections = ConnectionCounts()
+        let listener = configuration.publicListener
         let metrics = BrokerMetrics(
-            sources: [LaneReport(lanes: lanes), PoolReport(pool: pool), LogReport(sink: .standardError)])
+            sources: [LaneReport(lanes: lanes), PoolReport(pool: pool), LogReport(sink: .standardError), connections]
+                + (tls.map { [$0] } ?? []))
         let readiness = Readiness(checks: checks)
         return BrokerServer(
             configuration: BrokerServer.Configuration(
-                publicAddress: configuration.publicListener.listen.socketAddress,
+                publicAddress: listener.listen.socketAddress,
                 internalAddress: configuration.internalListener.listen.socketAddress,
-                publicLimits: ListenerLimits(connections: configuration.publicListener.maximumConnections),
-                trustedProxies: configuration.publicListener.trustedProxies),
+                publicLimits: ListenerLimits(
+                    connections: listener.maximumConnections,
+                    connectionsPerAddress: listener.maximumConnectionsPerAddress),
+                trustedProxies: listener.trustedProxies, publicIdentity: tls),
             tokenEndpoint: tokenEndpoint(metrics),
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, metrics: metrics,
                 logout: logoutEndpoint(metrics)),
-            readiness: readiness, clock: clock, logger: logger
+            readiness: readiness, clock: clock, connections: connections, logger: logger
         ) { [logger] ports in
             logger.notice(
                 "listening",
-                metadata: ["public": .stringConvertible(ports.public), "internal": .stringConvertible(ports.internal)])
+                metadata: [
+                    "public": listener.listen.internet == nil
+                        ? .stringConvertible(listener.listen) : .stringConvertible(ports.public),
+                    "internal": .stringConvertible(ports.internal), "tls": .stringConvertible(listener.tls != nil),
+                ])
         }
     }
 
@@ -97,6 +106,15 @@ extension Broker {
         return ServerMetadata(
             issuer: configuration.issuer, tokenEndpoint: base + "/token", keySetURI: base + "/.well-known/jwks.json",
             signingAlgorithms: KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.map(\.rawValue))
+    }
+}
+
+extension PublicAddress {
+    fileprivate var socketAddress: BrokerServer.Address {
+        switch self {
+        case .host(let address): address.socketAddress
+        case .unixSocket(let path): .unixSocket(path)
+        }
     }
 }
 

@@ -22,6 +22,8 @@ struct Broker: Sendable {
     let snapshot: RegistrySnapshot
     let audit: PostgresAuditTrail
     let documents: DocumentClient
+    /// What the public listener shows; `nil` without TLS.
+    let tls: CurrentTLSIdentity?
     /// In the order of the configuration; disabled ones are not here.
     let providers: [(configuration: Configuration.IdentityProvider, keys: ProviderKeys)]
 
@@ -29,6 +31,7 @@ struct Broker: Sendable {
     init(_ configuration: Configuration, logger: Logger) throws(CommandFailure) {
         self.configuration = configuration
         self.logger = logger
+        tls = configuration.publicListener.tls.map { CurrentTLSIdentity($0.identity) }
         let files = FileKeyProvider(directory: configuration.keys.directory)
         do throws(KeyError) {
             try files.check()

@@ -1,6 +1,7 @@
 @testable import BrokerHTTP
 import NIOCore
 import NIOPosix
+import NIOSSL
 import StrictCoding
 
 /// A TCP connection that sends exactly the octets it is given.
@@ -14,15 +15,23 @@ final class RawClient {
         self.inbound = inbound
     }
 
-    /// - Parameter readsNothing: The kernel's buffers fill, and then the server's.
+    /// - Parameters:
+    ///   - source: The address that it comes from: any of 127.0.0.0/8.
+    ///   - tls: How it speaks TLS; in the clear where `nil`.
+    ///   - readsNothing: The kernel's buffers fill, and then the server's.
     static func connect<Result>(
-        to port: Int, readsNothing: Bool = false, _ body: (RawClient) async throws -> Result
+        to port: Int, from source: String? = nil, tls: NIOSSLContext? = nil, readsNothing: Bool = false,
+        _ body: (RawClient) async throws -> Result
     ) async throws -> Result {
         let inbound = Mailbox<ByteBuffer>()
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelOption(.allowRemoteHalfClosure, value: tls == nil)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        let handler = try NIOSSLClientHandler(context: tls, serverHostname: nil)
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                    }
                     try channel.pipeline.syncOperations.addHandler(Receiver(inbound: inbound))
                 }
             }
@@ -30,6 +39,7 @@ final class RawClient {
             bootstrap = bootstrap.channelOption(.autoRead, value: false)
                 .channelOption(.socketOption(.so_rcvbuf), value: 4096)
         }
+        if let source { bootstrap = try bootstrap.bind(to: SocketAddress(ipAddress: source, port: 0)) }
         let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
         defer { channel.close(promise: nil) }
         return try await body(RawClient(channel, inbound))
@@ -43,6 +53,9 @@ final class RawClient {
 
     /// The client has nothing more to say.
     func finish() { channel.close(mode: .output, promise: nil) }
+
+    /// The next octets, however many; `nil` at the end of the connection.
+    func octets() async -> [UInt8]? { await inbound.next().map { Array($0.readableBytesView) } }
 
     /// The next answer; `nil` at the end of the connection.
     ///

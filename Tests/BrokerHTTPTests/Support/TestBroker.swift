@@ -18,6 +18,9 @@ struct TestBroker: Sendable {
         /// Of the identity provider, as far as the broker knows.
         var authorizationEndpoint: String?
         var publicPort = 0
+        /// In place of a port.
+        var publicSocket: String?
+        var identity: CurrentTLSIdentity?
         var drainTimeout = Duration.seconds(10)
         /// Stands between the domain and the registry.
         var gate: Gate?
@@ -27,7 +30,8 @@ struct TestBroker: Sendable {
     /// What the limits go by.
     let monotonic = ManualClock()
     let log = LogLines()
-    let metrics = BrokerMetrics(sources: [TestGauges()])
+    let connections = ConnectionCounts()
+    let metrics: BrokerMetrics
     let check = SwitchableCheck()
     let keys = StubKeys()
     private(set) var ports: BrokerServer.Ports
@@ -65,6 +69,7 @@ struct TestBroker: Sendable {
 
     private init() throws {
         domain = try Domain()
+        metrics = BrokerMetrics(sources: [TestGauges(), connections])
         ports = BrokerServer.Ports(public: 0, internal: 0)
         group = GroupBox()
     }
@@ -100,8 +105,9 @@ struct TestBroker: Sendable {
             keySetURI: "https://sso.example.com/jwks.json", signingAlgorithms: ["ES256"], scopes: Scope(["openid"]))
         let server = BrokerServer(
             configuration: BrokerServer.Configuration(
-                publicAddress: .init(port: options.publicPort), internalAddress: .init(port: 0),
-                publicLimits: options.limits, trustedProxies: options.trustedProxies,
+                publicAddress: options.publicSocket.map { .unixSocket($0) } ?? .init(port: options.publicPort),
+                internalAddress: .init(port: 0), publicLimits: options.limits, trustedProxies: options.trustedProxies,
+                publicIdentity: options.identity,
                 internalLimits: options.limits, drainTimeout: options.drainTimeout),
             tokenEndpoint: endpoint,
             internalEndpoint: InternalEndpoint(
@@ -112,7 +118,7 @@ struct TestBroker: Sendable {
                         policies: [Domain.issuer: LogoutPolicy(audiences: [ClientID(validated: "native-sso")])],
                         clock: domain.clock),
                     audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)),
-            readiness: readiness, clock: domain.clock, logger: logger,
+            readiness: readiness, clock: domain.clock, connections: connections, logger: logger,
             onStarted: { started.set(.success($0)) })
         return ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))
     }

@@ -16,8 +16,10 @@ extension Readers {
         guard let configuration = reading?.configuration else { return false }
         _ = try databaseURL(configuration.database.url)
         try hold(!configuration.identityProviders.isEmpty, "a broker without an identity provider")
+        let listener = configuration.publicListener
         try hold(
-            configuration.publicListener.listen.isLoopback, "a public listener that is not on loopback, without TLS")
+            listener.listen.internet?.isLoopback ?? true || listener.tls != nil || listener.plainHTTP == .behindProxy,
+            "a public listener in the clear that is not on loopback, and not said to be behind a proxy")
         return true
     }
 

@@ -25,17 +25,20 @@ extension Readers {
     private static func arrivals(of pieces: [ArraySlice<UInt8>]) throws -> [String] {
         let channel = EmbeddedChannel()
         defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
-        let connections = HTTP1Connections(
-            responder: NoResponder(), limits: ListenerLimits(), proxies: .none, date: DateHeader(clock: FixedClock()))
+        let limits = ListenerLimits()
+        let connections = HTTPConnections(
+            responder: NoResponder(), limits: limits, proxies: .none, identity: nil,
+            date: DateHeader(clock: FixedClock()),
+            quota: ConnectionQuota(limits: limits, proxies: .none, counts: ConnectionCounts()))
         let connection = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
         for piece in pieces where !piece.isEmpty {
             _ = try? channel.writeInbound(ByteBuffer(bytes: piece))
         }
-        connection.arrivals.finish()
+        connection.deliveries.finish()
         // Nothing is waited for: everything is in the mailbox.
         let found = Found()
         Task.immediate {
-            while let arrival = await connection.arrivals.next() { found.texts.append(text(of: arrival)) }
+            while let delivery = await connection.deliveries.next() { found.texts.append(text(of: delivery.arrival)) }
         }
         return found.texts
     }

@@ -15,6 +15,9 @@ import Testing
         #expect(configuration.publicListener.maximumConnections == 10_240)
         #expect(configuration.publicListener.trustedProxies.blocks.isEmpty)
         #expect(!configuration.publicListener.trustedProxies.includesUnixSocket)
+        #expect(configuration.publicListener.tls == nil)
+        #expect(configuration.publicListener.plainHTTP == .loopback)
+        #expect(configuration.publicListener.maximumConnectionsPerAddress == nil)
         #expect(configuration.publicListener.trustedProxies.header == .xForwardedFor)
         #expect(configuration.internalListener.listen.description == "127.0.0.1:8081")
         #expect(configuration.database.url == "postgresql://broker@%2Frun%2Fpostgresql/native_sso")
@@ -55,7 +58,7 @@ import Testing
             public:
               listen: "[::1]:0"
               max_connections: 500
-              trusted_proxies: [10.0.0.0/8, unix, "2001:db8::7"]
+              trusted_proxies: [10.0.0.0/8, "2001:db8::7"]
               forwarded_header: forwarded
             internal: { listen: 10.0.0.1:9091, allow_non_loopback: true }
             database:
@@ -98,12 +101,13 @@ import Testing
                 profiles: [device-id]
                 algorithms: [RS256]
             """)
-        #expect(configuration.publicListener.listen.host == "::1")
-        #expect(configuration.publicListener.listen.port == 0)
+        #expect(configuration.publicListener.listen.internet?.host == "::1")
+        #expect(configuration.publicListener.listen.internet?.port == 0)
+        #expect(configuration.publicListener.maximumConnectionsPerAddress == nil)
         #expect(configuration.publicListener.maximumConnections == 500)
         let proxies = configuration.publicListener.trustedProxies
         #expect(proxies.blocks == [AddressBlock("10.0.0.0/8"), AddressBlock("2001:db8::7")])
-        #expect(proxies.includesUnixSocket && proxies.header == .forwarded)
+        #expect(!proxies.includesUnixSocket && proxies.header == .forwarded)
         #expect(configuration.internalListener.listen.description == "10.0.0.1:9091")
         #expect(configuration.database.password?.exposed == "tr0ub4dor")
         #expect(configuration.database.pool == 16)
@@ -147,6 +151,26 @@ import Testing
                 == .discovery("https://accounts.example.net/custom?p=1", keySetHosts: ["keys.example.org"]))
         #expect(second.policy.maximumSubjectTokenAge == .days(30))
         #expect(second.logout == LogoutPolicy())
+    }
+
+    @Test func publicListenerOnAUnixSocket() throws {
+        let listener = try SampleFile.read(
+            SampleFile.adding(
+                "public: { listen: \"unix:/run/native-sso/public\", trusted_proxies: [unix], max_connections_per_address: 9 }"
+            )
+        ).publicListener
+        #expect(listener.listen == .unixSocket("/run/native-sso/public"))
+        #expect(listener.listen.internet == nil)
+        #expect(listener.trustedProxies.includesUnixSocket)
+        #expect(listener.maximumConnectionsPerAddress == 9)
+    }
+
+    @Test func plainHTTPBehindAProxyIsSaid() throws {
+        let listener = try SampleFile.read(
+            SampleFile.adding("public: { listen: 10.0.0.1:8080, plain_http: behind-proxy }")
+        ).publicListener
+        #expect(listener.plainHTTP == .behindProxy)
+        #expect(listener.listen.description == "10.0.0.1:8080")
     }
 
     @Test func passwordPrintsAsStars() throws {

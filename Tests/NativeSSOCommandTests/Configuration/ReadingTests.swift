@@ -60,7 +60,7 @@ import Testing
         ),
         (
             "NATIVE_SSO_PUBLIC_LISTEN", "0.0.0.0:80",
-            "NATIVE_SSO_PUBLIC_LISTEN: public.listen: without TLS the public listener must be on loopback, such as 127.0.0.1:8080; terminate TLS in front of it on the same host"
+            "NATIVE_SSO_PUBLIC_LISTEN: public.listen: plain HTTP is for loopback, such as 127.0.0.1:8080, and for a Unix socket, such as unix:/run/native-sso/public; write tls.certificate and tls.key, or plain_http: behind-proxy where only a proxy that terminates TLS reaches this address"
         ),
     ])
     func variablesAreHeldToTheSameRules(name: String, value: String, expected: String) {

@@ -27,6 +27,8 @@ import Testing
     static let accepted = "write one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519"
     static let alias = "anchors (&) and aliases (*) are not read; write the value out"
     static let duration = "write a whole number and a unit, such as 90d, 12h, 30m or 60s"
+    static let socket =
+        "write unix: and an absolute path of less than 108 octets, such as unix:/run/native-sso/public"
     static let address = "write a numeric address and a port, such as 127.0.0.1:8080 or [::1]:8080"
 
     @Test(arguments: form + issuers + algorithms + listeners + databases + durations + providers + others)
@@ -123,12 +125,20 @@ import Testing
     static let listeners: [Refusal] = [
         .added(
             "public: { listen: 0.0.0.0:8443 }",
-            "10: public.listen: without TLS the public listener must be on loopback, such as 127.0.0.1:8080; terminate TLS in front of it on the same host"
+            "10: public.listen: plain HTTP is for loopback, such as 127.0.0.1:8080, and for a Unix socket, such as unix:/run/native-sso/public; write tls.certificate and tls.key, or plain_http: behind-proxy where only a proxy that terminates TLS reaches this address"
         ),
         .added(
-            "public: { tls: { certificate: /a, key: /b } }",
-            "10: public.tls: the broker does not terminate TLS: remove this section, listen on loopback, and let a proxy on the same host terminate TLS in front of it"
-        ),
+            "public: { plain_http: anywhere }", "10: public.plain_http: write one of loopback, behind-proxy"),
+        .added(
+            "public: { listen: \"unix:run/x\" }", "10: public.listen: \(socket)"),
+        .added(
+            "public: { listen: \"unix:/\(String(repeating: "a", count: 107))\" }", "10: public.listen: \(socket)"),
+        .added(
+            "development: true\npublic: { listen: 10.0.0.1:80, plain_http: behind-proxy }",
+            "11: public.listen: with development: true every listener must be on loopback, such as 127.0.0.1:8080"),
+        .added(
+            "public: { trusted_proxies: [unix] }",
+            "10: public.trusted_proxies: unix is for a listener on a Unix socket, and listen is none"),
         .added(
             "internal: { listen: 0.0.0.0:8081 }",
             "10: internal.listen: the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, or set allow_non_loopback: true where the network keeps strangers away"

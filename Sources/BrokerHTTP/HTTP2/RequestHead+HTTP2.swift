@@ -1,0 +1,34 @@
+import NIOHPACK
+import NIOHTTP1
+
+extension HTTPRequestHead {
+    /// The head of an HTTP/2 request as that of HTTP/1.1, so that the same ``HeadRules`` decide about both. RFC 9113 §8.3.1.
+    ///
+    /// NIO has already refused, with an error of the stream: names in upper case, pseudo-header fields that are missing,
+    /// unknown, doubled or behind others, fields that belong to a connection, control characters, and a body of another length
+    /// than was said.
+    init(_ block: HPACKHeaders) throws(HTTPFault) {
+        var fields: [(String, String)] = []
+        fields.reserveCapacity(block.count)
+        var pseudo: [String: String] = [:]
+        for (name, value, _) in block {
+            if name.utf8.first == UInt8(ascii: ":") { pseudo[name] = value } else { fields.append((name, value)) }
+        }
+        var headers = HTTPHeaders(fields)
+        if let authority = pseudo[":authority"] {
+            // A request with two names could go to one server and be read by another.
+            guard headers["host"].allSatisfy({ $0.utf8.elementsEqual(authority.utf8) }) else { throw .host }
+            headers.replaceOrAdd(name: "host", value: authority)
+        }
+        // As the parser of HTTP/1 does.
+        let lengths = headers["content-length"]
+        guard lengths.count <= 1, lengths.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isDigit) }) else {
+            throw .malformed
+        }
+        self.init(
+            version: HTTPVersion(major: 2, minor: 0), method: HTTPMethod(rawValue: pseudo[":method"] ?? ""),
+            uri: pseudo[":path"] ?? "", headers: headers)
+    }
+
+    private static func isDigit(_ octet: UInt8) -> Bool { (0x30...0x39).contains(octet) }
+}

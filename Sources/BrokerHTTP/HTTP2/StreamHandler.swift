@@ -1,0 +1,104 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP1
+import NIOHTTP2
+
+/// One stream of an HTTP/2 connection: one request and its answer. The rules are those of HTTP/1.1, ``HeadRules`` and
+/// ``ConnectionState``; of the fault of a stream nobody hears but its client.
+final class StreamHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundIn = HTTPAnswer
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private var state: ConnectionState
+    private let limits: ListenerLimits
+    private let date: DateHeader
+    private let deliveries: Mailbox<Delivery>
+    private let timer = DeadlineTimer()
+    private var hasHead = false
+    private var isInputEnded = false
+
+    init(limits: ListenerLimits, origin: RequestOrigin, date: DateHeader, deliveries: Mailbox<Delivery>) {
+        state = ConnectionState(limits: limits, origin: origin)
+        self.limits = limits
+        self.date = date
+        self.deliveries = deliveries
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
+
+    // MARK: The request
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .headers(let part) where !hasHead:
+            hasHead = true
+            readHead(part.headers, context)
+            if part.endStream { readEnd(trailers: nil, context) }
+        case .headers(let part): readEnd(trailers: HTTPHeaders(part.headers.map { ($0.name, $0.value) }), context)
+        case .data(let part):
+            guard case .byteBuffer(let octets) = part.data else { return }
+            if let fault = state.received(octets) { deliver(.fault(fault), context) }
+            if part.endStream { readEnd(trailers: nil, context) }
+        default: break
+        }
+    }
+
+    private func readHead(_ block: HPACKHeaders, _ context: ChannelHandlerContext) {
+        do throws(HTTPFault) {
+            switch state.received(try HTTPRequestHead(block)) {
+            case .none: break
+            case .writeContinue: writeContinue(context)
+            case .deliver(let fault): return deliver(.fault(fault), context)
+            }
+        } catch {
+            return fail(error, context)
+        }
+        // The head comes whole; the connection's deadline is on its pieces.
+        timer.set(.now() + limits.bodyTimeout, context) { [self] in fail(.bodyTimeout, context) }
+    }
+
+    private func readEnd(trailers: HTTPHeaders?, _ context: ChannelHandlerContext) {
+        isInputEnded = true
+        if let arrival = state.receivedEnd(trailers: trailers) { deliver(arrival, context) }
+    }
+
+    private func fail(_ fault: HTTPFault, _ context: ChannelHandlerContext) {
+        if let fault = state.fail(fault) { deliver(.fault(fault), context) }
+    }
+
+    private func deliver(_ arrival: Arrival, _ context: ChannelHandlerContext) {
+        timer.clear()  // from now on the time is ours
+        deliveries.put(Delivery(arrival: arrival, channel: context.channel, isInOrder: false))
+    }
+
+    /// The stream broke: its client took it back, or NIO refused what came on it.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    // MARK: The answer
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let answer = unwrapOutboundIn(data)
+        let hasBody = state.answering().hasBody && !answer.body.isEmpty
+        let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { self.wrote(context) }
+        // Whoever gives no window, or does not read, does not keep the answer for ever.
+        timer.set(.now() + limits.writeTimeout, context) { context.close(promise: nil) }
+        let head = HTTP2Frame.FramePayload.Headers(headers: answer.block(date: date.value), endStream: !hasBody)
+        context.write(wrapOutboundOut(.headers(head)), promise: hasBody ? nil : written)
+        if hasBody {
+            let body = HTTP2Frame.FramePayload.Data(data: .byteBuffer(ByteBuffer(bytes: answer.body)), endStream: true)
+            context.write(wrapOutboundOut(.data(body)), promise: written)
+        }
+    }
+
+    /// What the client still sends is of no use: RFC 9113 §8.1. Sent any earlier, this would overtake the answer.
+    private func wrote(_ context: ChannelHandlerContext) {
+        timer.clear()
+        if !isInputEnded { context.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil) }
+    }
+
+    private func writeContinue(_ context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: [":status": "100"]))), promise: nil)
+    }
+}

@@ -1,0 +1,35 @@
+/// What becomes of connections to the public listener before any request.
+public final class ConnectionCounts: MetricSource {
+    private let open = Counter()
+    private let refused = Counter()
+    private let refusedForAddress = Counter()
+    private let handshakesFailed = Counter()
+    private let http2Failures = Counter()
+
+    public init() {}
+
+    func opened() { open.add() }
+    func closed() { open.add(-1) }
+    func refusedOne() { refused.add() }
+    func refusedOneForItsAddress() { refusedForAddress.add() }
+    func http2Failed() { http2Failures.add() }
+    func handshakeFailed() { handshakesFailed.add() }
+
+    public var samples: [MetricSample] {
+        [
+            MetricSample("connections", "Connections to the public listener now.", .gauge, open.value),
+            MetricSample(
+                "connections_refused_total", "Connections closed at once: there were too many.", .counter, refused.value
+            ),
+            MetricSample(
+                "connections_refused_for_address_total",
+                "Connections closed at once: there were too many from one address.", .counter, refusedForAddress.value),
+            MetricSample(
+                "tls_handshakes_failed_total", "Handshakes that failed or took too long.", .counter,
+                handshakesFailed.value),
+            MetricSample(
+                "http2_errors_total", "HTTP/2 connections ended by what their clients did.", .counter,
+                http2Failures.value),
+        ]
+    }
+}

@@ -1,0 +1,110 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import Foundation
+import NIOCore
+import NIOPosix
+import Testing
+
+@Suite("How many connections there may be", .timeLimit(.minutes(1)))
+struct ConnectionQuotaTests {
+    /// Whether a request on a connection of its own is answered.
+    private func isServed(_ broker: TestBroker, from source: String) async throws -> Bool {
+        try await RawClient.connect(to: broker.ports.public, from: source) { client async throws in
+            await client.trySend(Requests.post("x=1"))
+            return await client.lastAnswer() != nil
+        }
+    }
+
+    /// Opens a connection, and uses it, so that the broker has it.
+    private func holding(
+        _ broker: TestBroker, from source: String, _ body: () async throws -> Void
+    ) async throws {
+        try await RawClient.connect(to: broker.ports.public, from: source) { client async throws in
+            try await client.send(Requests.post("x=1"))
+            #expect(try await client.answer()?.status == 400)
+            try await body()
+        }
+    }
+
+    @Test("What is beyond is closed at once, and counted; whoever leaves makes room")
+    func total() async throws {
+        try await TestBroker.run(TestBroker.Options(limits: ListenerLimits(connections: 2))) { broker async throws in
+            try await holding(broker, from: "127.0.0.1") { () async throws in
+                try await holding(broker, from: "127.0.0.2") { () async throws in
+                    #expect(try await !isServed(broker, from: "127.0.0.3"))
+                    #expect(broker.metrics.text.contains("native_sso_connections 2\n"))
+                    #expect(broker.metrics.text.contains("native_sso_connections_refused_total 1\n"))
+                }
+                while try await !isServed(broker, from: "127.0.0.3") { await Task.yield() }
+            }
+        }
+    }
+
+    @Test("One address cannot take what is for all")
+    func perAddress() async throws {
+        let limits = ListenerLimits(connections: 10, connectionsPerAddress: 2)
+        try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
+            try await holding(broker, from: "127.0.0.1") { () async throws in
+                try await holding(broker, from: "127.0.0.1") { () async throws in
+                    for _ in 0..<3 { #expect(try await !isServed(broker, from: "127.0.0.1")) }
+                    #expect(try await isServed(broker, from: "127.0.0.2"))
+                    #expect(broker.metrics.text.contains("native_sso_connections_refused_for_address_total 3\n"))
+                    #expect(broker.metrics.text.contains("native_sso_connections_refused_total 0\n"))
+                }
+                while try await !isServed(broker, from: "127.0.0.1") { await Task.yield() }
+            }
+        }
+    }
+
+    @Test("A trusted proxy has as many as there are")
+    func proxies() async throws {
+        let limits = ListenerLimits(connections: 10, connectionsPerAddress: 1)
+        var options = TestBroker.Options(limits: limits)
+        options.trustedProxies = TrustedProxies(blocks: [try #require(AddressBlock("127.0.0.1"))])
+        try await TestBroker.run(options) { broker async throws in
+            try await holding(broker, from: "127.0.0.1") { () async throws in
+                #expect(try await isServed(broker, from: "127.0.0.1"))
+                try await holding(broker, from: "127.0.0.2") { () async throws in
+                    #expect(try await !isServed(broker, from: "127.0.0.2"))
+                }
+            }
+        }
+    }
+
+    @Test("A Unix socket is open to its group, and to nobody else")
+    func unixSocket() async throws {
+        let path = "/tmp/native-sso-test-\(UUID().uuidString)"
+        defer { unlink(path) }
+        var options = TestBroker.Options()
+        options.publicSocket = path
+        try await TestBroker.run(options) { broker async throws in
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            #expect(status.st_mode & 0o777 == 0o660)
+            let inbound = Mailbox<ByteBuffer>()
+            let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(Collector(inbound))
+                    }
+                }
+                .connect(unixDomainSocketPath: path).get()
+            try await channel.writeAndFlush(ByteBuffer(string: Requests.post(Requests.exchange)))
+            let answer = try #require(await inbound.next())
+            #expect(String(buffer: answer).hasPrefix("HTTP/1.1 200 "))
+            try await channel.close()
+            #expect(broker.log.requests.count == 1)
+        }
+    }
+}
+
+private final class Collector: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let inbound: Mailbox<ByteBuffer>
+
+    init(_ inbound: Mailbox<ByteBuffer>) { self.inbound = inbound }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { inbound.put(unwrapInboundIn(data)) }
+    func channelInactive(context: ChannelHandlerContext) { inbound.finish() }
+}

@@ -1,0 +1,37 @@
+@testable import BrokerHTTP
+import Testing
+
+@Suite("What a client has begun on an HTTP/2 connection")
+struct FrameProgressTests {
+    private static let headers = RawFrame(.headers, flags: 0, stream: 1, [1, 2, 3])
+    private static let end = RawFrame(.continuation, flags: RawFrame.endHeaders, stream: 1, [4])
+
+    private func progress(_ octets: [UInt8]) -> (isUnfinished: Bool, finished: Int) {
+        var whole = FrameProgress()
+        let finished = whole.scan(octets)
+        var pieces = FrameProgress()
+        let sum = octets.reduce(0) { sum, octet in sum + pieces.scan([octet]) }
+        #expect(whole.isUnfinished == pieces.isUnfinished)
+        #expect(finished == sum)
+        return (whole.isUnfinished, finished)
+    }
+
+    @Test(
+        "The preface, then frames, however they are cut",
+        arguments: [
+            ([UInt8](), true, 0),
+            (FrameClient.preface.dropLast(), true, 0),
+            (FrameClient.preface, false, 1),
+            (FrameClient.preface + RawFrame(.settings).octets, false, 1),
+            (FrameClient.preface + RawFrame(.ping, [UInt8](repeating: 0, count: 8)).octets, false, 2),
+            (FrameClient.preface + RawFrame(.ping, [UInt8](repeating: 0, count: 8)).octets.dropLast(), true, 1),
+            (FrameClient.preface + [0], true, 1),
+            (FrameClient.preface + headers.octets, true, 1),
+            (FrameClient.preface + headers.octets + end.octets.dropLast(), true, 1),
+            (FrameClient.preface + headers.octets + end.octets, false, 2),
+            (FrameClient.preface + RawFrame(.data, stream: 1, [1, 2]).octets.dropLast(), false, 1),
+        ] as [([UInt8], Bool, Int)])
+    func frames(_ octets: [UInt8], _ isUnfinished: Bool, _ finished: Int) {
+        #expect(progress(octets) == (isUnfinished, finished))
+    }
+}

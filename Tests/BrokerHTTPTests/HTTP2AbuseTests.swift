@@ -1,0 +1,162 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NIOCore
+import StrictCoding
+import Testing
+
+@Suite("HTTP/2 that means harm", .timeLimit(.minutes(1)))
+struct HTTP2AbuseTests {
+    /// The broker hangs up, and others are served.
+    private func expectEnd(
+        _ limits: ListenerLimits = ListenerLimits(), _ attack: (FrameClient) async throws -> Void
+    ) async throws {
+        try await HTTP2Tests.withBroker(limits) { broker, client, certificate async throws in
+            try await attack(client)
+            #expect(await client.isEnded())
+            try await FrameClient.connect(to: broker.ports.public, certificate) { other async throws in
+                try await other.post(Requests.exchangeBody, on: 1)
+                #expect(try await other.answer(1)?.status == 200)
+            }
+        }
+    }
+
+    @Test("H-30 streams that are reset as soon as they are opened (CVE-2023-44487)")
+    func rapidReset() async throws {
+        try await expectEnd { client async throws in
+            var octets: [UInt8] = []
+            for index in 0..<2000 {
+                let stream = UInt32(2 * index + 1)
+                let head = RawFrame.block(FrameClient.goodHead)
+                octets += RawFrame(.headers, flags: RawFrame.endHeaders, stream: stream, head).octets
+                octets += RawFrame(.reset, stream: stream, [0, 0, 0, 8]).octets
+            }
+            await client.trySend(octets)
+        }
+    }
+
+    @Test("A header block without an end, in many frames (CVE-2024-27316)")
+    func continuations() async throws {
+        try await expectEnd { client async throws in
+            let head = RawFrame.block(FrameClient.goodHead)
+            let more = RawFrame(.continuation, stream: 1, RawFrame.block([("x", "y")])).octets
+            await client.trySend(
+                RawFrame(.headers, stream: 1, head).octets + Array(repeatElement(more, count: 1000).joined()))
+        }
+    }
+
+    @Test("Header fields over the limit, also where compression makes them small")
+    func headerBomb() async throws {
+        try await expectEnd { client async throws in
+            let large = [("x-large", String(repeating: "a", count: 4000))]
+            // Literal with indexing, then the index of it again and again.
+            var block = RawFrame.block(FrameClient.goodHead)
+            var literal = RawFrame.block(large)
+            literal[0] = 0x40
+            block += literal + [UInt8](repeating: 0xBE, count: 1000)
+            await client.trySend(
+                RawFrame(.headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: 1, block).octets)
+        }
+    }
+
+    @Test(
+        "Floods of pings, settings, priorities and empty frames (CVE-2019-9512, 9515, 9513, 9518)",
+        arguments: [
+            RawFrame(.ping, [UInt8](repeating: 1, count: 8)), RawFrame(.settings),
+            RawFrame(.priority, stream: 1, [0, 0, 0, 0, 1]), RawFrame(.data, stream: 1),
+        ])
+    func floods(_ frame: RawFrame) async throws {
+        try await expectEnd { client async throws in
+            let head = RawFrame.block(FrameClient.goodHead)
+            await client.trySend(
+                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head).octets
+                    + Array(repeatElement(frame.octets, count: 20_000).joined()))
+        }
+    }
+
+    @Test("More streams than are allowed at one time end the connection")
+    func tooManyStreams() async throws {
+        try await HTTP2Tests.withBroker(ListenerLimits(streams: 2)) { broker, client, _ async throws in
+            let head = RawFrame.block(FrameClient.goodHead)
+            // The limit holds from here on; until then it is one hundred.
+            #expect(await client.frame(.settings) != nil)
+            try await client.send(RawFrame(.settings, flags: 0x1))
+            for stream: UInt32 in [1, 3, 5] {
+                try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: stream, head))
+            }
+            #expect(await client.isEnded())
+            #expect(broker.log.requests.isEmpty)
+        }
+    }
+
+    @Test(
+        "No HTTP/2 at all",
+        arguments: [
+            Array("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n".utf8),
+            FrameClient.preface + Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8),
+            FrameClient.preface + RawFrame(.settings, stream: 7).octets,
+            FrameClient.preface + RawFrame(.settings).octets + RawFrame(.headers, flags: 4, stream: 2, [0x82]).octets,
+            FrameClient.preface + RawFrame(.settings).octets + RawFrame(.data, stream: 9, [1]).octets,
+            FrameClient.preface + RawFrame(.settings).octets + RawFrame(.windowUpdate, [0, 0, 0, 0]).octets,
+            FrameClient.preface + RawFrame(.settings).octets
+                + RawFrame(.headers, flags: 4, stream: 1, [0xFF, 0xFF]).octets,
+        ])
+    func nonsense(_ octets: [UInt8]) async throws {
+        let certificate = try TestCertificate.current()
+        let options = TestBroker.Options(identity: try CurrentTLSIdentity(certificate))
+        try await TestBroker.run(options) { broker async throws in
+            try await FrameClient.connect(to: broker.ports.public, certificate, starts: false) {
+                client async throws in
+                await client.trySend(octets)
+                #expect(await client.isEnded())
+            }
+            #expect(broker.log.requests.isEmpty)
+        }
+    }
+
+    @Test(
+        "A frame or header block that is not finished ends the connection at the limit for headers",
+        arguments: [
+            [], [0, 0], RawFrame(.headers, stream: 1, RawFrame.block(FrameClient.goodHead)).octets,
+            Array(RawFrame(.headers, flags: 4, stream: 1, RawFrame.block(FrameClient.goodHead)).octets.dropLast()),
+        ] as [[UInt8]])
+    func slowHeaders(_ octets: [UInt8]) async throws {
+        // With nothing begun it is the limit for idle connections.
+        let limits = ListenerLimits(
+            headerTimeout: octets.isEmpty ? .minutes(1) : .milliseconds(200),
+            idleTimeout: octets.isEmpty ? .milliseconds(200) : .minutes(1))
+        try await expectEnd(limits) { client async throws in try await client.send(octets) }
+    }
+
+    @Test("Pings keep nothing open")
+    func pings() async throws {
+        try await expectEnd(ListenerLimits(idleTimeout: .milliseconds(200))) { client async throws in
+            try await client.send(RawFrame(.ping, [UInt8](repeating: 1, count: 8)))
+        }
+    }
+
+    @Test("A body that comes too slowly is answered, and other streams go on")
+    func slowBody() async throws {
+        let limits = ListenerLimits(bodyTimeout: .milliseconds(200))
+        try await HTTP2Tests.withBroker(limits) { broker, client, _ async throws in
+            try await client.send(
+                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(FrameClient.goodHead)),
+                RawFrame(.data, stream: 1, [97]))
+            #expect(try await client.answer(1)?.status == 408)
+            try await client.post(Requests.exchangeBody, on: 3)
+            #expect(try await client.answer(3)?.status == 200)
+            #expect(broker.log.requests.first?.string("reason") == "http_body_timeout")
+        }
+    }
+
+    @Test("Whoever gives no window does not keep the answer for ever")
+    func noWindow() async throws {
+        let limits = ListenerLimits(writeTimeout: .milliseconds(200))
+        try await HTTP2Tests.withBroker(limits) { broker, client, _ async throws in
+            // SETTINGS_INITIAL_WINDOW_SIZE 0.
+            try await client.send(RawFrame(.settings, [0, 4, 0, 0, 0, 0]))
+            try await client.post(Requests.exchangeBody, on: 1)
+            let reset = try #require(await client.frame(.reset))
+            #expect(reset.stream == 1)
+        }
+    }
+}

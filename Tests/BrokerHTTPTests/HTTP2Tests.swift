@@ -1,0 +1,220 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NIOCore
+import NativeSSO
+import NIOHPACK
+import StrictCoding
+import Testing
+
+@Suite("HTTP/2", .timeLimit(.minutes(1)))
+struct HTTP2Tests {
+    static func withBroker(
+        _ limits: ListenerLimits = ListenerLimits(), gate: Gate? = nil,
+        _ body: (TestBroker, FrameClient, TestCertificate) async throws -> Void
+    ) async throws {
+        let certificate = try TestCertificate.current()
+        let options = TestBroker.Options(limits: limits, identity: try CurrentTLSIdentity(certificate), gate: gate)
+        try await TestBroker.run(options) { broker async throws in
+            try await FrameClient.connect(to: broker.ports.public, certificate) { client async throws in
+                try await body(broker, client, certificate)
+            }
+        }
+    }
+
+    @Test("An exchange, with the fields of every answer and none of a connection")
+    func exchange() async throws {
+        try await Self.withBroker { broker, client, _ async throws in
+            for stream: UInt32 in [1, 3] {
+                try await client.post(Requests.exchangeBody, on: stream)
+                let answer = try #require(try await client.answer(stream))
+                #expect(answer.status == 200)
+                #expect(answer.text.contains("access_token"))
+                #expect(answer.fields["cache-control"] == ["no-store"])
+                #expect(answer.fields["pragma"] == ["no-cache"])
+                #expect(answer.fields["x-content-type-options"] == ["nosniff"])
+                #expect(answer.fields["content-length"] == [String(answer.body.count)])
+                #expect(answer.fields["x-request-id"].count == 1)
+                #expect(answer.fields["date"].count == 1)
+                #expect(!answer.fields.contains(name: "connection"))
+            }
+            #expect(broker.log.requests.count == 2)
+        }
+    }
+
+    @Test("Streams are answered as they are done, not in order")
+    func concurrency() async throws {
+        let gate = Gate()
+        try await Self.withBroker(gate: gate) { broker, client, _ async throws in
+            try await client.post(Requests.exchangeBody, on: 1)
+            await gate.arrivals(1)
+            try await client.post("grant_type=password", on: 3)
+            #expect(try await client.answer(3)?.status == 400)
+            gate.open()
+            #expect(try await client.answer(1)?.status == 200)
+        }
+    }
+
+    static let heads: [(String, [(String, String)], Int, String)] = [
+        ("another method", changed(":method", "PUT"), 405, "http_method"),
+        ("another path", changed(":path", "/metrics"), 404, "http_unknown_path"),
+        ("a query", changed(":path", "/token?client_id=x"), 400, "http_query"),
+        (
+            "a long target", changed(":path", "/token?" + String(repeating: "a", count: 9000)), 431,
+            "http_header_too_large"
+        ),
+        ("an absolute target", changed(":path", "https://a/token"), 400, "http_target_form"),
+        ("no authority", changed(":authority", nil), 400, "http_host"),
+        ("two names", FrameClient.goodHead + [("host", "evil.example")], 400, "http_host"),
+        ("two hosts", changed(":authority", nil) + [("host", "a"), ("host", "b")], 400, "http_host"),
+        ("an expectation", FrameClient.goodHead + [("expect", "the worst")], 417, "http_expectation"),
+        ("a length that is no plain number", FrameClient.goodHead + [("content-length", "+3")], 400, "http_malformed"),
+        ("too many fields", FrameClient.goodHead + (0..<64).map { ("x-\($0)", "a") }, 431, "http_header_too_large"),
+        ("another media type", changed("content-type", "text/plain"), 400, "http_content_type"),
+    ]
+
+    private static func changed(_ name: String, _ value: String?) -> [(String, String)] {
+        FrameClient.goodHead.compactMap { field in
+            field.0 == name ? value.map { (name, $0) } : field
+        }
+    }
+
+    @Test("The rules for heads are those of HTTP/1.1", arguments: heads)
+    func rules(_ row: (name: String, head: [(String, String)], status: Int, reason: String)) async throws {
+        try await Self.withBroker { broker, client, _ async throws in
+            try await client.send(
+                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(row.head)),
+                RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("a=b".utf8)))
+            #expect(try await client.answer(1)?.status == row.status, "\(row.name)")
+            #expect(broker.log.requests.map { $0.string("reason") } == [row.reason])
+            // And the connection is as good as before.
+            try await client.post(Requests.exchangeBody, on: 3)
+            #expect(try await client.answer(3)?.status == 200)
+        }
+    }
+
+    @Test("A Host that says the same as the authority changes nothing")
+    func sameHost() async throws {
+        try await Self.withBroker { broker, client, _ async throws in
+            try await client.post(
+                Requests.exchangeBody, on: 1, head: FrameClient.goodHead + [("host", "sso.example.test")])
+            #expect(try await client.answer(1)?.status == 200)
+        }
+    }
+
+    @Test(
+        "What HTTP/2 forbids is no request",
+        arguments: [
+            [("Content-Type", "a")], [("connection", "close")], [("transfer-encoding", "chunked")],
+            [("upgrade", "h2c")],
+            [("te", "gzip")], [("x-a", "a\r\nb: c")], [("x-a", "a\0b")], [(":path", "/token")], [(":status", "200")],
+            [(":made-up", "a")], [("", "a")], [("a b", "c")],
+        ])
+    func forbidden(_ fields: [(String, String)]) async throws {
+        try await Self.withBroker { broker, client, certificate async throws in
+            try await client.post(Requests.exchangeBody, on: 1, head: FrameClient.goodHead + fields)
+            await #expect(throws: (any Error).self) {
+                guard try await client.answer(1) != nil else { throw FrameClient.Reset(code: nil) }
+            }
+            #expect(await client.isEnded())
+            #expect(broker.log.requests.isEmpty)
+            #expect(broker.metrics.text.contains("native_sso_http2_errors_total 1\n"))
+            try await FrameClient.connect(to: broker.ports.public, certificate) { other async throws in
+                try await other.post(Requests.exchangeBody, on: 1)
+                #expect(try await other.answer(1)?.status == 200)
+            }
+        }
+    }
+
+    @Test("Pseudo-header fields that are missing or misplaced are no request")
+    func pseudoHeaders() async throws {
+        let (method, rest) = (FrameClient.goodHead[0], Array(FrameClient.goodHead.dropFirst()))
+        for head in [rest, rest + [method]] {
+            try await Self.withBroker { broker, client, _ async throws in
+                try await client.post(Requests.exchangeBody, on: 1, head: head)
+                await #expect(throws: FrameClient.Reset.self) { try await client.answer(1) }
+                #expect(broker.log.requests.isEmpty)
+            }
+        }
+    }
+
+    @Test("A body of another length than was said is no request", arguments: ["2", "4"])
+    func length(_ length: String) async throws {
+        try await Self.withBroker { broker, client, _ async throws in
+            try await client.post("a=b", on: 1, head: FrameClient.goodHead + [("content-length", length)])
+            await #expect(throws: FrameClient.Reset.self) { try await client.answer(1) }
+            #expect(broker.log.requests.isEmpty)
+        }
+    }
+
+    @Test("Fields after the body are refused")
+    func trailers() async throws {
+        try await Self.withBroker { broker, client, _ async throws in
+            try await client.send(
+                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(FrameClient.goodHead)),
+                RawFrame(.data, stream: 1, Array(Requests.exchangeBody.utf8)),
+                RawFrame(
+                    .headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: 1,
+                    RawFrame.block([("authorization", "Basic YXBwLXR3bzo=")])))
+            #expect(try await client.answer(1)?.status == 400)
+            #expect(broker.log.requests.map { $0.string("reason") } == ["http_trailers"])
+        }
+    }
+
+    @Test("A body over the limit is refused before its end, and its stream reset")
+    func largeBody() async throws {
+        try await Self.withBroker(ListenerLimits(bodySize: 1000)) { broker, client, _ async throws in
+            try await client.send(
+                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(FrameClient.goodHead)),
+                RawFrame(.data, stream: 1, [UInt8](repeating: 97, count: 1001)))
+            #expect(try await client.answer(1)?.status == 413)
+            let reset = try #require(await client.frame(.reset))
+            #expect(reset.stream == 1 && reset.payload == [0, 0, 0, 0])
+            // And at its head, where that says so.
+            try await client.send(
+                RawFrame(
+                    .headers, flags: RawFrame.endHeaders, stream: 3,
+                    RawFrame.block(FrameClient.goodHead + [("content-length", "1001")])))
+            #expect(try await client.answer(3)?.status == 413)
+            try await client.post("grant_type=password", on: 5)
+            #expect(try await client.answer(5)?.status == 400)
+        }
+    }
+
+    @Test("HEAD has no body")
+    func head() async throws {
+        try await Self.withBroker { broker, client, _ async throws in
+            try await client.request(Self.changed(":method", "HEAD"), on: 1)
+            let answer = try #require(try await client.answer(1))
+            #expect(answer.status == 405 && answer.body.isEmpty)
+            #expect(answer.fields.first(name: "content-length") != "0")
+        }
+    }
+
+    @Test("A client that waits for 100 Continue gets it")
+    func expectation() async throws {
+        try await Self.withBroker { broker, client, _ async throws in
+            let head = FrameClient.goodHead + [("expect", "100-continue")]
+            try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(head)))
+            #expect(await client.frame(.headers)?.stream == 1)
+            try await client.send(
+                RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array(Requests.exchangeBody.utf8)))
+            #expect(await client.frame(.data)?.flags == RawFrame.endStream)
+        }
+    }
+
+    @Test("A stop lets those finish whose request is there, and says that no more are taken")
+    func stop() async throws {
+        let gate = Gate()
+        try await Self.withBroker(gate: gate) { broker, client, _ async throws in
+            try await client.post(Requests.exchangeBody, on: 1)
+            await gate.arrivals(1)
+            await broker.stop()
+            #expect(await client.frame(.goAway)?.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
+            #expect(await client.frame(.goAway)?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
+            gate.open()
+            let answer = try await client.answer(1)
+            #expect(answer?.status == 200)
+            #expect(await client.isEnded())
+        }
+    }
+}
