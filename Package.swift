@@ -153,6 +153,7 @@ let package = Package(
             name: "SystemTesting",
             dependencies: [
                 "PrivateCluster", "ChildProcesses", "BrokerTesting", "JOSE", "OAuthWire", "StrictCoding", .crypto,
+                .nioCore, .nioPosix, .nioSSL,
             ],
             path: "Tests/SystemTesting", swiftSettings: strict),
         .testTarget(name: "RepositoryTests", swiftSettings: strict),

@@ -2,15 +2,19 @@ import StrictCoding
 import SystemTesting
 import Testing
 
-/// What nobody may get by asking badly, over real HTTP. One broker for all of it, and a digest of its database before and
-/// after, so the tests take turns.
+/// What nobody may get by asking badly, over real HTTP and real TLS. Two brokers for all of it, one of each, and a digest
+/// of their database before and after, so the tests take turns.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct Abuse {}
 
 extension Abuse {
     /// Row by row.
     struct AttackTests {
-        @Test(arguments: Attack.httpAttacks) func http(_ attack: Attack) async throws { try await run(attack) }
-        @Test(arguments: Attack.framingAttacks) func framing(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.httpAttacks) func http(_ attack: Attack) async throws {
+            try await run(attack, through: { _ in [0, 1] })
+        }
+        @Test(arguments: Attack.framingAttacks) func framing(_ attack: Attack) async throws {
+            try await run(attack, through: { _ in [0, 1] })
+        }
         @Test(arguments: Attack.formAttacks) func form(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.sizeAttacks) func size(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.clientAttacks) func client(_ attack: Attack) async throws { try await run(attack) }
@@ -39,25 +43,29 @@ extension Abuse {
             #expect(tables == (Stage.tables + ["idp_key", "sweep"]).sorted())
         }
 
-        private func run(_ attack: Attack) async throws {
+        /// - Parameter doors: Over which of the two each variant goes, by its number.
+        private func run(_ attack: Attack, through doors: (Int) -> [Int] = { [$0 % 2] }) async throws {
             let stage = try await Stage.shared
             let traces = try Traces(stage)
             var secrets = SecretSearch()
             var requestIDs: [String] = []
-            for variant in attack.variants {
-                let octets = try await variant.octets(stage)
-                secrets.addCredentials(of: octets, variant.name)
-                let before = try await stage.digest()
-                let connection = try await HTTPConnection.open(port: stage.running.publicPort)
-                try await connection.send(octets)
-                let isHead = octets.starts(with: Array("HEAD ".utf8))
-                let answer = try #require(
-                    try await connection.receive(hasNoBody: isHead), "\(attack.id) \(variant.name)")
-                secrets.addTokens(of: answer, variant.name)
-                requestIDs += answer.values(of: "X-Request-Id")
-                try await check(answer, to: variant, isHead: isHead, on: stage)
-                if case .refused = variant.verdict {
-                    #expect(try await stage.digest() == before, "\(attack.id) \(variant.name): the registry changed")
+            for (index, variant) in attack.variants.enumerated() {
+                for door in doors(index) {
+                    let octets = try await variant.octets(stage)
+                    secrets.addCredentials(of: octets, variant.name)
+                    let before = try await stage.digest()
+                    let connection = try await HTTPConnection.open(port: stage.doors[door])
+                    try await connection.send(octets)
+                    let isHead = octets.starts(with: Array("HEAD ".utf8))
+                    let answer = try #require(
+                        try await connection.receive(hasNoBody: isHead), "\(attack.id) \(variant.name)")
+                    secrets.addTokens(of: answer, variant.name)
+                    requestIDs += answer.values(of: "X-Request-Id")
+                    try await check(answer, to: variant, isHead: isHead, on: stage)
+                    if case .refused = variant.verdict {
+                        #expect(
+                            try await stage.digest() == before, "\(attack.id) \(variant.name): the registry changed")
+                    }
                 }
             }
             #expect(stage.trap.requests == 0, "an address in a request was asked")

@@ -96,7 +96,8 @@ extension Stage {
     /// The reason that the log has for a request; waits until it is written.
     func loggedReason(of requestID: String) async throws -> String {
         try await eventually("request \(requestID) is logged") {
-            let line = try running.logText().split(separator: "\n").last { $0.contains(requestID) }
+            let line = try [running, secured].flatMap { try $0.logText().split(separator: "\n") }
+                .last { $0.contains(requestID) }
             return line?.firstMatch(of: /"reason":"([^"]*)"/).map { String($0.output.1) }
         }
     }

@@ -43,6 +43,10 @@ final class Stage: Sendable {
     /// Never asked for anything, unless somebody follows an address in a token.
     let trap: StubIdentityProvider
     let running: Broker
+    /// The same, and the same database, over TLS.
+    let secured: Broker
+    /// Leads to ``secured``.
+    let tunnel: TLSTunnel
     let installation: Installation
     let sql: SQLSession
     /// Of ``confidential``.
@@ -83,8 +87,22 @@ final class Stage: Sendable {
         try await installation.addKey(keys.signer, of: Self.signer)
         try await installation.addKey(keys.otherSigner, of: Self.otherSigner)
         running = try installation.startBroker()
+        let certificate = try TestCertificate.current()
+        let files = (
+            certificate: installation.directory.appending(path: "tls.pem").path,
+            key: installation.directory.appending(path: "tls.key").path
+        )
+        try Data(certificate.certificate.utf8).write(to: URL(filePath: files.certificate))
+        try Data(certificate.key.utf8).write(to: URL(filePath: files.key))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: files.key)
+        secured = try installation.startBroker("secured") { $0.tls = files }
+        tunnel = try await TLSTunnel(to: secured.publicPort, trusting: certificate.certificate)
         try await running.untilReady()
+        try await secured.untilReady()
     }
+
+    /// The ports of ``running`` and of the tunnel to ``secured``: plain and TLS.
+    var doors: [UInt16] { [running.publicPort, tunnel.port] }
 
     private static func registry(issuer: String, other: String) -> [String] {
         let usual = ["openid", "profile", "orders.read", "orders.write", "payments"]

@@ -8,7 +8,9 @@ struct Traces {
     private let files: [(file: URL, start: UInt64)]
 
     init(_ stage: Stage) throws {
-        files = try [stage.running.log, URL(filePath: stage.installation.cluster.directory + "/log")].map { file in
+        files = try [
+            stage.running.log, stage.secured.log, URL(filePath: stage.installation.cluster.directory + "/log"),
+        ].map { file in
             let handle = try FileHandle(forReadingFrom: file)
             defer { try? handle.close() }
             return (file, try handle.seekToEnd())

@@ -5,13 +5,13 @@ extension Abuse {
     /// Connections over more than one request.
     struct WireScenarioTests {
         /// H-09: what follows a request that could end in two places is never looked at.
-        @Test func aSmuggledRequest() async throws {
+        @Test(arguments: [0, 1]) func aSmuggledRequest(_ door: Int) async throws {
             let stage = try await Stage.shared
             var first = HTTPRequest.token(try stage.exchange().parameters)
             first.fields.append(("Transfer-Encoding", "chunked"))
             let second = HTTPRequest.token(try stage.exchange().parameters)
             let before = try await stage.digest()
-            let connection = try await HTTPConnection.open(port: stage.running.publicPort)
+            let connection = try await HTTPConnection.open(port: stage.doors[door])
             try await connection.send(first.octets + second.octets)
             #expect(try await connection.receive()?.status == 400)
             #expect(try await connection.receive() == nil)
@@ -19,11 +19,11 @@ extension Abuse {
         }
 
         /// H-29: a bad form is answered in its turn, and the next request of the connection as well.
-        @Test func requestsOnOneConnection() async throws {
+        @Test(arguments: [0, 1]) func requestsOnOneConnection(_ door: Int) async throws {
             let stage = try await Stage.shared
             let good = HTTPRequest.token(try stage.exchange().parameters).octets
             let bad = HTTPRequest.token([("grant_type", "password")]).octets
-            let connection = try await HTTPConnection.open(port: stage.running.publicPort)
+            let connection = try await HTTPConnection.open(port: stage.doors[door])
             try await connection.send(bad + good + bad)
             var answers: [HTTPAnswer] = []
             for _ in 0..<3 { answers.append(try #require(try await connection.receive())) }
@@ -53,12 +53,11 @@ extension Abuse {
 
 /// H-20: whoever sends too slowly.
 @Suite(.timeLimit(.minutes(5))) struct SlowRequestTests {
-    @Test(arguments: [("a body", 1), ("a header", 60)]) func isGivenUp(_ part: (name: String, missing: Int))
-        async throws
-    {
+    @Test(arguments: [("a body", 1), ("a header", 60)], [0, 1])
+    func isGivenUp(_ part: (name: String, missing: Int), _ door: Int) async throws {
         let stage = try await Stage.shared
         let request = HTTPRequest.token([("grant_type", "password")]).octets
-        let connection = try await HTTPConnection.open(port: stage.running.publicPort)
+        let connection = try await HTTPConnection.open(port: stage.doors[door])
         try await connection.send(request.dropLast(part.missing))
         let answer = try #require(try await connection.receive())
         #expect(answer.status == 408 && answer.error == "invalid_request" && answer.keepsContract, "\(answer.text)")

@@ -54,6 +54,9 @@ public struct BrokerConfiguration: Sendable {
     /// Who may say where a request comes from.
     public var trustedProxies: [String] = []
 
+    /// Files in PEM. Without them it speaks in the clear.
+    public var tls: (certificate: String, key: String)?
+
     public init(issuer: String, providers: [Provider]) {
         self.issuer = issuer
         self.providers = providers
@@ -69,7 +72,9 @@ public struct BrokerConfiguration: Sendable {
         keys: { directory: \(keys) }
         identity_providers:
         \(providers.map(\.yaml).joined(separator: "\n"))
-        public: { trusted_proxies: [\(trustedProxies.joined(separator: ", "))] }
+        public:
+          trusted_proxies: [\(trustedProxies.joined(separator: ", "))]
+        \(tls.map { "  tls: { certificate: \($0.certificate), key: \($0.key) }" } ?? "")
         limits: { \(limits.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")) }
         tokens: { unbound_refresh_grace: \(unboundRefreshGrace)s }
         log: { level: info, format: json }
