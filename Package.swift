@@ -87,8 +87,9 @@ let package = Package(
                 .embedInCode("0009_create_retention.sql"),
                 .embedInCode("0010_create_client_credentials.sql"),
                 .embedInCode("0011_cheaper_hot_functions.sql"),
-                .embedInCode("0014_create_logout.sql"),
-                .embedInCode("0015_create_enrolment.sql"),
+                .embedInCode("0012_sweep_pinned_devices.sql"),
+                .embedInCode("0013_create_logout.sql"),
+                .embedInCode("0014_create_enrolment.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),
@@ -219,7 +220,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "TokenVerifierTests", dependencies: ["TokenVerifier", "JOSE", "StrictCoding", "BrokerTesting"],
+            name: "TokenVerifierTests",
+            dependencies: ["TokenVerifier", "JOSE", "StrictCoding", "BrokerTesting", .crypto],
             swiftSettings: strict),
         .testTarget(
             name: "TokenVerifierHummingbirdTests",
@@ -229,7 +231,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "NativeSSOClientTests", dependencies: ["NativeSSOClient", "OAuthWire", "StrictCoding"],
+            name: "NativeSSOClientTests", dependencies: ["NativeSSOClient", "OAuthWire", "StrictCoding", "JOSE"],
             swiftSettings: strict),
         .testTarget(
             name: "DevelopmentIdPTests",

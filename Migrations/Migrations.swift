@@ -40,7 +40,8 @@ public enum Migrations {
             version: 10, name: "create_client_credentials", sql: PackageResources._010_create_client_credentials_sql),
         Migration(
             version: 11, name: "cheaper_hot_functions", sql: PackageResources._011_cheaper_hot_functions_sql),
-        Migration(version: 14, name: "create_logout", sql: PackageResources._014_create_logout_sql),
-        Migration(version: 15, name: "create_enrolment", sql: PackageResources._015_create_enrolment_sql),
+        Migration(version: 12, name: "sweep_pinned_devices", sql: PackageResources._012_sweep_pinned_devices_sql),
+        Migration(version: 13, name: "create_logout", sql: PackageResources._013_create_logout_sql),
+        Migration(version: 14, name: "create_enrolment", sql: PackageResources._014_create_enrolment_sql),
     ]
 }

@@ -42,7 +42,9 @@ CREATE TYPE native_sso.admission AS (
 	device_blocked boolean,
 	grant_id uuid,
 	generation integer,
-	grant_expires_at timestamp with time zone
+	grant_expires_at timestamp with time zone,
+	pinned_jkt text,
+	proof_used boolean
 );
 
 ALTER TYPE native_sso.admission OWNER TO native_sso_admin;
@@ -73,7 +75,9 @@ CREATE TYPE native_sso.advancement AS (
 	client_enabled boolean,
 	shares_login boolean,
 	scope_ceiling text[],
-	device_blocked boolean
+	device_blocked boolean,
+	jkt text,
+	proof_used boolean
 );
 
 ALTER TYPE native_sso.advancement OWNER TO native_sso_admin;
@@ -151,6 +155,15 @@ CREATE DOMAIN native_sso.jwk_thumbprint AS text COLLATE pg_catalog."C"
 ALTER DOMAIN native_sso.jwk_thumbprint OWNER TO native_sso_admin;
 
 --
+-- Name: keys_by_client; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE DOMAIN native_sso.keys_by_client AS jsonb
+	CONSTRAINT keys_by_client_check CHECK ((jsonb_typeof(VALUE) = 'object'::text));
+
+ALTER DOMAIN native_sso.keys_by_client OWNER TO native_sso_admin;
+
+--
 -- Name: logout_batch; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -203,10 +216,10 @@ CREATE TYPE native_sso.sweep_batch AS (
 ALTER TYPE native_sso.sweep_batch OWNER TO native_sso_admin;
 
 --
--- Name: admit(uuid, text, text, text, text, text[], text, boolean, bytea, text, text[], text[], timestamp with time zone, text, text[], bigint, bigint, bigint, boolean, uuid, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: admit(uuid, text, text, text, text, text[], text, boolean, bytea, text, text[], text[], timestamp with time zone, text, text[], bigint, bigint, bigint, boolean, uuid, uuid, boolean, native_sso.jwk_thumbprint, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid) RETURNS native_sso.admission
+CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.admission
     LANGUAGE plpgsql SECURITY DEFINER
     AS $$
 DECLARE
@@ -227,12 +240,18 @@ DECLARE
     v_device_blocked boolean;
     v_admitted boolean;
     v_is_new boolean := false;
+    v_is_held boolean;
     v_grant_id pg_catalog.uuid;
     v_generation integer;
     v_grant_expires_at pg_catalog.timestamptz;
+    v_pinned_jkt pg_catalog.text;
+    v_proof_used boolean := false;
 BEGIN
     IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
         RAISE EXCEPTION 'admit runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF p_proof IS NOT NULL THEN
+        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
     END IF;
     FOR v_attempt IN 1..3 LOOP
         SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
@@ -250,7 +269,8 @@ BEGIN
                     SELECT FROM sharing_group_member m
                     WHERE m.issuer = p_issuer AND m.client_id = other.client_id AND m.group_id = v_source_group));
         END IF;
-        SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
+        SELECT d.blocked_at IS NOT NULL, CASE WHEN p_heeds_pin THEN d.pinned_keys ->> p_client END
+        INTO v_device_blocked, v_pinned_jkt
         FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
         v_device_known := FOUND;
         v_device_blocked := coalesce(v_device_blocked, false);
@@ -261,24 +281,40 @@ BEGIN
             AND v_other_audience_in_group
             AND (p_client <> p_source_client OR p_allows_self_exchange)
             AND NOT v_device_blocked
+            AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
+            AND NOT v_proof_used
             AND (v_scope_ceiling IS NULL OR p_scope <@ v_scope_ceiling),
             false);
 
-        -- The session last. If all else is in order the look locks: from here on whoever ends the session waits until this
-        -- exchange is committed, and who was faster is waited for and seen.
+        -- The session last. If all else is in order the look at a live one locks: from here on whoever ends it waits until this
+        -- exchange is committed, and who was faster is waited for. What is not there or over is looked at without a lock: a
+        -- refusal writes nothing, whatever its reason.
+        v_is_held := false;
         IF v_admitted THEN
             SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
             INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid FOR SHARE;
-        ELSE
+            FROM session l
+            WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
+                AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
+            FOR SHARE;
+            v_is_held := FOUND;
+        END IF;
+        IF NOT v_is_held THEN
             SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
             INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
             FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
+            -- It came between the two looks.
+            CONTINUE WHEN v_admitted AND v_attempt < 3
+                AND v_subject = p_subject AND v_ended_at IS NULL AND v_expires_at > clock_timestamp();
         END IF;
         -- After the wait; and not now(), which is when the transaction began. Whole seconds, rounded down.
         v_now := date_trunc('second', clock_timestamp());
         EXIT WHEN NOT v_admitted OR v_session_id IS NOT NULL OR p_first_sight_seconds IS NULL;
 
+        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
+            -- Before the session is new, so that none is where another key is faster.
+            CONTINUE WHEN pin_key(p_issuer, p_device, p_client, p_jkt) <> p_jkt;
+        END IF;
         -- First sight. Somebody else may be first, or a logout may have come before: then look again.
         INSERT INTO session AS l (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
@@ -296,9 +332,17 @@ BEGIN
         END IF;
     END LOOP;
 
-    IF v_admitted AND v_subject = p_subject AND v_ended_at IS NULL AND v_now < v_expires_at
+    IF v_admitted AND (v_is_held OR v_is_new) AND v_subject = p_subject AND v_ended_at IS NULL AND v_now < v_expires_at
         AND v_now < v_last_used_at + make_interval(secs => p_idle_seconds)
     THEN
+        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND NOT v_is_new THEN
+            v_pinned_jkt := nullif(pin_key(p_issuer, p_device, p_client, p_jkt), p_jkt);
+            v_admitted := v_pinned_jkt IS NULL;
+        END IF;
+    ELSE
+        v_admitted := false;
+    END IF;
+    IF v_admitted THEN
         IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
             UPDATE session l SET last_used_at = v_now
             WHERE l.session_id = (
@@ -319,22 +363,22 @@ BEGIN
             UPDATE sso_grant g SET
                 generation = g.generation + 1, rotated_at = v_now,
                 source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
-                auth_time = p_auth_time, acr = p_acr, amr = p_amr, expires_at = v_grant_expires_at
+                auth_time = p_auth_time, acr = p_acr, amr = p_amr, jkt = p_jkt, expires_at = v_grant_expires_at
             WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
             RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
         END IF;
         IF v_grant_id IS NULL THEN
             INSERT INTO sso_grant AS g (
                 grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
-                audiences, auth_time, acr, amr, created_at, expires_at)
+                audiences, auth_time, acr, amr, jkt, created_at, expires_at)
             VALUES (
                 p_grant_id, v_session_id, p_client, p_source_client, p_device, 1, v_now, p_scope,
-                p_audiences, p_auth_time, p_acr, p_amr, v_now, v_grant_expires_at)
+                p_audiences, p_auth_time, p_acr, p_amr, p_jkt, v_now, v_grant_expires_at)
             ON CONFLICT (session_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
                 generation = g.generation + 1, rotated_at = excluded.rotated_at,
                 source_client_id = excluded.source_client_id, device_digest = excluded.device_digest,
                 scope = excluded.scope, audiences = excluded.audiences,
-                auth_time = excluded.auth_time, acr = excluded.acr, amr = excluded.amr,
+                auth_time = excluded.auth_time, acr = excluded.acr, amr = excluded.amr, jkt = excluded.jkt,
                 expires_at = excluded.expires_at
             RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
         END IF;
@@ -345,17 +389,17 @@ BEGIN
     RETURN ROW (
         v_now, v_client_enabled, v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling,
         v_other_audience_in_group, v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_device_blocked,
-        v_grant_id, v_generation, v_grant_expires_at)::admission;
+        v_grant_id, v_generation, v_grant_expires_at, v_pinned_jkt, v_proof_used)::admission;
 END
 $$;
 
-ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) OWNER TO native_sso_admin;
 
 --
--- Name: advance(uuid, uuid, integer, text, text[], text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: advance(uuid, uuid, integer, text, text[], text[], bigint, bigint, bigint, boolean, native_sso.jwk_thumbprint, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint) RETURNS native_sso.advancement
+CREATE FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint DEFAULT 0, p_may_change_key boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.advancement
     LANGUAGE plpgsql SECURITY DEFINER
     AS $$
 DECLARE
@@ -387,23 +431,34 @@ DECLARE
     v_shares_login boolean;
     v_scope_ceiling pg_catalog.text[];
     v_device_blocked boolean;
+    v_jkt native_sso.jwk_thumbprint;
+    v_proof_used boolean := false;
 BEGIN
     IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
         RAISE EXCEPTION 'advance runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
+    IF p_proof IS NOT NULL THEN
+        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
+    END IF;
     FOR v_attempt IN 1..10 LOOP
         v_effect := 'none';
         SELECT g.ctid, g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at,
-            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id
+            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id, g.jkt
         INTO v_grant_at, v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
-            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id
+            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_jkt
         FROM sso_grant g WHERE g.grant_id = p_grant_id;
         IF FOUND AND v_generation = p_generation AND v_client_id = p_client AND v_revoked_at IS NULL THEN
             -- It may go on: whoever ends the session waits, or was faster and is waited for. See admit.
             SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
             INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l WHERE l.session_id = v_session_id FOR SHARE;
+            FROM session l
+            WHERE l.session_id = v_session_id AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
+            FOR SHARE;
         ELSE
+            v_idp_issuer := NULL;
+        END IF;
+        IF v_idp_issuer IS NULL THEN
+            -- Whatever is over stays so: no lock is needed to refuse it.
             SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
             INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
             FROM session l WHERE l.session_id = v_session_id;
@@ -427,14 +482,18 @@ BEGIN
         SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
         FROM device d WHERE d.issuer = v_issuer AND d.device_digest = v_device_digest;
         v_device_blocked := coalesce(v_device_blocked, false);
-        EXIT WHEN v_revoked_at IS NOT NULL;
+        EXIT WHEN v_revoked_at IS NOT NULL OR v_proof_used;
+        -- Before all that shows misuse: whoever has not the key revokes nothing.
+        EXIT WHEN v_jkt IS NOT NULL AND (
+            p_jkt IS NULL OR v_jkt <> p_jkt AND NOT (p_may_change_key AND v_client_id = p_client));
 
         v_misuse := CASE
             WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
             WHEN p_generation > v_generation THEN 'state_regressed'
             WHEN p_generation < v_generation - 1
                 OR p_generation = v_generation - 1
-                    AND v_now >= v_rotated_at + make_interval(secs => p_grace_seconds)
+                    AND v_now >= v_rotated_at + make_interval(
+                        secs => CASE WHEN v_jkt IS NULL THEN p_grace_seconds ELSE p_bound_grace_seconds END)
                 THEN 'refresh_token_replayed'
             END;
         IF v_misuse IS NOT NULL THEN
@@ -469,7 +528,7 @@ BEGIN
                     WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling));
         END IF;
 
-        UPDATE sso_grant g SET generation = g.generation + 1, rotated_at = v_now
+        UPDATE sso_grant g SET generation = g.generation + 1, rotated_at = v_now, jkt = coalesce(p_jkt, g.jkt)
         WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = p_generation AND g.revoked_at IS NULL;
         IF NOT FOUND THEN
             -- Another refresh of the same token was faster: look again.
@@ -492,11 +551,12 @@ BEGIN
     RETURN ROW (
         v_now, v_effect, v_client_id, v_generation, v_rotated_at, v_revoked_at, v_grant_expires_at, v_scope,
         v_audiences, v_auth_time, v_acr, v_amr, v_sid, v_session_id, v_subject, v_ended_at, v_expires_at,
-        v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked)::advancement;
+        v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked, v_jkt,
+        v_proof_used)::advancement;
 END
 $$;
 
-ALTER FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) OWNER TO native_sso_admin;
 
 --
 -- Name: announce_registry_change(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -584,7 +644,7 @@ CREATE FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessi
         (SELECT count(*) FROM session WHERE greatest(expires_at, ended_at) < sweep_limit(p_retention_seconds)),
         (SELECT count(*) FROM sso_grant WHERE revoked_at < sweep_limit(p_retention_seconds)),
         (SELECT count(*) FROM device d
-         WHERE d.blocked_at IS NULL AND d.pinned_jkt IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
+         WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
              AND NOT EXISTS (
                  SELECT FROM session l
                  WHERE l.device_digest = d.device_digest
@@ -945,6 +1005,25 @@ CREATE FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) 
 ALTER FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) OWNER TO native_sso_admin;
 
 --
+-- Name: pin_key(text, bytea, text, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+    INSERT INTO device AS d (issuer, device_digest, first_seen_at, pinned_keys)
+    VALUES (p_issuer, p_device, date_trunc('second', clock_timestamp()), jsonb_build_object(p_client, p_jkt))
+    ON CONFLICT (issuer, device_digest) DO UPDATE SET pinned_keys = coalesce(d.pinned_keys, '{}') || excluded.pinned_keys
+    WHERE (d.pinned_keys ->> p_client) IS NULL;
+    RETURN (SELECT d.pinned_keys ->> p_client FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device);
+END
+$$;
+
+ALTER FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) OWNER TO native_sso_admin;
+
+--
 -- Name: prepare_audit_partitions(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1152,7 +1231,7 @@ BEGIN
         ORDER BY d.issuer, d.device_digest LIMIT least(p_limit, 1000)
     ), dead AS (
         SELECT d.issuer, d.device_digest FROM device d JOIN looked USING (issuer, device_digest)
-        WHERE d.blocked_at IS NULL AND d.pinned_jkt IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
+        WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
             AND NOT EXISTS (SELECT FROM session l WHERE l.device_digest = d.device_digest)
         FOR UPDATE OF d SKIP LOCKED
     ), gone AS (
@@ -1333,6 +1412,26 @@ $$;
 
 ALTER FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) OWNER TO native_sso_admin;
 
+--
+-- Name: use_dpop_proof(bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('native_sso.proof ' || encode(p_digest, 'hex'), 0)) THEN
+        RETURN false;
+    END IF;
+    INSERT INTO used_proof (kind, digest, expires_at)
+    VALUES ('dpop', p_digest, clock_timestamp() + make_interval(secs => least(p_seconds, 3600)))
+    ON CONFLICT (kind, digest) DO NOTHING;
+    RETURN FOUND;
+END
+$$;
+
+ALTER FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigint) OWNER TO native_sso_admin;
+
 SET default_tablespace = '';
 
 --
@@ -1450,7 +1549,7 @@ CREATE TABLE native_sso.device (
     device_digest native_sso.digest NOT NULL,
     first_seen_at timestamp(0) with time zone NOT NULL,
     blocked_at timestamp(0) with time zone,
-    pinned_jkt native_sso.jwk_thumbprint
+    pinned_keys native_sso.keys_by_client
 );
 
 ALTER TABLE native_sso.device OWNER TO native_sso_admin;
@@ -1987,18 +2086,18 @@ GRANT USAGE ON SCHEMA native_sso TO native_sso_broker;
 GRANT USAGE ON SCHEMA native_sso TO native_sso_registrar;
 
 --
--- Name: FUNCTION admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
 
 --
--- Name: FUNCTION advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
 
 --
 -- Name: FUNCTION announce_registry_change(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2094,6 +2193,12 @@ REVOKE ALL ON FUNCTION native_sso.keep_logged_out() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION prepare_audit_partitions(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2195,6 +2300,12 @@ REVOKE ALL ON FUNCTION native_sso.try_sweep() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) TO native_sso_broker;
+
+--
+-- Name: FUNCTION use_dpop_proof(p_digest bytea, p_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigint) FROM PUBLIC;
 
 --
 -- Name: TABLE client; Type: ACL; Schema: native_sso; Owner: native_sso_admin

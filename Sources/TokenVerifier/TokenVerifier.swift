@@ -9,7 +9,7 @@ public struct TokenVerifier: Sendable {
     private let algorithms: Set<SignatureAlgorithm>
     private let acceptsSenderConstrained: Bool
     private let cache: KeyCache
-    private let now: @Sendable () -> Int64
+    let now: @Sendable () -> Int64
 
     /// - Parameters:
     ///   - issuer: `iss` of every token, octet by octet.
@@ -46,15 +46,23 @@ public struct TokenVerifier: Sendable {
     public func verify(
         _ token: String, audience: String, leeway: Duration = .seconds(5)
     ) async throws(VerificationError) -> AccessTokenClaims {
+        let claims = try await claims(of: token, audience: audience, leeway: leeway)
+        guard acceptsSenderConstrained || !claims.all.contains("cnf") else {
+            throw VerificationError(.senderConstrained)
+        }
+        return claims
+    }
+
+    /// All but whether the token is bound to a key.
+    func claims(
+        of token: String, audience: String, leeway: Duration
+    ) async throws(VerificationError) -> AccessTokenClaims {
         let claims = try AccessTokenClaims(try await verifiedClaims(of: token))
         guard claims.issuer.hasSameOctets(as: issuer) else { throw VerificationError(.wrongIssuer) }
         guard claims.audience.contains(where: { $0.hasSameOctets(as: audience) }) else {
             throw VerificationError(.wrongAudience)
         }
         try checkTime(of: claims, leeway: leeway)
-        guard acceptsSenderConstrained || !claims.all.contains("cnf") else {
-            throw VerificationError(.senderConstrained)
-        }
         return claims
     }
 

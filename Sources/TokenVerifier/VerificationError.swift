@@ -24,6 +24,10 @@ public struct VerificationError: Error, Sendable, Hashable, CustomStringConverti
         public static let notYetValid = Code("not_yet_valid")
         /// The token is bound to a key of the client (`cnf`), and nobody here checks that the caller holds it.
         public static let senderConstrained = Code("sender_constrained")
+        /// A proof came with the token, which is bound to no key.
+        public static let notSenderConstrained = Code("not_sender_constrained")
+        /// The DPoP proof does not hold, is of another request or token, or by another key than the token's.
+        public static let invalidProof = Code("invalid_proof")
         /// The token is good and its scope is too small.
         public static let insufficientScope = Code("insufficient_scope")
         /// Nothing can be said of any token: the issuer's keys could not be loaded. An outage, not the caller's doing.

@@ -40,6 +40,7 @@ extension Attack {
         scopeAttacks
         targetAttacks
         refreshAttacks
+        proofAttacks
         enrolmentAttacks
     }
 

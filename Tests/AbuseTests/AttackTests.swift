@@ -28,6 +28,7 @@ extension Abuse {
         @Test(arguments: Attack.scopeAttacks) func scope(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.targetAttacks) func target(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.refreshAttacks) func refresh(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.proofAttacks) func proof(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.enrolmentAttacks) func enrolment(_ attack: Attack) async throws {
             try await run(attack)
         }

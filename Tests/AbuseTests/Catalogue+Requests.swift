@@ -60,7 +60,7 @@ extension Catalogue {
         waits("D-16", for: "enrolment, where a device_secret is presented beside a code")
         doesNotApply(
             "D-18", because: "the identity provider makes and replaces device secrets; another one's hash is in K-21")
-        waits("D-22", for: "proof of a key, which a device could be pinned to")
+        test("D-22", in: "AbuseTests/ProofScenarioTests.swift", "aDeviceIsForItsKey")
         test("D-23", in: "AbuseTests/RegistryScenarioTests.swift", "tenSiblingsUseOneLogin")
     }
 

@@ -21,9 +21,11 @@ extension Catalogue {
     }
 
     @ListBuilder static var possession: [Case] {
-        waits(
-            "P-02", "P-03", "P-04", "P-05", "P-07", "P-10", "P-12", "P-14", for: "DPoP: a proof is not looked at")
-        rows("P-13")
+        rows("P-03", "P-04", "P-05", "P-07", "P-13")
+        test("P-02", "P-12", in: "AbuseTests/ProofScenarioTests.swift", "aChainIsForItsKey")
+        test("P-10", in: "BrokerHTTPTests/DPoPTests.swift", "func nonces")
+        // A proof is counted as the request that it comes with, before anybody looks at it.
+        test("P-14", in: "AbuseTests/LimitTests.swift", "spoofedAddresses")
     }
 
     @ListBuilder static var races: [Case] {

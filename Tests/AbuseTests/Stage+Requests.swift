@@ -1,3 +1,5 @@
+import BrokerTesting
+import JOSE
 import StrictCoding
 import SystemTesting
 
@@ -28,6 +30,21 @@ extension Stage {
 
     /// A good assertion of the client that signs, for one request.
     func assertion() -> Assertion { Assertion(client: Self.signer, audience: Self.broker, key: keys.signer) }
+
+    /// A good exchange of a login that nobody has seen, by another client.
+    func exchange(by client: String) throws -> TokenForm {
+        var form = try exchange()
+        form["client_id"] = client
+        return form
+    }
+
+    /// A good proof for one request, by the key of the app that has one.
+    func proof(by key: TestKey? = nil) -> TestProof {
+        TestProof(by: key ?? keys.bound, for: Self.broker + "/token", at: now)
+    }
+
+    /// A key of somebody else.
+    func otherKey() throws -> TestKey { try TestKey.shared(.ed25519) }
 
     /// Exchanges a fresh login.
     func chain() async throws -> Chain { try await logins.chain(at: running) }

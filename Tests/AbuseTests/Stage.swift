@@ -29,6 +29,9 @@ final class Stage: Sendable {
     /// Signs assertions.
     static let signer = "app-signer"
     static let otherSigner = "app-other-signer"
+    /// Shows a key with each request.
+    static let bound = "app-bound"
+    static let otherBound = "app-other-bound"
     /// In another group of the same issuer.
     static let partner = "partner-app"
     /// In no group.
@@ -130,6 +133,8 @@ final class Stage: Sendable {
                 member(unarmed) { $0.authentication = "client_secret_basic" },
                 member(signer) { $0.authentication = "private_key_jwt" },
                 member(otherSigner) { $0.authentication = "private_key_jwt" },
+                member(bound) { $0.dpop = "required" },
+                member(otherBound) { $0.dpop = "optional" },
                 ClientRow(partner, membership: .init(group: "partner", issuer: issuer)) {
                     $0.allowedScope = usual
                     $0.defaultScope = ["openid"]

@@ -19,6 +19,8 @@ struct StageKeys: Sendable {
     /// Of clients that sign assertions.
     let signer: TestKey
     let otherSigner: TestKey
+    /// Of the app that shows one.
+    let bound: TestKey
 
     init() throws {
         es256 = try TestKey(.es256, keyID: "first")
@@ -31,6 +33,7 @@ struct StageKeys: Sendable {
         attacker = try TestKey(.es256, keyID: "attacker")
         signer = try TestKey(.es256, keyID: "signer")
         otherSigner = try TestKey(.es256, keyID: "other-signer")
+        bound = try TestKey(.es256, keyID: nil)
     }
 
     /// The first issuer's JWKS, with entries that no token may be verified with.

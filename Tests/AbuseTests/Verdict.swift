@@ -18,6 +18,11 @@ enum Verdict: Sendable {
     /// The client named itself in the body.
     static func client(_ reason: String) -> Verdict { .refused(status: 400, error: "invalid_client", reason: reason) }
 
+    /// RFC 9449 §5.
+    static func proof(_ reason: String) -> Verdict {
+        .refused(status: 400, error: "invalid_dpop_proof", reason: reason)
+    }
+
     /// The client used the `Authorization` header.
     static func challenged(_ reason: String) -> Verdict {
         .refused(status: 401, error: "invalid_client", reason: reason)

@@ -1,4 +1,5 @@
 @testable import BrokerHTTP
+import JOSE
 import Logging
 import NIOHTTP1
 import NativeSSO
@@ -15,6 +16,7 @@ struct RefusalTableTests {
         + ClientRefusal.allCases.flatMap { reason in
             [true, false].map { .client(.init(reason: reason, client: nil, usedAuthorization: $0)) }
         }
+        + DPoPDefect.allCases.map(Refusal.proof) + NonceDefect.allCases.map { .nonce($0, fresh: "N") }
         + Profile.allCases.flatMap { profile in
             ExchangeRefusal.allCases.map { .exchange($0, profile: profile, client: client) }
         }
@@ -49,6 +51,14 @@ struct RefusalTableTests {
 
     private func isClientFailure(_ refusal: Refusal) -> Bool {
         if case .client = refusal { true } else { false }
+    }
+
+    @Test("A nonce comes with the answer that asks for one, and with no other")
+    func nonces() {
+        for refusal in Self.all {
+            let answer = refusal.answer
+            #expect((answer.body.error == .useDPoPNonce) == answer.headers.contains { $0 == ("DPoP-Nonce", "N") })
+        }
     }
 
     @Test("One body for everything that state refuses")
@@ -89,7 +99,8 @@ struct RefusalTableTests {
             case .enrolment: #expect(refusal.auditKind == .enrolmentRefused)
             case .refresh: #expect(refusal.auditKind == .refreshRefused)
             case .logout: #expect(refusal.auditKind == .logoutRefused)
-            case .request, .form, .parameter, .client, .rate: #expect(refusal.auditKind == .requestRefused)
+            case .request, .form, .parameter, .client, .proof, .nonce, .rate:
+                #expect(refusal.auditKind == .requestRefused)
             }
         }
     }

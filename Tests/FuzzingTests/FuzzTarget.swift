@@ -16,6 +16,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case jwk
     case jws
     case keySet = "key-set"
+    case proof
     case refreshToken = "refresh-token"
 
     /// Whether the reader accepts these octets.
@@ -34,6 +35,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .jwk: try Readers.jwk(octets)
         case .jws: try Readers.jws(octets)
         case .keySet: try Readers.keySet(octets)
+        case .proof: try Readers.proof(octets)
         case .refreshToken: try Readers.refreshToken(octets)
         }
     }

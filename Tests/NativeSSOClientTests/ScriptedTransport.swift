@@ -48,6 +48,14 @@ extension Result where Success == TransportResponse, Failure == ScriptedTranspor
             200, "{\"access_token\":\"\(access)\",\"token_type\":\"Bearer\",\"expires_in\":\(expiresIn)\(refresh)}")
     }
 
+    /// What a server that asks for nonces says: 400 with the next one.
+    static func nonce(_ nonce: String) -> Self {
+        .success(
+            TransportResponse(
+                status: 400, retryAfter: nil, requestID: nil, dpopNonce: nonce,
+                body: Array(#"{"error":"use_dpop_nonce"}"#.utf8)))
+    }
+
     static func refusal(_ error: String, status: Int = 400) -> Self {
         .answer(status, "{\"error\":\"\(error)\"}", requestID: "r-1")
     }

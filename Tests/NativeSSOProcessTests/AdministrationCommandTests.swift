@@ -78,11 +78,14 @@ struct AdministrationCommandTests {
             #expect(client.string("access_token_lifetime") == "2m")
             #expect(client.bool("includes_session_id") == true)
             #expect(client.bool("enabled") == true)
+            #expect(client.string("dpop") == "off")
 
-            try await installation.succeed("client", "update", "app1", "--allowed-scope", "openid", "--no-session-id")
+            try await installation.succeed(
+                "client", "update", "app1", "--allowed-scope", "openid", "--no-session-id", "--dpop", "required")
             client = try await installation.object("client", "show", "app1")
             #expect(client.strings("allowed_scope") == ["openid"])
             #expect(client.bool("includes_session_id") == false)
+            #expect(client.string("dpop") == "required")
             #expect(client.string("access_token_lifetime") == "2m")  // what is not given stays
 
             // What a client demands of a login is added and taken away.
@@ -99,9 +102,11 @@ struct AdministrationCommandTests {
             client = try await installation.object("client", "show", "app1")
             #expect(client.string("maximum_authentication_age") == nil)
 
+            #expect(try await installation.run(["client", "update", "app1", "--dpop", "sometimes"]).status == 2)
             try await installation.succeed("client", "disable", "app1")
             #expect(try await installation.object("client", "show", "app1").bool("enabled") == false)
             try await installation.succeed("client", "enable", "app1")
+            #expect(try await installation.object("client", "show", "app1").string("dpop") == "required")
             #expect(try await installation.object("client", "list").array("clients")?.count == 1)
 
             let twice = try await installation.run(["client", "add", "app1", "--audience", "a"])

@@ -173,7 +173,7 @@ struct PostgresEnrolmentRegistryTests {
             let grant = try #require(try await database.registry.admit(admission).grant)
             let advancement = Advancement(
                 requestID: UniqueID(high: 2, low: 2), grantID: grant.id, generation: 1, client: target, scope: nil,
-                allowedScope: Scope(["openid"]), grace: 0, idleLimit: .days(30))
+                allowedScope: Scope(["openid"]), grace: 0, boundGrace: 0, idleLimit: .days(30))
             #expect(try await database.registry.advance(advancement).effect == .advanced)
             try await database.endSession(UniqueID(high: 5, low: 1))
             #expect(try await database.registry.admit(admission).grant == nil)

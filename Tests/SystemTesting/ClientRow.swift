@@ -9,6 +9,7 @@ public struct ClientRow: Sendable {
     public var defaultScope: [String] = []
     public var acceptedACR: [String] = []
     public var maximumAuthenticationSeconds: Int?
+    public var dpop = "off"
     /// Group, role and ceiling.
     public var membership: Membership?
 
@@ -43,7 +44,8 @@ public struct ClientRow: Sendable {
             VALUES (
                 '\(id)', '\(authentication)', \(isEnabled),
                 \(Self.array(grants)), \(Self.array(allowedScope)), \(Self.array(defaultScope)),
-                ARRAY['https://api.example.test'], true, false, true, false, 'off', \(Self.array(acceptedACR)),
+                ARRAY['https://api.example.test'], true, false, true, false, '\(dpop)',
+                \(Self.array(acceptedACR)),
                 \(maximumAuthenticationSeconds.map(String.init) ?? "NULL"))
             """
         ]

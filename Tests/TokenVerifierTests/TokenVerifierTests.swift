@@ -1,4 +1,5 @@
 import BrokerTesting
+import Crypto
 import JOSE
 import StrictCoding
 import Testing
@@ -132,6 +133,45 @@ import TokenVerifier
         let token = try accepting.token(key, [("cnf", confirmation)])
         let claims = try await accepting.verifier.verify(token, audience: "https://api.example.com")
         #expect(claims.proofKeyThumbprint == "abc")
+    }
+
+    /// RFC 9449 §7.1: with a proof by the token's key, for this request.
+    @Test func tokensWithProofs() async throws {
+        let device = try TestKey.shared(.ed25519)
+        var confirmation = JSONObject()
+        confirmation["jkt"] = .string(TestProof.thumbprint(of: device))
+        let token = try resource.token(key, [("cnf", .object(confirmation))])
+        let address = "https://api.example.com/orders"
+        let target = try #require(TargetURI(address))
+        func refusal(
+            _ token: String, by signer: TestKey = device, method: String = "GET", at target: TargetURI = target,
+            _ bend: (inout TestProof) -> Void = { _ in }
+        ) async throws -> VerificationError.Code? {
+            var proof = TestProof(by: signer, for: address, at: Resource.now)
+            proof.claims["htm"] = .string("GET")
+            proof.claims["ath"] = .string(Base64URL.encode(Array(SHA256.hash(data: Array(token.utf8)))))
+            bend(&proof)
+            let fields = [try proof.signed()]
+            do throws(VerificationError) {
+                let verified = try await resource.verifier.verify(
+                    token, proofs: fields, method: method, target: target, audience: "https://api.example.com")
+                #expect(verified.claims.proofKeyThumbprint == verified.proof.keyThumbprint)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(try await refusal(token) == nil)
+        #expect(try await refusal(token) { $0.claims["iat"] = .number(JSONNumber(Resource.now - 60)) } == nil)
+        #expect(try await refusal(token) { $0.claims["iat"] = .number(JSONNumber(Resource.now - 61)) } == .invalidProof)
+        #expect(try await refusal(token) { $0.claims["ath"] = nil } == .invalidProof)
+        #expect(try await refusal(token) { $0.claims["ath"] = .string("AAAA") } == .invalidProof)
+        #expect(try await refusal(token, by: try TestKey.shared(.es384)) == .invalidProof)
+        #expect(try await refusal(token, method: "POST") == .invalidProof)
+        let elsewhere = try #require(TargetURI("https://api.example.com/invoices"))
+        #expect(try await refusal(token, at: elsewhere) == .invalidProof)
+        #expect(try await refusal(try resource.token(key)) == .notSenderConstrained)
+        #expect(try await refusal(token + "A") != nil)
     }
 
     @Test func scope() async throws {

@@ -43,6 +43,7 @@ public struct ServerMetadata: Sendable {
                     "token_endpoint_auth_signing_alg_values_supported",
                     AssertionSignature.algorithms.map(\.rawValue).sorted())
             }
+            json.member("dpop_signing_alg_values_supported", DPoPProof.algorithms.map(\.rawValue).sorted())
             if !scopes.isEmpty { json.member("scopes_supported", scopes.tokens) }
             json.member("subject_types_supported", ["public"])
             json.member("id_token_signing_alg_values_supported", signingAlgorithms)

@@ -45,7 +45,7 @@ extension Refusal {
     /// own assertions.
     fileprivate var followsProof: Bool {
         switch self {
-        case .wire, .request, .form, .parameter, .logout: false
+        case .wire, .request, .form, .parameter, .proof, .nonce, .logout: false
         case .client(let failure): failure.reason == .assertionReplayed
         case .exchange(.subjectToken, profile: _, client: _): false
         case .exchange: true

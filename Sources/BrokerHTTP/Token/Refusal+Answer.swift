@@ -30,6 +30,9 @@ struct RefusalAnswer: Sendable {
     /// State, binding, relationship: whatever it is, the caller learns nothing more.
     static let invalidGrant = badRequest(.invalidGrant, "The presented token or device value cannot be used.")
 
+    /// One text for all that may be wrong with a proof; which it is stands in the log.
+    static let invalidProof = badRequest(.invalidDPoPProof, "The DPoP proof cannot be used.")
+
     static let invalidClient = OAuthErrorResponse(.invalidClient, "Client authentication failed.")
 }
 
@@ -86,6 +89,16 @@ extension Refusal {
         case .request(.grantNotAllowed):
             .badRequest(.unauthorizedClient, "The client may not use this grant type.")
 
+        // RFC 9449 §5, §5.2, §8.
+        case .proof: .invalidProof
+        case .request(.proofRequired): .badRequest(.invalidDPoPProof, "A DPoP proof is required.")
+        case .nonce(_, let fresh):
+            RefusalAnswer(
+                .badRequest, OAuthErrorResponse(.useDPoPNonce, "The DPoP proof needs the nonce of this answer."),
+                [("DPoP-Nonce", fresh)])
+        case .exchange(.proofReplayed, profile: _, client: _), .refresh(.proofReplayed), .refresh(.proofMissing):
+            .invalidProof
+
         // RFC 8693 §2.1, §2.2.2.
         case .parameter(.subjectTokenMissing): .invalidRequest("subject_token is required.")
         case .parameter(.subjectTokenTypeMissing): .invalidRequest("subject_token_type is required.")
@@ -125,7 +138,8 @@ extension Refusal {
             .exchange(.sessionExpired, profile: _, client: _),
             .exchange(.sessionIdle, profile: _, client: _),
             .exchange(.subjectMismatch, profile: _, client: _),
-            .exchange(.deviceBlocked, profile: _, client: _):
+            .exchange(.deviceBlocked, profile: _, client: _),
+            .exchange(.pinConflict, profile: _, client: _):
             .invalidGrant
         // RFC 6749 §3.3, Native SSO §4.1.
         case .exchange(.scopeLacksOpenID, profile: _, client: _):
@@ -161,7 +175,7 @@ extension Refusal {
         case .refresh(.tokenNotOurs), .refresh(.grantUnknown), .refresh(.grantRevoked), .refresh(.grantExpired),
             .refresh(.foreignClient), .refresh(.replayed), .refresh(.stateRegressed), .refresh(.clientDisabled),
             .refresh(.sharingEnded), .refresh(.sessionEnded), .refresh(.sessionExpired), .refresh(.sessionIdle),
-            .refresh(.deviceBlocked):
+            .refresh(.deviceBlocked), .refresh(.keyMismatch), .refresh(.proofsOff):
             .invalidGrant
         // OpenID Connect Back-Channel Logout 1.0 §2.8.
         case .logout(.missing): .invalidRequest("logout_token is required.")

@@ -1,3 +1,4 @@
+import JOSE
 import NativeSSO
 import OAuthWire
 
@@ -8,6 +9,9 @@ enum Refusal: Error, Sendable {
     case form(FormError)
     case parameter(ParameterDefect)
     case client(ClientFailure)
+    case proof(DPoPDefect)
+    /// - Parameter fresh: The nonce to try again with.
+    case nonce(NonceDefect, fresh: String)
     case exchange(ExchangeRefusal, profile: Profile, client: RefusedClient)
     case enrolment(EnrolmentRefusal)
     case refresh(RefreshRefusal)
@@ -38,6 +42,8 @@ enum Refusal: Error, Sendable {
         case .form(let error): error.rawValue
         case .parameter(let defect): defect.rawValue
         case .client(let failure): failure.reason.rawValue
+        case .proof(let defect): defect.rawValue
+        case .nonce(let defect, fresh: _): defect.rawValue
         case .exchange(let refusal, profile: _, client: _): refusal.reason
         case .enrolment(let refusal): refusal.reason
         case .refresh(let refusal): refusal.rawValue
@@ -50,7 +56,7 @@ enum Refusal: Error, Sendable {
     var auditKind: AuditEvent.Kind? {
         switch self {
         case .wire, .request(.unknownPath), .request(.method): nil
-        case .request, .form, .parameter, .client, .rate: .requestRefused
+        case .request, .form, .parameter, .client, .proof, .nonce, .rate: .requestRefused
         case .exchange: .exchangeRefused
         case .enrolment: .enrolmentRefused
         case .refresh: .refreshRefused
@@ -62,7 +68,8 @@ enum Refusal: Error, Sendable {
     static let allReasons: [String] =
         HTTPFault.allCases.map(\.rawValue) + RequestRefusal.allCases.map(\.rawValue)
         + FormError.allCases.map(\.rawValue) + ParameterDefect.allCases.map(\.rawValue)
-        + ClientRefusal.allCases.map(\.rawValue) + ExchangeRefusal.allCases.map(\.reason)
+        + ClientRefusal.allCases.map(\.rawValue) + DPoPDefect.allCases.map(\.rawValue)
+        + NonceDefect.allCases.map(\.rawValue) + ExchangeRefusal.allCases.map(\.reason)
         + EnrolmentRefusal.allCases.map(\.reason)
         + RefreshRefusal.allCases.map(\.rawValue) + RateLimited.Limit.allCases.map(\.rawValue)
         + LogoutRefusal.allCases.map(\.rawValue)

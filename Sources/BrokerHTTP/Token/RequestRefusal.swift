@@ -15,6 +15,8 @@ enum RequestRefusal: String, Sendable, CaseIterable {
     case severalMechanisms = "client_several_mechanisms"
     case clientIDMismatch = "client_id_mismatch"
     case grantNotAllowed = "grant_not_allowed"
+    /// RFC 9449 §5.2.
+    case proofRequired = "dpop_proof_required"
 
     // Exchange
     case audienceUnknown = "audience_unknown"

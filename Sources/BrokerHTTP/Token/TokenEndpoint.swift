@@ -15,6 +15,7 @@ public struct TokenEndpoint: Sendable {
     private let clients: ClientIdentification
     private let limiter: RequestLimiter
     private let logins: any LoginDirectory
+    private let proofs: ProofVerifier
     private let issuers: [IssuerPolicy]
     private let journal: RequestJournal
 
@@ -22,13 +23,14 @@ public struct TokenEndpoint: Sendable {
     ///   - issuer: Ours: the audience of client assertions.
     ///   - enrolment: `nil`: nobody enrols here.
     ///   - assertions: Which of them were used, at any replica.
+    ///   - proofs: Of whoever shows that it holds a key.
     ///   - limiter: Counts by what is known before a grant's own rules are asked; the same one counts for the grants.
     ///   - logins: Where a user is sent whose login is not enough.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     public init(
         issuer: Issuer, exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil,
-        directory: any ClientDirectory, assertions: any AssertionRegister, limiter: RequestLimiter,
-        logins: any LoginDirectory,
+        directory: any ClientDirectory, assertions: any AssertionRegister, proofs: ProofVerifier,
+        limiter: RequestLimiter, logins: any LoginDirectory,
         issuers: [IssuerPolicy],
         audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
     ) {
@@ -42,6 +44,7 @@ public struct TokenEndpoint: Sendable {
             assertions: assertions, limiter: limiter)
         self.limiter = limiter
         self.logins = logins
+        self.proofs = proofs
         self.issuers = issuers
         journal = RequestJournal(audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
@@ -55,7 +58,7 @@ extension TokenEndpoint: Responder {
         case .fault(let fault): outcome = .refused(.wire(fault))
         case .request(let request):
             do throws(TokenError) {
-                outcome = .granted(try await grant(request, &record))
+                outcome = try await grant(request, &record)
             } catch {
                 outcome = TokenOutcome(error)
             }
@@ -68,7 +71,7 @@ extension TokenEndpoint: Responder {
 
     private func grant(
         _ request: ReceivedRequest, _ record: inout RequestRecord
-    ) async throws(TokenError) -> TokenResponse {
+    ) async throws(TokenError) -> TokenOutcome {
         try TokenError.counting { () throws(RateLimited) in try limiter.charge(requestFrom: request.client) }
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
         let grantType = try reading { () throws(ParameterDefect) in try GrantType(form) }
@@ -80,19 +83,23 @@ extension TokenEndpoint: Responder {
             authorization: request.headers["authorization"], presented, from: request.client)
         let client = identified.client
         record.client = client.id
+        // Verified here and used up by the grant.
+        let proof = try proofs.proof(request.headers["dpop"], of: client)
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
 
+        let response: TokenResponse
         switch try reading({ () throws(ParameterDefect) in
             try TokenRequest(form, grantType: grantType, enrols: enrolment != nil)
         }) {
         case .tokenExchange(let parameters):
             let request = try TokenError.refusing { () throws(Refusal) in
-                try ExchangeRequest(parameters, client: client, requestID: record.requestID, issuers: issuers)
+                try ExchangeRequest(
+                    parameters, client: client, proof: proof, requestID: record.requestID, issuers: issuers)
             }
             record.presented = presented.assertion?.jwt
             try await clients.use(identified)
             record.presented = parameters.subjectToken
-            return try await run(request)
+            response = try await run(request)
         case .enrolment(let parameters):
             record.grant = .enrolment
             let request = try TokenError.refusing { () throws(Refusal) in
@@ -101,16 +108,17 @@ extension TokenEndpoint: Responder {
             record.presented = presented.assertion?.jwt
             try await clients.use(identified)
             record.presented = parameters.subjectToken
-            return try await run(request)
+            response = try await run(request)
         case .refreshToken(let parameters):
             record.presented = presented.assertion?.jwt
             try await clients.use(identified)
             record.presented = parameters.refreshToken
-            return try await run(
+            response = try await run(
                 RefreshRequest(
                     requestID: record.requestID, client: client, refreshToken: parameters.refreshToken.secret,
-                    scope: parameters.scope.map { Scope($0.tokens) }))
+                    scope: parameters.scope.map { Scope($0.tokens) }, proof: proof))
         }
+        return .granted(response, nonce: proof == nil ? nil : proofs.freshNonce)
     }
 
     private func run(_ request: ExchangeRequest) async throws(TokenError) -> TokenResponse {
@@ -177,8 +185,9 @@ extension TokenResponse {
 
     fileprivate init(_ answer: TokenAnswer, issuedTokenType: TokenTypeURI?) {
         self.init(
-            accessToken: answer.accessToken, issuedTokenType: issuedTokenType, tokenType: .bearer,
-            expiresIn: answer.expiresIn.count, scope: answer.scope.description, refreshToken: answer.refreshToken,
+            accessToken: answer.accessToken, issuedTokenType: issuedTokenType,
+            tokenType: answer.isBound ? .dpop : .bearer, expiresIn: answer.expiresIn.count,
+            scope: answer.scope.description, refreshToken: answer.refreshToken,
             idToken: answer.idToken)
     }
 }

@@ -4,7 +4,8 @@ import OAuthWire
 
 /// How a token request ended.
 enum TokenOutcome: Sendable {
-    case granted(TokenResponse)
+    /// - Parameter nonce: For the app's next proof.
+    case granted(TokenResponse, nonce: String?)
     case refused(Refusal)
     /// Something that the broker needs is not there.
     case unavailable(Outage)
@@ -24,7 +25,8 @@ enum TokenOutcome: Sendable {
 extension HTTPAnswer {
     init(_ outcome: TokenOutcome) {
         switch outcome {
-        case .granted(let response): self.init(status: .ok, body: response.json)
+        case .granted(let response, let nonce):
+            self.init(status: .ok, headers: nonce.map { [("DPoP-Nonce", $0)] } ?? [], body: response.json)
         case .refused(let refusal): self.init(refusal.answer)
         case .unavailable:
             let body = OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable.")

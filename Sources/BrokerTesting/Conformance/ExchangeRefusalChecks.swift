@@ -5,7 +5,7 @@ extension GrantRegistryConformance {
     /// Every refusal that the registry has a part in, or that it is asked about although it will be one.
     static let exchangeRefusals: [GrantRegistryCheck] =
         ExchangeRefusal.allCases
-        .filter { ExchangeScenario.step(of: $0) >= ExchangeScenario.step(of: .subjectTokenTooOld) }
+        .filter { ExchangeScenario.step(of: $0) >= ExchangeScenario.step(of: .proofReplayed) }
         .map { refusal in
             GrantRegistryCheck("exchange refused, nothing written: \(refusal.reason)") { fixture in
                 var scenario = try ExchangeScenario(profile: .deviceSecret)

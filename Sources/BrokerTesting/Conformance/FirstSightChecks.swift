@@ -51,7 +51,7 @@ extension GrantRegistryConformance {
         ]
         + ExchangeRefusal.allCases
         .filter { refusal in
-            ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .subjectTokenTooOld)
+            ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .proofReplayed)
                 && ExchangeScenario.step(of: refusal) != ExchangeScenario.step(of: .sessionEnded)
                 && refusal != .subjectTokenExpired
         }

@@ -7,7 +7,7 @@ public import Testing
 public enum GrantRegistryConformance {
     public static let checks: [GrantRegistryCheck] =
         exchangeRefusals + exchangeChecks + firstSightChecks + refreshRefusals + refreshChecks + limitChecks
-        + raceChecks
+        + raceChecks + proofChecks
 }
 
 /// One promise of a registry. It fails by `#expect`, so it runs inside a test.
@@ -25,14 +25,16 @@ public struct GrantRegistryCheck: Sendable, CustomTestStringConvertible {
     public var testDescription: String { name }
 }
 
-/// What a registry holds at one moment.
+/// What a registry holds at one moment, but for the proofs that were used: whatever is refused uses its own.
 struct RegistryLook: Sendable, Equatable {
     let state: String
     let counts: RegistryCounts
 
     init(at fixture: any GrantRegistryFixture) async throws {
         state = try await fixture.digestOfState()
-        counts = try await fixture.counts()
+        var counts = try await fixture.counts()
+        counts.usedProofs = 0
+        self.counts = counts
     }
 }
 
@@ -59,13 +61,16 @@ extension RegistryCounts {
     static func - (a: RegistryCounts, b: RegistryCounts) -> RegistryCounts {
         RegistryCounts(
             sessions: a.sessions - b.sessions, grants: a.grants - b.grants, liveGrants: a.liveGrants - b.liveGrants,
-            devices: a.devices - b.devices, auditRows: a.auditRows - b.auditRows)
+            devices: a.devices - b.devices, auditRows: a.auditRows - b.auditRows,
+            usedProofs: a.usedProofs - b.usedProofs)
     }
 
     static func growth(
-        sessions: Int = 0, grants: Int = 0, liveGrants: Int = 0, devices: Int = 0, auditRows: Int = 0
+        sessions: Int = 0, grants: Int = 0, liveGrants: Int = 0, devices: Int = 0, auditRows: Int = 0,
+        usedProofs: Int = 0
     ) -> RegistryCounts {
         RegistryCounts(
-            sessions: sessions, grants: grants, liveGrants: liveGrants, devices: devices, auditRows: auditRows)
+            sessions: sessions, grants: grants, liveGrants: liveGrants, devices: devices, auditRows: auditRows,
+            usedProofs: usedProofs)
     }
 }

@@ -23,11 +23,14 @@ public protocol GrantRegistryFixture: Sendable {
 
     func put(_ grant: GrantRow) async throws
 
+    /// Notes a proof that was used.
+    func put(_ used: ProofID) async throws
+
     /// Ends a live session now, as a logout does; returns when that can no longer be lost.
     func endSession(_ id: UniqueID) async throws
 
     func counts() async throws -> RegistryCounts
 
-    /// Changes whenever any row changes that is not of the audit.
+    /// Changes whenever any row changes that is not of the audit and no used proof.
     func digestOfState() async throws -> String
 }

@@ -70,7 +70,7 @@ extension GrantRegistryFixture {
     func now() async throws -> UnixTime {
         let asked = Advancement(
             requestID: .random(), grantID: .random(), generation: 1, client: ClientID(validated: "nobody"), scope: nil,
-            allowedScope: .empty, grace: 0, idleLimit: 0)
+            allowedScope: .empty, grace: 0, boundGrace: 0, idleLimit: 0)
         return try await registry.advance(asked).now
     }
 }

@@ -86,13 +86,13 @@ extension GrantRegistryConformance {
         },
     ]
 
-    private static func atOnce<Value: Sendable>(
+    static func atOnce<Value: Sendable>(
         _ count: Int, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> [Value] {
         try await atOnce(count) { _ in try await body() }
     }
 
-    private static func atOnce<Value: Sendable>(
+    static func atOnce<Value: Sendable>(
         _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Value
     ) async throws -> [Value] {
         try await withThrowingTaskGroup(of: Value.self) { group in

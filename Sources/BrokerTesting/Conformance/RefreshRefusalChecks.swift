@@ -108,12 +108,13 @@ extension GrantRegistryConformance {
         #expect(attempt.facts.effect == .revoked)
         #expect(attempt.defect == nil)
         #expect(attempt.facts.grant?.revokedAt == nil, "the facts are those before this call")
-        #expect(growth == .growth(liveGrants: -1, auditRows: 1))
+        #expect(growth == .growth(liveGrants: -1, auditRows: 1, usedProofs: scenario.proof == nil ? 0 : 1))
 
         var owner = scenario
         owner.client = scenario.exchange.client
         owner.generation = try #require(scenario.grant).generation
-        for further in [scenario, owner] {
+        for var further in [scenario, owner] {
+            further.proof = further.proof.map { .random(by: $0.key) }
             let again = try await fixture.writingNothing { try await further.attempt(on: fixture.registry) }
             #expect(again.refusal == .grantRevoked)
         }

@@ -19,8 +19,11 @@ public struct DeviceRow: Sendable {
     public var issuer: Issuer
     public var digest: DeviceDigest
     public var isBlocked: Bool
+    /// The keys that clients have shown on it.
+    public var pins: [ClientID: KeyThumbprint]
 
-    public init(issuer: Issuer, digest: DeviceDigest, isBlocked: Bool) {
+    public init(issuer: Issuer, digest: DeviceDigest, isBlocked: Bool, pins: [ClientID: KeyThumbprint] = [:]) {
+        self.pins = pins
         self.issuer = issuer
         self.digest = digest
         self.isBlocked = isBlocked
@@ -74,6 +77,8 @@ public struct GrantRow: Sendable {
     public var scope: Scope
     public var audiences: [String]
     public var login = Login()
+    /// What it is bound to.
+    public var key: KeyThumbprint?
 
     public init(
         id: UniqueID, session: UniqueID, client: ClientID, sourceClient: ClientID, device: DeviceDigest,
@@ -97,12 +102,14 @@ public struct RegistryCounts: Sendable, Hashable {
     public var liveGrants: Int
     public var devices: Int
     public var auditRows: Int
+    public var usedProofs: Int
 
-    public init(sessions: Int, grants: Int, liveGrants: Int, devices: Int, auditRows: Int) {
+    public init(sessions: Int, grants: Int, liveGrants: Int, devices: Int, auditRows: Int, usedProofs: Int) {
         self.sessions = sessions
         self.grants = grants
         self.liveGrants = liveGrants
         self.devices = devices
         self.auditRows = auditRows
+        self.usedProofs = usedProofs
     }
 }

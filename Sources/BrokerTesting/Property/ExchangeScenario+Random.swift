@@ -13,6 +13,18 @@ extension ExchangeScenario {
         try randomizeSession(&randomness)
         clientIsEnabled = !randomness.oneIn(12)
         deviceIsBlocked = randomness.mostly(nil, or: [false, false, true])
+        randomizeKeys(&randomness)
+    }
+
+    private mutating func randomizeKeys(_ randomness: inout SeededRandom) {
+        client.proofPolicy = randomness.mostly(.off, or: Client.ProofPolicy.allCases)
+        client.authentication = randomness.mostly(.none, or: Client.Authentication.allCases)
+        let key = KeyThumbprint.random()
+        pinnedKey = randomness.mostly(nil, or: [key, key, .random()])
+        guard client.proofPolicy != .off, !randomness.oneIn(5) else { return }
+        let proof = PresentedProof.random(by: key)
+        self.proof = proof
+        if randomness.oneIn(8) { usedProof = proof.id }
     }
 
     private mutating func randomizeRegistration(_ randomness: inout SeededRandom) {

@@ -64,6 +64,7 @@ public enum GrantRegistryProperty {
         let note: Comment = "refresh of seed \(seed)"
         #expect(attempt.defect == nil, note)
         scenario.expectTruth(attempt.facts, note)
+        scenario.renewProof()
         let next = try await scenario.attempt(on: fixture.registry)
         #expect(next.defect == nil, note)
         switch attempt.facts.effect {
@@ -76,10 +77,15 @@ public enum GrantRegistryProperty {
             #expect(after.counts == before.counts, note)
             #expect(next.facts.grant?.generation == scenario.generation + 1, note)
             scenario.generation += 1
+            scenario.renewProof()
             #expect(try await scenario.attempt(on: fixture.registry).refusal != .stateRegressed, note)
         }
         return attempt.refusal?.rawValue ?? (attempt.success == .advanced ? "advanced" : "redelivered")
     }
+}
+
+extension RefreshScenario {
+    fileprivate mutating func renewProof() { proof = proof.map { .random(by: $0.key) } }
 }
 
 extension ExchangeScenario {

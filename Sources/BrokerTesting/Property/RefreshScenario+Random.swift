@@ -17,6 +17,12 @@ extension RefreshScenario {
         row.rotated = randomness.mostly(.hours(1), or: [-1, 0, 9, 10, 11])
         row.expiresIn = randomness.mostly(row.expiresIn, or: [row.expiresIn, row.expiresIn, -1, 0, 1])
         row.isRevoked = randomness.oneIn(12)
+        let key = KeyThumbprint.random()
+        row.key = randomness.mostly(nil, or: [key])
+        if client.proofPolicy != .off {
+            proof = randomness.mostly(.random(by: key), or: [.random(), nil])
+            if let proof, randomness.oneIn(10) { exchange.usedProof = proof.id }
+        }
         grant = randomness.oneIn(20) ? nil : row
 
         generation = row.generation + randomness.mostly(0, or: [-1, -1, -1, -2, 1])
@@ -24,7 +30,7 @@ extension RefreshScenario {
         if randomness.oneIn(12) {
             client = Client(
                 id: ClientID(validated: "thief-\(exchange.group)"), allowedScope: client.allowedScope,
-                defaultScope: client.defaultScope, audiences: client.audiences)
+                defaultScope: client.defaultScope, audiences: client.audiences, proofPolicy: client.proofPolicy)
         }
     }
 }

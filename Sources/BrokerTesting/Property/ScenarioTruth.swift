@@ -12,6 +12,8 @@ extension ExchangeScenario {
         #expect(facts.source?.role == sourceMember?.role, note)
         #expect(facts.target == targetMember, note)
         #expect(facts.deviceIsBlocked == (deviceIsBlocked ?? false), note)
+        #expect(facts.pinnedKey == (client.isKnownByKey ? pinnedKey : nil), note)
+        #expect(facts.proofWasUsed == (proof != nil && proof?.id == usedProof), note)
         let othersShare = otherAudience.allSatisfy { other in
             other == source || other == target && targetMember != nil && targetMember?.group == sourceMember?.group
         }
@@ -26,6 +28,7 @@ extension ExchangeScenario {
 
 extension RefreshScenario {
     func expectTruth(_ facts: AdvanceFacts, _ note: Comment) {
+        #expect(facts.proofWasUsed == (proof != nil && proof?.id == exchange.usedProof), note)
         guard let grant, let chain = facts.grant else {
             #expect((grant == nil) == (facts.grant == nil), note)
             return
@@ -39,6 +42,7 @@ extension RefreshScenario {
         #expect(chain.audiences == grant.audiences, note)
         #expect(chain.sessionID == exchange.sessionID, note)
         #expect(chain.login == grant.login, note)
+        #expect(chain.key == grant.key, note)
         #expect(chain.clientIsEnabled == exchange.clientIsEnabled, note)
         #expect(chain.deviceIsBlocked == (exchange.deviceIsBlocked ?? false), note)
         let source = exchange.sourceMember

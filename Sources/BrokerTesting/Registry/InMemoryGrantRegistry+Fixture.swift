@@ -28,7 +28,12 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
 
     public func put(_ device: DeviceRow) {
         let key = RegistryState.Device(issuer: device.issuer, digest: device.digest)
-        state.withLock { $0.deviceIsBlocked[key] = device.isBlocked }
+        state.withLock { state in
+            state.deviceIsBlocked[key] = device.isBlocked
+            for (client, pinned) in device.pins {
+                state.pins[RegistryState.Place(device: key, client: client)] = pinned
+            }
+        }
     }
 
     public func put(_ grant: GrantRow) throws {
@@ -40,8 +45,12 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
                 session: session.key, client: grant.client, sourceClient: grant.sourceClient, device: grant.device,
                 generation: grant.generation, rotatedAt: state.now.before(grant.rotated),
                 revokedAt: grant.isRevoked ? state.now : nil, expiresAt: state.now.adding(grant.expiresIn),
-                scope: grant.scope, audiences: grant.audiences, login: grant.login)
+                scope: grant.scope, audiences: grant.audiences, login: grant.login, key: grant.key)
         }
+    }
+
+    public func put(_ used: ProofID) {
+        state.withLock { _ = $0.usedProofs.insert(used) }
     }
 
     public func endSession(_ id: UniqueID) {
@@ -58,7 +67,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
             RegistryCounts(
                 sessions: state.sessions.count, grants: state.chains.count,
                 liveGrants: state.chains.values.count { $0.revokedAt == nil },
-                devices: state.deviceIsBlocked.count, auditRows: state.auditRows)
+                devices: state.deviceIsBlocked.count, auditRows: state.auditRows, usedProofs: state.usedProofs.count)
         }
     }
 
@@ -67,7 +76,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
             let rows =
                 state.clientIsEnabled.map { "client \($0)" } + state.members.map { "member \($0)" }
                 + state.deviceIsBlocked.map { "device \($0)" } + state.sessions.map { "session \($0)" }
-                + state.chains.map { "grant \($0)" }
+                + state.chains.map { "grant \($0)" } + state.pins.map { "pin \($0)" }
             return rows.sorted().joined(separator: "\n")
         }
     }

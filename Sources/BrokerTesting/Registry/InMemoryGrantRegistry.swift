@@ -83,6 +83,13 @@ struct RegistryState: Sendable {
         var scope: Scope
         var audiences: [String]
         var login: NativeSSO.Login
+        var key: KeyThumbprint?
+    }
+
+    /// A client on a device.
+    struct Place: Hashable {
+        let device: Device
+        let client: ClientID
     }
 
     var now: UnixTime
@@ -91,6 +98,8 @@ struct RegistryState: Sendable {
     var deviceIsBlocked: [Device: Bool] = [:]
     var sessions: [Login: Session] = [:]
     var chains: [UniqueID: Chain] = [:]
+    var pins: [Place: KeyThumbprint] = [:]
+    var usedProofs: Set<ProofID> = []
     var auditRows = 0
 
     var failure: PortError?
@@ -100,6 +109,13 @@ struct RegistryState: Sendable {
     var advancements: [Advancement] = []
 
     init(now: UnixTime) { self.now = now }
+
+    /// Uses a proof up.
+    /// - Returns: Whether it was used before.
+    mutating func wasUsed(_ proof: PresentedProof?) -> Bool {
+        guard let proof else { return false }
+        return !usedProofs.insert(proof.id).inserted
+    }
 
     /// Notes a use of the session, but not more often than every few minutes.
     mutating func touch(_ login: Login, idleLimit: Seconds) {

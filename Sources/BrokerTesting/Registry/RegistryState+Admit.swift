@@ -13,8 +13,12 @@ extension RegistryState {
         }
         let isBlocked = deviceIsBlocked[device] ?? false
 
+        let pinned = asked.heedsPin ? pins[Place(device: device, client: asked.client)] : nil
+        let proofWasUsed = wasUsed(asked.proof)
+
         let isGranted =
-            asked.isPermitted && isEnabled && othersShare && !isBlocked && mayShare(from: source, to: target)
+            !proofWasUsed && (pinned == nil || pinned == asked.proof?.key) && asked.isPermitted && isEnabled
+            && othersShare && !isBlocked && mayShare(from: source, to: target)
             && (asked.client != asked.sourceClient || asked.allowsSelfExchange)
             && Self.allows(target, asked.scope) && isUsable(login, for: asked)
         if isGranted { begin(login, for: asked) }
@@ -27,7 +31,7 @@ extension RegistryState {
                     id: session.id, subject: session.subject, endedAt: session.endedAt,
                     expiresAt: session.expiresAt, lastUsedAt: session.lastUsedAt)
             },
-            deviceIsBlocked: isBlocked, grant: grant)
+            deviceIsBlocked: isBlocked, pinnedKey: pinned, proofWasUsed: proofWasUsed, grant: grant)
     }
 
     /// Whether a login may travel from one member to the other.
@@ -57,6 +61,8 @@ extension RegistryState {
 
     private mutating func record(_ asked: Admission, _ login: Login, _ device: Device) -> GrantFacts {
         if deviceIsBlocked[device] == nil { deviceIsBlocked[device] = false }
+        let place = Place(device: device, client: asked.client)
+        if asked.heedsPin, let key = asked.proof?.key, pins[place] == nil { pins[place] = key }
         touch(login, idleLimit: asked.idleLimit)
         auditRows += 1
 
@@ -70,7 +76,7 @@ extension RegistryState {
         chains[id] = Chain(
             session: login, client: asked.client, sourceClient: asked.sourceClient, device: asked.device,
             generation: generation, rotatedAt: now, revokedAt: nil, expiresAt: end, scope: asked.scope,
-            audiences: asked.audiences, login: asked.login)
+            audiences: asked.audiences, login: asked.login, key: asked.proof?.key)
         return GrantFacts(id: id, generation: generation, expiresAt: end)
     }
 }

@@ -2,8 +2,9 @@ import NativeSSO
 
 extension RegistryState {
     mutating func advance(_ asked: Advancement) -> AdvanceFacts {
+        let proofWasUsed = wasUsed(asked.proof)
         guard let chain = chains[asked.grantID], let session = sessions[chain.session] else {
-            return AdvanceFacts(now: now, effect: .none, grant: nil)
+            return AdvanceFacts(now: now, effect: .none, proofWasUsed: proofWasUsed, grant: nil)
         }
         let issuer = chain.session.issuer
         let facts = ChainFacts(
@@ -18,10 +19,11 @@ extension RegistryState {
                 from: members[Member(issuer: issuer, client: chain.sourceClient)],
                 to: members[Member(issuer: issuer, client: chain.client)]),
             scopeCeiling: members[Member(issuer: issuer, client: chain.client)]?.scopeCeiling,
-            deviceIsBlocked: deviceIsBlocked[Device(issuer: issuer, digest: chain.device)] ?? false)
+            deviceIsBlocked: deviceIsBlocked[Device(issuer: issuer, digest: chain.device)] ?? false,
+            key: chain.key)
 
         let effect: AdvanceFacts.Effect
-        if chain.revokedAt != nil {
+        if proofWasUsed || chain.revokedAt != nil || !shows(asked, theKeyOf: chain) {
             effect = .none
         } else if isMisuse(asked, of: chain) {
             effect = .revoked
@@ -31,11 +33,21 @@ extension RegistryState {
             effect = .advanced
             chains[asked.grantID]?.generation += 1
             chains[asked.grantID]?.rotatedAt = now
+            chains[asked.grantID]?.key = asked.proof?.key ?? chain.key
             touch(chain.session, idleLimit: asked.idleLimit)
         } else {
             effect = .none
         }
-        return AdvanceFacts(now: now, effect: effect, grant: facts)
+        return AdvanceFacts(now: now, effect: effect, proofWasUsed: proofWasUsed, grant: facts)
+    }
+
+    private func shows(_ asked: Advancement, theKeyOf chain: Chain) -> Bool {
+        switch (chain.key, asked.proof?.key) {
+        case (nil, _): true
+        case (_?, nil): false
+        case (let bound?, let presented?):
+            bound == presented || asked.keyUse == .changeable && asked.client == chain.client
+        }
     }
 
     /// Whether the token shows that someone else has a copy: another client's, one from the future, or one whose
@@ -44,7 +56,7 @@ extension RegistryState {
         guard asked.client == chain.client, asked.generation <= chain.generation else { return true }
         switch chain.generation - asked.generation {
         case 0: return false
-        case 1: return now >= chain.rotatedAt.adding(asked.grace)
+        case 1: return now >= chain.rotatedAt.adding(chain.key == nil ? asked.grace : asked.boundGrace)
         default: return true
         }
     }

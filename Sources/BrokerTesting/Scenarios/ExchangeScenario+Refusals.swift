@@ -6,19 +6,21 @@ extension ExchangeScenario {
         switch refusal {
         case .subjectToken(let defect): defect == .deviceHash ? 2 : 1
         case .mayActOther: 3
-        case .subjectTokenTooOld: 4
-        case .subjectTokenExpired: 5
-        case .deviceHashMismatch: 6
-        case .clientDisabled: 7
+        case .proofReplayed: 4
+        case .subjectTokenTooOld: 5
+        case .subjectTokenExpired: 6
+        case .deviceHashMismatch: 7
+        case .clientDisabled: 8
         case .clientNotInGroup, .sourceNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
             .selfExchange:
-            8
-        case .sessionUnknown, .subjectMismatch, .sessionEnded, .sessionExpired, .sessionIdle: 9
-        case .deviceBlocked: 10
-        case .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient: 11
-        case .scopeExceedsMember: 12
-        case .consentRequired: 13
-        case .assuranceInsufficient: 14
+            9
+        case .sessionUnknown, .subjectMismatch, .sessionEnded, .sessionExpired, .sessionIdle: 10
+        case .deviceBlocked: 11
+        case .pinConflict: 12
+        case .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient: 13
+        case .scopeExceedsMember: 14
+        case .consentRequired: 15
+        case .assuranceInsufficient: 16
         }
     }
 
@@ -50,6 +52,13 @@ extension ExchangeScenario {
         case .sessionExpired: session?.expiresIn = 0
         case .sessionIdle: session?.lastUsed = lifetimes.sessionIdle
         case .deviceBlocked: deviceIsBlocked = true
+        case .proofReplayed:
+            let used = proof ?? .random()
+            proof = used
+            usedProof = used.id
+        case .pinConflict:
+            client.proofPolicy = .optional
+            pinnedKey = .random()
         case .scopeLacksOpenID: scope = Scope(["profile"])
         case .scopeEmpty:
             client = Client(

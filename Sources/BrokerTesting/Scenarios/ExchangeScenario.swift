@@ -24,6 +24,7 @@ public struct ExchangeScenario: Sendable {
     public var policy: IssuerPolicy
     public var lifetimes = Lifetimes()
     public var scopesRequiringConsent = Scope.empty
+    public var proof: PresentedProof?
 
     // The id_token.
     public var issuedAt: UnixTime
@@ -42,6 +43,10 @@ public struct ExchangeScenario: Sendable {
     public var session: SessionRow?
     /// `nil`: the registry has not seen the device.
     public var deviceIsBlocked: Bool?
+    /// What app 2 has shown on the device before; then the registry has seen it.
+    public var pinnedKey: KeyThumbprint?
+    /// A proof that was presented before.
+    public var usedProof: ProofID?
 
     /// What app 2 may have, and gets where it names nothing.
     public static let scope = Scope(["openid", "profile", "orders.read"])
@@ -87,7 +92,7 @@ public struct ExchangeScenario: Sendable {
     public var request: ExchangeRequest {
         ExchangeRequest(
             requestID: .random(), client: client, issuer: policy, subjectToken: SubjectToken("an id_token"),
-            device: device, scope: scope)
+            device: device, scope: scope, proof: proof)
     }
 
     /// Puts the rows there.
@@ -101,8 +106,12 @@ public struct ExchangeScenario: Sendable {
             try await fixture.put(MemberRow(issuer: issuer, client: target, membership: targetMember))
         }
         if let session { try await fixture.put(session) }
-        if let deviceIsBlocked {
-            try await fixture.put(DeviceRow(issuer: issuer, digest: digest(), isBlocked: deviceIsBlocked))
+        if let usedProof { try await fixture.put(usedProof) }
+        if deviceIsBlocked != nil || pinnedKey != nil {
+            try await fixture.put(
+                DeviceRow(
+                    issuer: issuer, digest: digest(), isBlocked: deviceIsBlocked ?? false,
+                    pins: pinnedKey.map { [target: $0] } ?? [:]))
         }
     }
 }

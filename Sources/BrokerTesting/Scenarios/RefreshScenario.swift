@@ -13,6 +13,7 @@ public struct RefreshScenario: Sendable {
     public var generation: Int32
     public var scope: Scope?
     public var client: Client
+    public var proof: PresentedProof?
 
     public init() throws {
         exchange = try ExchangeScenario()
@@ -51,13 +52,28 @@ public struct RefreshScenario: Sendable {
     public var advancement: Advancement {
         Advancement(
             requestID: .random(), grantID: grantID, generation: generation, client: client.id, scope: scope,
-            allowedScope: client.allowedScope, grace: grace, idleLimit: exchange.lifetimes.sessionIdle)
+            allowedScope: client.allowedScope, grace: grace, boundGrace: exchange.lifetimes.refreshGrace,
+            idleLimit: exchange.lifetimes.sessionIdle, proof: proof, keyUse: Advancement.KeyUse(of: client))
     }
 
     /// Changes the scenario so that it deserves `refusal`. A token that is not ours is the caller's affair.
     public mutating func spoil(for refusal: RefreshRefusal) {
         switch refusal {
         case .tokenNotOurs: break
+        case .proofReplayed:
+            let used = proof ?? .random()
+            proof = used
+            exchange.usedProof = used.id
+        case .proofMissing:
+            client.proofPolicy = .optional
+            grant?.key = .random()
+        case .keyMismatch:
+            client.proofPolicy = .optional
+            grant?.key = .random()
+            proof = .random()
+        case .proofsOff:
+            client.proofPolicy = .off
+            grant?.key = .random()
         case .grantUnknown: grant = nil
         case .grantRevoked: grant?.isRevoked = true
         case .foreignClient:
@@ -84,19 +100,21 @@ public struct RefreshScenario: Sendable {
     public static func step(of refusal: RefreshRefusal) -> Int {
         switch refusal {
         case .tokenNotOurs: 1
-        case .grantUnknown: 2
-        case .grantRevoked: 3
-        case .foreignClient: 4
-        case .stateRegressed, .replayed: 5
-        case .grantExpired: 6
-        case .clientDisabled: 7
-        case .sharingEnded: 8
-        case .sessionEnded: 9
-        case .sessionExpired: 10
-        case .sessionIdle: 11
-        case .deviceBlocked: 12
-        case .scopeExceedsGrant: 13
-        case .scopeEmpty: 14
+        case .proofReplayed: 2
+        case .grantUnknown: 3
+        case .grantRevoked: 4
+        case .proofMissing, .keyMismatch, .proofsOff: 5
+        case .foreignClient: 6
+        case .stateRegressed, .replayed: 7
+        case .grantExpired: 8
+        case .clientDisabled: 9
+        case .sharingEnded: 10
+        case .sessionEnded: 11
+        case .sessionExpired: 12
+        case .sessionIdle: 13
+        case .deviceBlocked: 14
+        case .scopeExceedsGrant: 15
+        case .scopeEmpty: 16
         }
     }
 }

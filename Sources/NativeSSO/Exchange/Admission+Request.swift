@@ -23,6 +23,8 @@ extension Admission {
             grantLifetime: appraisal.grantLifetime,
             firstSightLifetime: appraisal.allowsFirstSight ? request.issuer.sessionLifetime : nil,
             isPermitted: appraisal.isPermitted,
+            proof: request.proof,
+            heedsPin: appraisal.heedsPin,
             proposedGrantID: .timeOrdered(milliseconds: milliseconds, using: &randomness),
             proposedSessionRowID: .timeOrdered(milliseconds: milliseconds, using: &randomness))
     }

@@ -24,6 +24,11 @@ public struct Admission: Sendable {
     /// `false`: look, but write nothing, whatever the guards say. Used where the request is already refused for a reason
     /// that only the broker sees, so that such a refusal costs the caller as much time as any other.
     public let isPermitted: Bool
+    /// Used up by this call, whatever becomes of the rest. A grant that is recorded is bound to its key; without one it is
+    /// bound to none.
+    public let proof: PresentedProof?
+    /// Whether the first key that this client shows on this device is the only one that it may show there.
+    public let heedsPin: Bool
     /// Names for rows that may have to be made.
     public let proposedGrantID: UniqueID
     public let proposedSessionRowID: UniqueID
@@ -32,8 +37,8 @@ public struct Admission: Sendable {
         requestID: UniqueID, issuer: Issuer, sessionID: SessionID, subject: Subject, sourceClient: ClientID,
         otherAudience: [ClientID], client: ClientID, allowsSelfExchange: Bool, device: DeviceDigest,
         profile: Profile, scope: Scope, audiences: [String], login: Login, idleLimit: Seconds,
-        grantLifetime: Seconds?, firstSightLifetime: Seconds?, isPermitted: Bool, proposedGrantID: UniqueID,
-        proposedSessionRowID: UniqueID
+        grantLifetime: Seconds?, firstSightLifetime: Seconds?, isPermitted: Bool, proof: PresentedProof? = nil,
+        heedsPin: Bool = false, proposedGrantID: UniqueID, proposedSessionRowID: UniqueID
     ) {
         self.requestID = requestID
         self.issuer = issuer
@@ -52,6 +57,8 @@ public struct Admission: Sendable {
         self.grantLifetime = grantLifetime
         self.firstSightLifetime = firstSightLifetime
         self.isPermitted = isPermitted
+        self.proof = proof
+        self.heedsPin = heedsPin
         self.proposedGrantID = proposedGrantID
         self.proposedSessionRowID = proposedSessionRowID
     }
@@ -68,12 +75,18 @@ public struct AdmissionFacts: Sendable {
     /// `nil`: there is no such session, and none was made.
     public let session: SessionFacts?
     public let deviceIsBlocked: Bool
+    /// The only key that this client may show on this device, as it stood before this call; `nil`: none is pinned yet, or pins
+    /// are not heeded.
+    public let pinnedKey: KeyThumbprint?
+    /// Whether the proof was presented before, here or at another replica. Then nothing was written.
+    public let proofWasUsed: Bool
     /// The grant that was recorded; `nil`: none was.
     public let grant: GrantFacts?
 
     public init(
         now: UnixTime, clientIsEnabled: Bool, source: Membership?, target: Membership?, otherAudienceInGroup: Bool,
-        session: SessionFacts?, deviceIsBlocked: Bool, grant: GrantFacts?
+        session: SessionFacts?, deviceIsBlocked: Bool, pinnedKey: KeyThumbprint? = nil, proofWasUsed: Bool = false,
+        grant: GrantFacts?
     ) {
         self.now = now
         self.clientIsEnabled = clientIsEnabled
@@ -82,6 +95,8 @@ public struct AdmissionFacts: Sendable {
         self.otherAudienceInGroup = otherAudienceInGroup
         self.session = session
         self.deviceIsBlocked = deviceIsBlocked
+        self.pinnedKey = pinnedKey
+        self.proofWasUsed = proofWasUsed
         self.grant = grant
     }
 }

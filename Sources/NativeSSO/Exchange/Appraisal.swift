@@ -21,6 +21,10 @@ package struct Appraisal: Sendable {
     let sourceClient: ClientID
     let subject: Subject
     let allowsSelfExchange: Bool
+    /// The key that the app showed.
+    let key: KeyThumbprint?
+    /// Whether a pin of the device counts for this client.
+    let heedsPin: Bool
     let idleLimit: Seconds
     /// From now to the end of a grant; `nil`: that of its session.
     let grantLifetime: Seconds?
@@ -64,6 +68,8 @@ package struct Appraisal: Sendable {
         sourceClient = idToken.sourceClient
         subject = idToken.subject
         allowsSelfExchange = request.client.allowsSelfExchange
+        key = request.proof?.key
+        heedsPin = request.client.isKnownByKey
         self.idleLimit = idleLimit
         grantLifetime = request.client.grantLifetime(from: idToken.login, at: now)
     }

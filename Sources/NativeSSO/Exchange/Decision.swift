@@ -11,13 +11,15 @@ package func decide(_ appraisal: Appraisal, _ facts: AdmissionFacts) throws(Exch
     }
     guard let grant = facts.grant else { throw .broken("no grant was recorded for an exchange that breaks no rule") }
     return Grant(
-        id: grant.id, generation: grant.generation, scope: appraisal.scope, expiresAt: grant.expiresAt)
+        id: grant.id, generation: grant.generation, scope: appraisal.scope, expiresAt: grant.expiresAt,
+        key: appraisal.key)
 }
 
 private func refusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
-    appraisal.binding ?? groupRefusal(appraisal, facts) ?? sessionRefusal(appraisal, facts)
-        ?? (facts.deviceIsBlocked ? .deviceBlocked : nil)
-        ?? appraisal.scopeRefusal ?? ceilingRefusal(appraisal, facts) ?? appraisal.interaction
+    if facts.proofWasUsed { return .proofReplayed }
+    return appraisal.binding ?? groupRefusal(appraisal, facts) ?? sessionRefusal(appraisal, facts)
+        ?? deviceRefusal(appraisal, facts) ?? appraisal.scopeRefusal ?? ceilingRefusal(appraisal, facts)
+        ?? appraisal.interaction
 }
 
 /// May these two clients share a login, in this direction? Asked before the session, so that an app outside the group
@@ -42,6 +44,13 @@ private func sessionRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> 
     guard let subject = session.subject else { return .sessionEnded }
     if subject != appraisal.subject { return .subjectMismatch }
     return session.refusal(idleLimit: appraisal.idleLimit, at: facts.now).map(ExchangeRefusal.init)
+}
+
+private func deviceRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+    if facts.deviceIsBlocked { return .deviceBlocked }
+    // Whoever has copied id_token and device value to another device has not the key there.
+    guard appraisal.heedsPin, let pinned = facts.pinnedKey else { return nil }
+    return pinned == appraisal.key ? nil : .pinConflict
 }
 
 private func ceilingRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {

@@ -6,6 +6,9 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
     /// `may_act` names another client. RFC 8693 §4.4.
     case mayActOther
 
+    /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
+    case proofReplayed
+
     // State, binding, relationship: Native SSO §4.3. One answer for all of them.
     case subjectTokenTooOld
     case subjectTokenExpired
@@ -23,6 +26,8 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
     case sessionIdle
     case subjectMismatch
     case deviceBlocked
+    /// On this device the client has shown another key before, or now shows none.
+    case pinConflict
 
     // Scope: RFC 6749 §3.3.
     case scopeLacksOpenID
@@ -38,6 +43,7 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
         switch self {
         case .subjectToken(let defect): defect.rawValue
         case .mayActOther: "may_act_other_client"
+        case .proofReplayed: "dpop_replayed"
         case .subjectTokenTooOld: "subject_token_too_old"
         case .subjectTokenExpired: "subject_token_expired"
         case .deviceHashMismatch: "device_hash_mismatch"
@@ -54,6 +60,7 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
         case .sessionIdle: "session_idle"
         case .subjectMismatch: "subject_mismatch"
         case .deviceBlocked: "device_blocked"
+        case .pinConflict: "pin_conflict"
         case .scopeLacksOpenID: "scope_lacks_openid"
         case .scopeEmpty: "scope_empty"
         case .scopeExceedsClient: "scope_exceeds_client"
@@ -66,10 +73,10 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
     /// Every refusal there is, for tests that must not forget one.
     public static let allCases: [ExchangeRefusal] =
         SubjectTokenDefect.allCases.map(ExchangeRefusal.subjectToken) + [
-            .mayActOther, .subjectTokenTooOld, .subjectTokenExpired, .deviceHashMismatch, .selfExchange,
+            .mayActOther, .proofReplayed, .subjectTokenTooOld, .subjectTokenExpired, .deviceHashMismatch, .selfExchange,
             .sourceNotInGroup, .clientNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
             .clientDisabled, .sessionUnknown, .sessionEnded, .sessionExpired, .sessionIdle, .subjectMismatch,
-            .deviceBlocked, .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient, .scopeExceedsMember,
+            .deviceBlocked, .pinConflict, .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient, .scopeExceedsMember,
             .consentRequired, .assuranceInsufficient,
         ]
 }

@@ -9,10 +9,12 @@ public struct ExchangeRequest: Sendable {
     public let device: DeviceValue
     /// `nil` where the request named no scope.
     public let scope: Scope?
+    /// `nil` where the app showed no key, or the client's policy heeds none.
+    public let proof: PresentedProof?
 
     public init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, subjectToken: SubjectToken, device: DeviceValue,
-        scope: Scope?
+        scope: Scope?, proof: PresentedProof? = nil
     ) {
         self.requestID = requestID
         self.client = client
@@ -20,6 +22,7 @@ public struct ExchangeRequest: Sendable {
         self.subjectToken = subjectToken
         self.device = device
         self.scope = scope
+        self.proof = proof
     }
 
     public var profile: Profile { device.profile }

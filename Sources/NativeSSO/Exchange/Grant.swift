@@ -4,4 +4,6 @@ package struct Grant: Sendable {
     package let generation: Int32
     package let scope: Scope
     package let expiresAt: UnixTime
+    /// What it is bound to.
+    package let key: KeyThumbprint?
 }

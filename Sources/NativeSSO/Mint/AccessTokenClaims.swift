@@ -12,6 +12,8 @@ struct AccessTokenClaims: Sendable {
     let scope: Scope
     let login: Login
     let sessionID: SessionID?
+    /// `cnf.jkt`. RFC 9449 §6.1.
+    let key: KeyThumbprint?
 
     var json: [UInt8] {
         var json = JSONWriter()
@@ -26,6 +28,7 @@ struct AccessTokenClaims: Sendable {
             object.member("scope", scope.description)
             object.login(login)
             if let sessionID { object.member("sid", sessionID.string) }
+            if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }
         }
         return json.bytes
     }

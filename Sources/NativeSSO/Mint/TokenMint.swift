@@ -25,10 +25,10 @@ public struct TokenMint: Sendable {
             issuer: issuer, subject: idToken.subject, audiences: client.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
             scope: grant.scope, login: idToken.login,
-            sessionID: client.includesSessionID ? idToken.sessionID : nil)
+            sessionID: client.includesSessionID ? idToken.sessionID : nil, key: grant.key)
         let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
-            accessToken: try await signer.sign(payload: claims.json, type: .accessToken),
+            accessToken: try await signer.sign(payload: claims.json, type: .accessToken), isBound: grant.key != nil,
             expiresIn: claims.expiresAt.since(now),
             scope: grant.scope,
             refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
@@ -36,9 +36,10 @@ public struct TokenMint: Sendable {
     }
 
     /// The answer to a refresh: the successor of `generation`. RFC 6749 §6.
+    /// - Parameter key: The one that the request showed.
     func answer(
         _ chain: ChainFacts, grantID: UniqueID, successorOf generation: Int32, scope: Scope, to client: Client,
-        at now: UnixTime, isRedelivery: Bool
+        key: KeyThumbprint?, at now: UnixTime, isRedelivery: Bool
     ) async throws(PortError) -> TokenAnswer {
         let (successor, overflow) = generation.addingReportingOverflow(1)
         guard !overflow else { throw .broken("generation overflow") }
@@ -48,9 +49,9 @@ public struct TokenMint: Sendable {
         let claims = AccessTokenClaims(
             issuer: issuer, subject: subject, audiences: chain.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
-            scope: scope, login: chain.login, sessionID: client.includesSessionID ? chain.sessionID : nil)
+            scope: scope, login: chain.login, sessionID: client.includesSessionID ? chain.sessionID : nil, key: key)
         return TokenAnswer(
-            accessToken: try await signer.sign(payload: claims.json, type: .accessToken),
+            accessToken: try await signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope,
             refreshToken: try refreshToken(grantID, successor), idToken: nil, isRedelivery: isRedelivery)
     }

@@ -9,14 +9,30 @@ public struct Advancement: Sendable {
     public let scope: Scope?
     /// What the client may have today.
     public let allowedScope: Scope
-    /// How long a lost answer may be asked for again.
+    /// How long a lost answer may be asked for again where no key binds the chain.
     public let grace: Seconds
+    /// The same where one does.
+    public let boundGrace: Seconds
     /// Longest time between two uses of the session.
     public let idleLimit: Seconds
+    /// Used up by this call, whatever becomes of the rest. The chain goes on bound to its key.
+    public let proof: PresentedProof?
+    public let keyUse: KeyUse
+
+    /// What a key means to the client that asks.
+    public enum KeyUse: Sendable, Hashable {
+        /// A bound chain goes on with a proof by its own key only. RFC 9449 §5.
+        case fixed
+        /// The same with a proof by any key: the client's own authentication binds the chain. RFC 9449 §5.
+        case changeable
+        /// Proofs are not looked at, so that a bound chain does not go on.
+        case off
+    }
 
     public init(
         requestID: UniqueID, grantID: UniqueID, generation: Int32, client: ClientID, scope: Scope?,
-        allowedScope: Scope, grace: Seconds, idleLimit: Seconds
+        allowedScope: Scope, grace: Seconds, boundGrace: Seconds, idleLimit: Seconds, proof: PresentedProof? = nil,
+        keyUse: KeyUse = .fixed
     ) {
         self.requestID = requestID
         self.grantID = grantID
@@ -25,7 +41,10 @@ public struct Advancement: Sendable {
         self.scope = scope
         self.allowedScope = allowedScope
         self.grace = grace
+        self.boundGrace = boundGrace
         self.idleLimit = idleLimit
+        self.proof = proof
+        self.keyUse = keyUse
     }
 }
 
@@ -42,12 +61,15 @@ public struct AdvanceFacts: Sendable {
 
     public let now: UnixTime
     public let effect: Effect
+    /// Whether the proof was presented before, here or at another replica. Then nothing was written.
+    public let proofWasUsed: Bool
     /// `nil`: no grant has this id.
     public let grant: ChainFacts?
 
-    public init(now: UnixTime, effect: Effect, grant: ChainFacts?) {
+    public init(now: UnixTime, effect: Effect, proofWasUsed: Bool = false, grant: ChainFacts?) {
         self.now = now
         self.effect = effect
+        self.proofWasUsed = proofWasUsed
         self.grant = grant
     }
 }
@@ -72,11 +94,14 @@ public struct ChainFacts: Sendable {
     /// What the app's membership lets it have at most, today; `nil`: no limit.
     public let scopeCeiling: Scope?
     public let deviceIsBlocked: Bool
+    /// What the chain is bound to, before this call bound it, if it did.
+    public let key: KeyThumbprint?
 
     public init(
         client: ClientID, generation: Int32, rotatedAt: UnixTime, revokedAt: UnixTime?, expiresAt: UnixTime,
         scope: Scope, audiences: [String], sessionID: SessionID, session: SessionFacts, login: Login,
-        clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?, deviceIsBlocked: Bool
+        clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?, deviceIsBlocked: Bool,
+        key: KeyThumbprint? = nil
     ) {
         self.client = client
         self.generation = generation
@@ -92,5 +117,17 @@ public struct ChainFacts: Sendable {
         self.sharesLogin = sharesLogin
         self.scopeCeiling = scopeCeiling
         self.deviceIsBlocked = deviceIsBlocked
+        self.key = key
+    }
+}
+
+extension Advancement.KeyUse {
+    public init(of client: Client) {
+        self =
+            if client.proofPolicy == .off {
+                .off
+            } else {
+                client.authentication == .none ? .fixed : .changeable
+            }
     }
 }

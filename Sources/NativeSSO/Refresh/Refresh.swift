@@ -6,12 +6,17 @@ public struct RefreshRequest: Sendable, CustomStringConvertible, CustomReflectab
     let refreshToken: String
     /// `nil` where the request named no scope.
     public let scope: Scope?
+    /// `nil` where the app showed no key, or the client's policy heeds none.
+    public let proof: PresentedProof?
 
-    public init(requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?) {
+    public init(
+        requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?, proof: PresentedProof? = nil
+    ) {
         self.requestID = requestID
         self.client = client
         self.refreshToken = refreshToken
         self.scope = scope
+        self.proof = proof
     }
 
     public var description: String { "RefreshRequest(****)" }
@@ -44,7 +49,7 @@ public struct Refresh: Sendable {
         return try await RefreshError.port { () async throws(PortError) in
             try await mint.answer(
                 chain, grantID: asked.grantID, successorOf: asked.generation, scope: asked.grantedScope(of: chain),
-                to: request.client, at: facts.now, isRedelivery: decision == .redelivered)
+                to: request.client, key: asked.proof?.key, at: facts.now, isRedelivery: decision == .redelivered)
         }
     }
 
@@ -54,6 +59,7 @@ public struct Refresh: Sendable {
         return Advancement(
             requestID: request.requestID, grantID: token.grantID, generation: token.generation,
             client: request.client.id, scope: request.scope, allowedScope: request.client.allowedScope,
-            grace: lifetimes.grace(for: request.client), idleLimit: lifetimes.sessionIdle)
+            grace: lifetimes.grace(for: request.client), boundGrace: lifetimes.refreshGrace,
+            idleLimit: lifetimes.sessionIdle, proof: request.proof, keyUse: Advancement.KeyUse(of: request.client))
     }
 }

@@ -8,6 +8,10 @@ package enum RefreshDecision: Sendable, Equatable {
 
 /// Architecture, *Refresh tokens*, from what the registry saw. Pure; a property test holds it equal to the statement.
 package func decide(_ asked: Advancement, _ facts: AdvanceFacts) throws(RefreshError) -> (RefreshDecision, ChainFacts) {
+    if facts.proofWasUsed {
+        guard facts.effect == .none else { throw .broken("the registry \(facts.effect.rawValue) for a used proof") }
+        throw .refused(.proofReplayed)
+    }
     guard let chain = facts.grant else { throw .refused(.grantUnknown) }
     if let refusal = refusal(asked, chain, at: facts.now) {
         guard facts.effect == (refusal.revokesChain ? .revoked : .none) else {
@@ -24,6 +28,8 @@ package func decide(_ asked: Advancement, _ facts: AdvanceFacts) throws(RefreshE
 
 private func refusal(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime) -> RefreshRefusal? {
     if chain.revokedAt != nil { return .grantRevoked }
+    // Before all that shows misuse: whoever has an old token and not the key must not be able to log anybody out.
+    if let refusal = keyRefusal(asked, chain) { return refusal }
     if chain.client != asked.client { return .foreignClient }
     if asked.generation > chain.generation { return .stateRegressed }
     if asked.generation < chain.generation, !isWithinGrace(asked, chain, at: now) { return .replayed }
@@ -39,9 +45,18 @@ private func refusal(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime
     return nil
 }
 
+/// Never a bearer token from a bound chain, and never one for somebody else's key. RFC 9449 §5, §11.3.
+private func keyRefusal(_ asked: Advancement, _ chain: ChainFacts) -> RefreshRefusal? {
+    guard let bound = chain.key else { return nil }
+    guard let presented = asked.proof?.key else { return asked.keyUse == .off ? .proofsOff : .proofMissing }
+    let isClientsToChange = asked.keyUse == .changeable && asked.client == chain.client
+    return presented == bound || isClientsToChange ? nil : .keyMismatch
+}
+
 /// Only the direct predecessor, whose successor nobody has used: had it been used, the chain would be further on.
 private func isWithinGrace(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime) -> Bool {
-    asked.generation == chain.generation - 1 && now.since(chain.rotatedAt) < asked.grace
+    let grace = chain.key == nil ? asked.grace : asked.boundGrace
+    return asked.generation == chain.generation - 1 && now.since(chain.rotatedAt) < grace
 }
 
 extension Advancement {

@@ -2,9 +2,17 @@
 public enum RefreshRefusal: String, Error, Sendable, Hashable, CaseIterable {
     /// Not a token of ours: wrong form, unknown key or wrong tag. No database was asked.
     case tokenNotOurs = "refresh_token_not_ours"
+    /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
+    case proofReplayed = "dpop_replayed"
     case grantUnknown = "grant_unknown"
     case grantRevoked = "grant_revoked"
     case grantExpired = "grant_expired"
+    /// The chain is bound to a key, and the app showed none. RFC 9449 §5.
+    case proofMissing = "jkt_missing"
+    /// The chain is bound to another key.
+    case keyMismatch = "jkt_mismatch"
+    /// The chain is bound to a key, and the client's policy is off by now.
+    case proofsOff = "dpop_off"
     /// Issued to another client, which shows that it was copied: the chain is revoked.
     case foreignClient = "refresh_token_foreign_client"
     /// Spent, and its successor used or the grace over: the chain is revoked. RFC 9700 §4.14.2.
@@ -24,7 +32,8 @@ public enum RefreshRefusal: String, Error, Sendable, Hashable, CaseIterable {
     public var revokesChain: Bool {
         switch self {
         case .foreignClient, .replayed, .stateRegressed: true
-        case .tokenNotOurs, .grantUnknown, .grantRevoked, .grantExpired, .clientDisabled, .sharingEnded,
+        case .tokenNotOurs, .proofReplayed, .proofMissing, .keyMismatch, .proofsOff, .grantUnknown, .grantRevoked,
+            .grantExpired, .clientDisabled, .sharingEnded,
             .sessionEnded, .sessionExpired, .sessionIdle, .deviceBlocked, .scopeExceedsGrant, .scopeEmpty:
             false
         }

@@ -13,6 +13,16 @@ public struct Client: Sendable, Hashable {
         case refreshToken = "refresh_token"
     }
 
+    /// Whether the app shows with each request that it holds a key: a DPoP proof, RFC 9449.
+    public enum ProofPolicy: String, Sendable, CaseIterable {
+        /// No proof is looked at, as if the broker knew of none. New tokens are bearer tokens.
+        case off
+        /// Whoever sends a proof gets tokens that are bound to its key.
+        case optional
+        /// RFC 9449 §5.2: `dpop_bound_access_tokens`.
+        case required
+    }
+
     public let id: ClientID
     public var authentication: Authentication
     public var isEnabled: Bool
@@ -38,13 +48,15 @@ public struct Client: Sendable, Hashable {
     public var acceptedContextClasses: [String]
     /// Longest time since the login; `nil`: no limit but the session's.
     public var maximumAuthenticationAge: Seconds?
+    public var proofPolicy: ProofPolicy
 
     public init(
         id: ClientID, authentication: Authentication = .none, isEnabled: Bool = true,
         grants: Set<Grant> = Set(Grant.allCases), allowedScope: Scope, defaultScope: Scope, audiences: [String],
         accessTokenLifetime: Seconds? = nil, refreshTokenLifetime: Seconds? = nil, issuesRefreshToken: Bool = true,
         issuesIDToken: Bool = false, includesSessionID: Bool = false, allowsSelfExchange: Bool = false,
-        acceptedContextClasses: [String] = [], maximumAuthenticationAge: Seconds? = nil
+        acceptedContextClasses: [String] = [], maximumAuthenticationAge: Seconds? = nil,
+        proofPolicy: ProofPolicy = .off
     ) {
         self.id = id
         self.authentication = authentication
@@ -61,5 +73,10 @@ public struct Client: Sendable, Hashable {
         self.allowsSelfExchange = allowsSelfExchange
         self.acceptedContextClasses = acceptedContextClasses
         self.maximumAuthenticationAge = maximumAuthenticationAge
+        self.proofPolicy = proofPolicy
     }
+
+    /// A public client is known by its key alone, where it has one: what it got with one key is for that key. A confidential
+    /// one is known by how it authenticates, and may change the key. RFC 9449 §5.
+    public var isKnownByKey: Bool { authentication == .none && proofPolicy != .off }
 }

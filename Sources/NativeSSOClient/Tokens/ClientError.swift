@@ -11,6 +11,8 @@ public enum ClientError: Error, Sendable {
     /// Nobody has logged in on this device, or not with one of this vendor's apps.
     case notLoggedIn
     case keychain(any Error)
+    /// The proof key did not sign.
+    case proofKey(any Error)
 
     public enum IDTokenDefect: Sendable {
         case missing, malformed, otherIssuer, otherAudience, otherNonce, expired

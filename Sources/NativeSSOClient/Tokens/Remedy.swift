@@ -26,7 +26,7 @@ extension ClientError {
         switch self {
         case .noAnswer: .retry(after: nil)
         case .unavailable(_, let retryAfter): .retry(after: retryAfter)
-        case .unexpectedAnswer, .keychain: .retry(after: nil)
+        case .unexpectedAnswer, .keychain, .proofKey: .retry(after: nil)
         case .notLoggedIn, .untrustedIDToken: .logIn
         case .refused(let refusal): refusal.remedy(after: operation)
         }
@@ -42,8 +42,10 @@ extension TokenRefusal {
         case .invalidGrant: operation == .refresh ? .exchangeAgain : .logIn
         case .interactionRequired: .openBrowser(demand)
         case .temporarilyUnavailable, .serverError: .retry(after: nil)
+        // Asked for twice in a row: the answers that hold the nonces do not come through.
+        case .useDPoPNonce: .retry(after: nil)
         case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .invalidTarget,
-            .invalidDPoPProof, .useDPoPNonce, nil:
+            .invalidDPoPProof, nil:
             .none
         }
     }

@@ -15,14 +15,18 @@ public struct TokenEndpoint: Sendable {
     public let clientID: String
     public let identification: Identification
     private let transport: any HTTPTransport
+    private let proofs: EndpointProofs?
 
+    /// - Parameter prover: With the app's key, where the tokens are to be bound to it.
     public init(
-        address: String, clientID: String, identification: Identification = .form, transport: any HTTPTransport
+        address: String, clientID: String, identification: Identification = .form, transport: any HTTPTransport,
+        prover: DPoPProver? = nil
     ) {
         self.address = address
         self.clientID = clientID
         self.identification = identification
         self.transport = transport
+        proofs = prover.map(EndpointProofs.init)
     }
 
     /// Redeems the code of a login. The answer has a checked id_token.
@@ -105,15 +109,24 @@ public struct TokenEndpoint: Sendable {
     }
 
     private func send(_ form: [(name: String, value: String)]) async throws(ClientError) -> TokenSet {
+        let response = try await post(form)
+        // Once more with the nonce that the answer holds, and not again: whoever refuses that one refuses the next, too.
+        guard proofs != nil, response.asksForNonce else { return try response.tokens() }
+        return try await post(form).tokens()
+    }
+
+    private func post(_ form: [(name: String, value: String)]) async throws(ClientError) -> TransportResponse {
+        let proof: String? =
+            if let proofs { try await proofs.proof(for: address) } else { nil }
         let request =
             switch identification {
             case .form:
                 TransportRequest(
-                    address: address, authorization: nil,
+                    address: address, authorization: nil, dpop: proof,
                     body: FormEncoder.encode(form + [(Parameter.clientID, clientID)]))
             case .basic:
                 TransportRequest(
-                    address: address, authorization: BasicCredentials(clientID: clientID).headerValue,
+                    address: address, authorization: BasicCredentials(clientID: clientID).headerValue, dpop: proof,
                     body: FormEncoder.encode(form))
             }
         let response: TransportResponse
@@ -122,7 +135,8 @@ public struct TokenEndpoint: Sendable {
         } catch {
             throw .noAnswer(error)
         }
-        return try response.tokens()
+        proofs?.note(response)
+        return response
     }
 }
 
@@ -140,6 +154,9 @@ extension TransportResponse {
         default: throw .unexpectedAnswer(status: status)
         }
     }
+
+    /// RFC 9449 §8.
+    var asksForNonce: Bool { status == 400 && dpopNonce != nil && refusal?.code == .useDPoPNonce }
 
     private var refusal: TokenRefusal? {
         guard let json = (try? JSONReader.parse(body))?.object, let error = json.string("error") else { return nil }

@@ -6,6 +6,8 @@ public struct TokenSet: Sendable {
     public let accessToken: Credential
     /// `Bearer` in most cases; compared without regard to case (RFC 6749 §7.1).
     public let tokenType: String
+    /// Whether the access token is good only together with a proof by the app's key: it travels as `Authorization: DPoP …`.
+    public var isBoundToKey: Bool { tokenType.lowercased() == "dpop" }
     /// Seconds from the answer; nil if the endpoint does not say.
     public let expiresIn: Int64?
     /// What was granted; nil if it is what was asked for (RFC 6749 §5.1).

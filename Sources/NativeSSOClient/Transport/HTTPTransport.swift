@@ -11,6 +11,8 @@ public struct TransportRequest: Sendable, CustomStringConvertible, CustomReflect
     public let address: String
     /// `Authorization`, where the client identifies itself that way.
     public let authorization: String?
+    /// `DPoP`, where the app has a key.
+    public let dpop: String?
     /// `application/x-www-form-urlencoded`.
     public let body: [UInt8]
 
@@ -25,12 +27,15 @@ public struct TransportResponse: Sendable, CustomStringConvertible, CustomReflec
     public let retryAfter: String?
     /// `X-Request-Id`: what to tell the operator.
     public let requestID: String?
+    /// `DPoP-Nonce`. Without it no broker that asks for nonces can be used.
+    public let dpopNonce: String?
     public let body: [UInt8]
 
-    public init(status: Int, retryAfter: String?, requestID: String?, body: [UInt8]) {
+    public init(status: Int, retryAfter: String?, requestID: String?, dpopNonce: String? = nil, body: [UInt8]) {
         self.status = status
         self.retryAfter = retryAfter
         self.requestID = requestID
+        self.dpopNonce = dpopNonce
         self.body = body
     }
 

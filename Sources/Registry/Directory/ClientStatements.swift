@@ -8,7 +8,7 @@ enum ClientStatements {
         """
         SELECT client_id::text, authentication, enabled, grants, allowed_scope::text[], default_scope::text[], audiences,
             access_token_seconds, refresh_token_seconds, issues_refresh_token, issues_id_token, includes_session_id,
-            allows_self_exchange, accepted_acr, maximum_authentication_seconds
+            allows_self_exchange, accepted_acr, maximum_authentication_seconds, dpop
         FROM native_sso.client ORDER BY client_id
         """)
 
@@ -19,6 +19,7 @@ enum ClientStatements {
         guard let authentication = Client.Authentication(rawValue: try row.text(1)) else {
             throw CorruptRow(column: "authentication")
         }
+        guard let proofPolicy = Client.ProofPolicy(rawValue: try row.text(15)) else { throw CorruptRow(column: "dpop") }
         return Client(
             id: try row.identifier(try row.text(0), "client_id"),
             authentication: authentication,
@@ -38,6 +39,7 @@ enum ClientStatements {
             includesSessionID: try row.bool(11),
             allowsSelfExchange: try row.bool(12),
             acceptedContextClasses: try row.textArray(13),
-            maximumAuthenticationAge: try row.optionalInt64(14).map { Seconds($0) })
+            maximumAuthenticationAge: try row.optionalInt64(14).map { Seconds($0) },
+            proofPolicy: proofPolicy)
     }
 }

@@ -7,7 +7,8 @@ enum AdmitStatement {
     static let statement = Statement(
         """
         SELECT native_sso.admit(
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+            $25)
         """)
 
     /// The device, which stands for all that is locked: its own row where it is new, its sessions, and their grants.
@@ -36,7 +37,8 @@ enum AdmitStatement {
             .bool(admission.isPermitted),
             .uuid(admission.proposedGrantID),
             .uuid(admission.proposedSessionRowID),
-        ]
+            .bool(admission.heedsPin),
+        ] + PostgresValue.proof(admission.proof)
     }
 
     static func facts(_ answer: Row) throws -> AdmissionFacts {
@@ -49,6 +51,8 @@ enum AdmitStatement {
             otherAudienceInGroup: try row.bool(7),
             session: try row.session(at: 8),
             deviceIsBlocked: try row.bool(13),
+            pinnedKey: try row.optionalText(17).map { try row.identifier($0, "pinned_jkt") },
+            proofWasUsed: try row.bool(18),
             grant: try row.grant(id: 14, generation: 15, expiresAt: 16))
     }
 }

@@ -4,7 +4,8 @@ import PostgresClient
 /// `native_sso.advance`: parameters from an ``Advancement``, ``AdvanceFacts`` from its answer, the one value of type
 /// `native_sso.advancement`.
 enum AdvanceStatement {
-    static let statement = Statement("SELECT native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8)")
+    static let statement = Statement(
+        "SELECT native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)")
 
     /// The grant. Nothing in a refresh tells its device, so that an exchange and a refresh of the same two devices, both in
     /// the same moment, may each lock what the other wants: then one batch gives up after its lock timeout and runs anew.
@@ -20,7 +21,9 @@ enum AdvanceStatement {
             .textArray(asked.allowedScope.tokens),
             .int64(asked.grace.count),
             .int64(asked.idleLimit.count),
-        ]
+            .int64(asked.boundGrace.count),
+            .bool(asked.keyUse == .changeable),
+        ] + PostgresValue.proof(asked.proof)
     }
 
     static func facts(_ answer: Row) throws -> AdvanceFacts {
@@ -28,7 +31,8 @@ enum AdvanceStatement {
         guard let effect = AdvanceFacts.Effect(rawValue: try row.text(1)) else {
             throw CorruptRow(column: "effect")
         }
-        return AdvanceFacts(now: try row.instant(0), effect: effect, grant: try chain(row))
+        return AdvanceFacts(
+            now: try row.instant(0), effect: effect, proofWasUsed: try row.bool(23), grant: try chain(row))
     }
 
     private static func chain(_ row: Row) throws -> ChainFacts? {
@@ -50,6 +54,7 @@ enum AdvanceStatement {
             clientIsEnabled: try row.bool(18),
             sharesLogin: try row.bool(19),
             scopeCeiling: try row.optionalTextArray(20).map { Scope($0) },
-            deviceIsBlocked: try row.bool(21))
+            deviceIsBlocked: try row.bool(21),
+            key: try row.optionalText(22).map { try row.identifier($0, "jkt") })
     }
 }

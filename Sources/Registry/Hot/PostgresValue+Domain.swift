@@ -12,5 +12,11 @@ extension PostgresValue {
         return .timestamp(instant.seconds * 1_000_000)
     }
 
+    /// Three parameters: `jkt`, digest, and for how many seconds the proof is remembered.
+    static func proof(_ proof: PresentedProof?) -> [PostgresValue] {
+        guard let proof else { return [.null, .null, .null] }
+        return [.text(proof.key.string), .bytes(proof.id.digest), .int64(proof.life.count)]
+    }
+
     private static let years1To9999: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 }

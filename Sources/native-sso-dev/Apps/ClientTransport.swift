@@ -16,12 +16,14 @@ struct ClientTransport: HTTPTransport {
         if let authorization = request.authorization {
             outgoing.headers.add(name: "authorization", value: authorization)
         }
+        if let proof = request.dpop { outgoing.headers.add(name: "dpop", value: proof) }
         outgoing.body = .bytes(ByteBuffer(bytes: request.body))
         let answer = try await PlainHTTP.client.execute(outgoing, timeout: .seconds(10))
         let body = try await answer.body.collect(upTo: 256 << 10)
         let response = TransportResponse(
             status: Int(answer.status.code), retryAfter: answer.headers.first(name: "retry-after"),
-            requestID: answer.headers.first(name: "x-request-id"), body: Array(body.readableBytesView))
+            requestID: answer.headers.first(name: "x-request-id"), dpopNonce: answer.headers.first(name: "dpop-nonce"),
+            body: Array(body.readableBytesView))
         watch(request, response)
         return response
     }

@@ -41,6 +41,8 @@ extension Membership.Role: ExpressibleByArgument {}
 
 extension Client.Authentication: ExpressibleByArgument {}
 
+extension Client.ProofPolicy: ExpressibleByArgument {}
+
 extension ClientKeyID: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
 }

@@ -40,6 +40,9 @@ struct ClientSettings: ParsableArguments {
 
     @Flag(help: "A login is enough for as long as its session lives.") var noMaxAuthAge = false
 
+    @Option(help: "Whether it proves possession of a key: off, optional or required. A new client: off.")
+    var dpop: Client.ProofPolicy?
+
     mutating func validate() throws {
         if let accessTokenLifetime, accessTokenLifetime < 10 || accessTokenLifetime > .hours(24) {
             throw ValidationError("--access-token-lifetime is from 10s to 24h.")
@@ -88,6 +91,7 @@ extension ClientSettings {
         changed.allowsSelfExchange = selfExchange ?? client.allowsSelfExchange
         changed.acceptedContextClasses = noMinAcr ? [] : minAcr.isEmpty ? client.acceptedContextClasses : minAcr
         changed.maximumAuthenticationAge = noMaxAuthAge ? nil : maxAuthAge ?? client.maximumAuthenticationAge
+        changed.proofPolicy = dpop ?? client.proofPolicy
         return changed
     }
 }

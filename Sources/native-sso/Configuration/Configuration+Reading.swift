@@ -17,6 +17,7 @@ extension Configuration {
         let keys = root.section("keys") { Keys(reading: $0) }
         let sessions = root.section("sessions") { Sessions(reading: $0, isDevelopment: isDevelopment) }
         let tokens = root.section("tokens") { Tokens(reading: $0) }
+        let dpop = root.section("dpop") { DPoP(reading: $0, issuer: issuer, isDevelopment: isDevelopment) }
         let limits = root.section("limits") { RequestLimits(reading: $0) }
         let retention = root.section("retention") { Retention(reading: $0) }
         let log = root.section("log") { Log(reading: $0, isDevelopment: isDevelopment) }
@@ -24,11 +25,11 @@ extension Configuration {
             reading: root, brokerIssuer: issuer,
             IdentityProviderContext(isDevelopment: isDevelopment, sessions: sessions))
         guard let issuer, let publicListener, let internalListener, let database, let keys, let providers, let sessions,
-            let tokens, let limits, let retention, let log
+            let tokens, let dpop, let limits, let retention, let log
         else { return nil }
         self.init(
             issuer: issuer, isDevelopment: isDevelopment, publicListener: publicListener,
             internalListener: internalListener, database: database, keys: keys, identityProviders: providers,
-            sessions: sessions, tokens: tokens, limits: limits, retention: retention, log: log)
+            sessions: sessions, tokens: tokens, dpop: dpop, limits: limits, retention: retention, log: log)
     }
 }

@@ -19,6 +19,7 @@ struct Configuration: Sendable {
     let identityProviders: [IdentityProvider]
     let sessions: Sessions
     let tokens: Tokens
+    let dpop: DPoP
     /// How often anybody may ask, of this broker.
     let limits: RequestLimits
     let retention: Retention

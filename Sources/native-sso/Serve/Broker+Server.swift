@@ -59,11 +59,17 @@ extension Broker {
                     idTokens: idTokens, registry: PostgresEnrolmentRegistry(database: pool), devices: ring,
                     limits: limiter, mint: mint, clock: clock)
             },
-            directory: snapshot, assertions: PostgresAssertionRegister(database: lanes), limiter: limiter,
-            logins: ProviderLogins(providers: providers),
+            directory: snapshot, assertions: PostgresAssertionRegister(database: lanes), proofs: proofs,
+            limiter: limiter, logins: ProviderLogins(providers: providers),
             issuers: providers.map(\.configuration.policy) + [configuration.enrolledPolicy].compactMap(\.self),
             audit: audit, metrics: metrics,
             clock: clock, logger: logger)
+    }
+
+    private var proofs: ProofVerifier {
+        let dpop = configuration.dpop
+        let nonces = dpop.nonce == .required ? ProofNonces(keys: ring, life: dpop.nonceLifetime) : nil
+        return ProofVerifier(target: dpop.target, nonces: nonces, clock: clock)
     }
 
     private func logoutEndpoint(_ metrics: BrokerMetrics) -> LogoutEndpoint {
@@ -104,7 +110,8 @@ extension Broker {
     private var metadata: ServerMetadata {
         let base = configuration.issuer.withoutTrailingSlash
         return ServerMetadata(
-            issuer: configuration.issuer, tokenEndpoint: base + "/token", keySetURI: base + "/.well-known/jwks.json",
+            issuer: configuration.issuer, tokenEndpoint: configuration.dpop.tokenEndpoint,
+            keySetURI: base + "/.well-known/jwks.json",
             signingAlgorithms: KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.map(\.rawValue))
     }
 }
@@ -120,8 +127,4 @@ extension PublicAddress {
 
 extension ListenAddress {
     fileprivate var socketAddress: BrokerServer.Address { BrokerServer.Address(host: host, port: port) }
-}
-
-extension Issuer {
-    fileprivate var withoutTrailingSlash: String { hasTrailingSlash ? String(string.dropLast()) : string }
 }

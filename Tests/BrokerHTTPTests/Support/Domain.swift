@@ -1,5 +1,6 @@
 @testable import BrokerHTTP
 import BrokerTesting
+import JOSE
 import NativeSSO
 import Synchronization
 import Testing
@@ -15,6 +16,7 @@ struct Domain: Sendable {
     static let deviceSecret = "device-secret-of-this-phone"
     static let sessionRow = UniqueID(high: 1, low: 1)
 
+    let tokenEndpoint: TargetURI
     let clock = FixedClock()
     let registry = InMemoryGrantRegistry()
     let directory = InMemoryClientDirectory(clients)
@@ -28,6 +30,7 @@ struct Domain: Sendable {
 
     static let clients: [Client] = [
         client("app-one"), client("app-two"),
+        client("app-bound", proofPolicy: .optional), client("app-always-bound", proofPolicy: .required),
         client("app-refresh-only", grants: [.refreshToken]),
         client("app-disabled", isEnabled: false),
         client("server", authentication: .clientSecretBasic),
@@ -38,16 +41,18 @@ struct Domain: Sendable {
     static func client(
         _ id: String, authentication: Client.Authentication = .none, isEnabled: Bool = true,
         grants: Set<Client.Grant> = Set(Client.Grant.allCases), contextClasses: [String] = [],
-        maximumAuthenticationAge: Seconds? = nil
+        maximumAuthenticationAge: Seconds? = nil, proofPolicy: Client.ProofPolicy = .off
     ) -> Client {
         Client(
             id: ClientID(validated: id), authentication: authentication, isEnabled: isEnabled, grants: grants,
             allowedScope: Scope(["openid", "profile", "orders.read", "payments"]),
             defaultScope: Scope(["openid", "profile"]), audiences: ["https://api.example.com"],
-            acceptedContextClasses: contextClasses, maximumAuthenticationAge: maximumAuthenticationAge)
+            acceptedContextClasses: contextClasses, maximumAuthenticationAge: maximumAuthenticationAge,
+            proofPolicy: proofPolicy)
     }
 
     init() throws {
+        tokenEndpoint = try #require(TargetURI("https://sso.example.com/token"))
         let device = try #require(DeviceDigest(octets: [UInt8](repeating: 7, count: 32)))
         verifier = StubIDTokenVerifier(.claims(Self.claims(at: clock.now)))
         logoutVerifier = StubLogoutTokenVerifier(Self.logout(at: clock.now))

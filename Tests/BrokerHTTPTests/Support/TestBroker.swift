@@ -1,5 +1,6 @@
 @testable import BrokerHTTP
 import BrokerTesting
+import JOSE
 import Logging
 import NIOCore
 import NativeSSO
@@ -22,6 +23,8 @@ struct TestBroker: Sendable {
         var publicSocket: String?
         var identity: CurrentTLSIdentity?
         var drainTimeout = Duration.seconds(10)
+        /// Whether proofs must carry a nonce.
+        var asksForNonce = false
         /// Stands between the domain and the registry.
         var gate: Gate?
     }
@@ -97,8 +100,12 @@ struct TestBroker: Sendable {
                 idTokens: domain.verifier, registry: registry, directory: domain.directory, devices: domain.macKeys,
                 limits: limiter, mint: mint, lifetimes: lifetimes, clock: domain.clock),
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
-            directory: domain.directory, assertions: domain.assertions, limiter: limiter,
-            logins: FixedLogins(options.authorizationEndpoint), issuers: Domain.issuers,
+            directory: domain.directory, assertions: domain.assertions,
+            proofs: ProofVerifier(
+                target: domain.tokenEndpoint,
+                nonces: options.asksForNonce ? ProofNonces(keys: domain.macKeys, life: .minutes(5)) : nil,
+                clock: domain.clock),
+            limiter: limiter, logins: FixedLogins(options.authorizationEndpoint), issuers: Domain.issuers,
             audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let metadata = ServerMetadata(
             issuer: issuer, tokenEndpoint: "https://sso.example.com/token",

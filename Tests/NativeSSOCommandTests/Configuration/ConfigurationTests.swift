@@ -27,6 +27,7 @@ import Testing
         #expect(configuration.lifetimes == Lifetimes())
         #expect(configuration.limits == RequestLimits())
         #expect(configuration.sessions.absolute == .days(90))
+        #expect(configuration.dpop.nonce == .off)
         #expect(configuration.retention.sessions == .days(90))
         #expect(configuration.retention.audit == .days(400))
         #expect(configuration.retention.interval == .hours(1))

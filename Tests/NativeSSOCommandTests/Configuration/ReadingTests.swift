@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import JOSE
 import NativeSSO
 import Testing
 
@@ -125,6 +126,26 @@ import Testing
                 "test.yaml:10: warning: tokens.unbound_refresh_grace: \(words)",
             ])
         #expect(try SampleFile.warnings(SampleFile.adding("tokens: { refresh_grace: 1s }")).isEmpty)
+    }
+
+    @Test func whatProofsAreForIsTheIssuersTokenEndpointUnlessSaidOtherwise() throws {
+        let standard = try SampleFile.read(SampleFile.adding("dpop: { nonce: off }")).dpop
+        #expect(standard.tokenEndpoint == "https://sso.example.com/token")
+        #expect(standard.nonce == .off)
+        let other = try SampleFile.read(
+            SampleFile.adding("dpop: { nonce: required, token_endpoint: \"https://Login.example.com:443/sso/token\" }")
+        ).dpop
+        #expect(other.target.description == "https://login.example.com/sso/token")
+        #expect(other.tokenEndpoint == "https://Login.example.com:443/sso/token")
+        #expect(other.nonce == .required)
+        #expect(other.nonceLifetime == .minutes(5))
+    }
+
+    @Test func aLifetimeOfNoncesThatAreOffIsDoubtful() throws {
+        #expect(
+            try SampleFile.warnings(SampleFile.adding("dpop: { nonce_lifetime: 1m }")) == [
+                "test.yaml:10: warning: dpop.nonce_lifetime: has no effect: dpop.nonce is off"
+            ])
     }
 
     @Test func noEnabledProviderIsDoubtful() throws {

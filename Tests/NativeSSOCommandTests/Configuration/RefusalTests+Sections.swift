@@ -50,6 +50,19 @@ extension RefusalTests {
             "must not give requiressl, which would override sslmode; remove it"),
     ]
 
+    static let proofs: [Refusal] = [
+        .added("dpop: { nonce: yes }", "10: dpop.nonce: write one of required, off"),
+        .added("dpop: { nonces: off }", "10: dpop.nonces: is not a key of the configuration; did you mean nonce?"),
+        .added(
+            "dpop: { nonce: required, nonce_lifetime: 29s }", "10: dpop.nonce_lifetime: must be from 30s to 1h"),
+        .added(
+            "dpop: { token_endpoint: /token }",
+            "10: dpop.token_endpoint: write a URL that begins with https:// and a host"),
+        .added(
+            "dpop: { token_endpoint: \"https://a.example/token?x\" }",
+            "10: dpop.token_endpoint: must not contain a query (?)"),
+    ]
+
     static let durations: [Refusal] = [
         .added("tokens: { access: 300 }", "10: tokens.access: \(duration)"),
         .added("tokens: { access: -5m }", "10: tokens.access: \(duration)"),

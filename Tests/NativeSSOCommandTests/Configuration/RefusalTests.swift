@@ -31,7 +31,7 @@ import Testing
         "write unix: and an absolute path of less than 108 octets, such as unix:/run/native-sso/public"
     static let address = "write a numeric address and a port, such as 127.0.0.1:8080 or [::1]:8080"
 
-    @Test(arguments: form + issuers + algorithms + listeners + databases + durations + providers + others)
+    @Test(arguments: form + issuers + algorithms + listeners + databases + durations + proofs + providers + others)
     func isRefused(_ refusal: Refusal) {
         #expect(SampleFile.problems(refusal.yaml) == ["test.yaml:" + refusal.expected])
     }
@@ -42,7 +42,7 @@ import Testing
             "10: tokens.refesh_grace: is not a key of the configuration; did you mean refresh_grace?"),
         .added(
             "colour: blue",
-            "10: colour: is not a key of the configuration; known here: database, development, identity_providers, internal, issuer, keys, limits, log, public, retention, sessions, tokens"
+            "10: colour: is not a key of the configuration; known here: database, development, dpop, identity_providers, internal, issuer, keys, limits, log, public, retention, sessions, tokens"
         ),
         .added("issuer: https://other.example.com", "1: issuer: given here and once more below; write each key once"),
         .added("tokens: 5m", "10: tokens: must be a section of keys and values"),

@@ -22,6 +22,14 @@ import Testing
                 + #""sid":"08a5019c"}"#)
     }
 
+    @Test func accessTokenThatIsBoundToAKey() throws {
+        try expect(
+            access(login: Login(), key: KeyThumbprint(validated: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I")).json,
+            #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"https://api.example.com","#
+                + #""client_id":"app-two","iat":1795000000,"exp":1795000300,"jti":"*","scope":"profile orders.read","#
+                + #""cnf":{"jkt":"0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}}"#)
+    }
+
     @Test func severalAudiencesAreAnArray() throws {
         let json = access(audiences: ["https://a.example", "https://b.example"]).json
         let claims = try #require(try JSONReader.parse(json).object)
@@ -65,13 +73,14 @@ import Testing
         authenticatedAt: UnixTime(seconds: 1_794_990_000), contextClass: "urn:example:loa2", methods: ["pwd", "otp"])
 
     private func access(
-        audiences: [String] = ["https://api.example.com"], login: Login? = nil, sessionID: SessionID? = nil
+        audiences: [String] = ["https://api.example.com"], login: Login? = nil, sessionID: SessionID? = nil,
+        key: KeyThumbprint? = nil
     ) -> AccessTokenClaims {
         AccessTokenClaims(
             issuer: Broker.issuer, subject: Subject(validated: "248289761001"), audiences: audiences,
             client: ClientID(validated: "app-two"), issuedAt: UnixTime(seconds: 1_795_000_000),
             expiresAt: UnixTime(seconds: 1_795_000_300), scope: Scope(["profile", "orders.read"]),
-            login: login ?? self.login, sessionID: sessionID)
+            login: login ?? self.login, sessionID: sessionID, key: key)
     }
 
     private func expect(

@@ -40,7 +40,9 @@ import Testing
         for effect in AdvanceFacts.Effect.allCases where effect != right {
             let broker = try await Broker(scenario)
             let seen = try await scenario.attempt(on: broker.registry).facts
-            broker.registry.falsify(AdvanceFacts(now: seen.now, effect: effect, grant: seen.grant))
+            broker.registry.falsify(
+                AdvanceFacts(
+                    now: seen.now, effect: effect, proofWasUsed: seen.proofWasUsed, grant: seen.grant))
             #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .broken)
             #expect(broker.signer.count == 0)
         }

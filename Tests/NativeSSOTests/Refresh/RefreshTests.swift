@@ -120,6 +120,7 @@ extension RefreshScenario {
     func request(keys: SoftwareMACKeys) throws -> RefreshRequest {
         let token = RefreshToken(grantID: grantID, generation: generation)
         return RefreshRequest(
-            requestID: .random(), client: client, refreshToken: try token.encoded(by: keys), scope: scope)
+            requestID: .random(), client: client, refreshToken: try token.encoded(by: keys), scope: scope,
+            proof: proof)
     }
 }

@@ -41,9 +41,9 @@ enum RetentionSQL {
     /// $1 of whose device value, $2 days since it was first seen, $3 whether it is blocked.
     static let addDevice = Statement(
         """
-        INSERT INTO native_sso.device (issuer, device_digest, first_seen_at, blocked_at)
+        INSERT INTO native_sso.device (issuer, device_digest, first_seen_at, blocked_at, pinned_keys)
         VALUES ('https://idp.example.com', sha256($1::text::bytea), now() - make_interval(days => $2),
-            CASE WHEN $3 THEN now() END)
+            CASE WHEN $3 THEN now() END, jsonb_build_object('app-two', repeat('k', 43)))
         """)
     static let addProofs = Statement(
         """

@@ -34,26 +34,30 @@ enum FixtureSQL {
         """)
     static let putDevice = Statement(
         """
-        INSERT INTO native_sso.device (issuer, device_digest, first_seen_at, blocked_at)
-        VALUES ($1, $2, now(), CASE WHEN $3 THEN now() END)
-        ON CONFLICT (issuer, device_digest) DO UPDATE SET blocked_at = excluded.blocked_at
+        INSERT INTO native_sso.device (issuer, device_digest, first_seen_at, blocked_at, pinned_keys)
+        VALUES ($1, $2, now(), CASE WHEN $3 THEN now() END, jsonb_object($4::text[], $5::text[]))
+        ON CONFLICT (issuer, device_digest) DO UPDATE SET
+            blocked_at = excluded.blocked_at, pinned_keys = excluded.pinned_keys
         """)
     static let putGrant = Statement(
         """
         INSERT INTO native_sso.sso_grant (
             grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, revoked_at,
-            revoke_reason, created_at, expires_at, scope, audiences, auth_time, acr, amr)
+            revoke_reason, created_at, expires_at, scope, audiences, auth_time, acr, amr, jkt)
         VALUES ($1, $2, $3, $4, $5, $6, date_trunc('second', now()) - make_interval(secs => $7::bigint),
             CASE WHEN $8 THEN now() END, CASE WHEN $8 THEN 'operator' END, now() - interval '200 days',
-            date_trunc('second', now()) + make_interval(secs => $9::bigint), $10, $11, $12, $13, $14)
+            date_trunc('second', now()) + make_interval(secs => $9::bigint), $10, $11, $12, $13, $14, $15)
         """)
+    static let putUsedProof = Statement(
+        "INSERT INTO native_sso.used_proof (kind, digest, expires_at) VALUES ('dpop', $1, now() + interval '1 minute')")
     static let counts = Statement(
         """
         SELECT (SELECT count(*) FROM native_sso.session), (SELECT count(*) FROM native_sso.sso_grant),
             (SELECT count(*) FROM native_sso.sso_grant WHERE revoked_at IS NULL),
-            (SELECT count(*) FROM native_sso.device), (SELECT count(*) FROM native_sso.audit_event)
+            (SELECT count(*) FROM native_sso.device), (SELECT count(*) FROM native_sso.audit_event),
+            (SELECT count(*) FROM native_sso.used_proof)
         """)
-    /// Every row of every table but the audit.
+    /// Every row of every table but the audit and the used proofs.
     static let digest = Statement(
         """
         SELECT coalesce(md5(string_agg(t, E'\\n' ORDER BY t)), 'empty') FROM (
@@ -65,7 +69,6 @@ enum FixtureSQL {
             UNION ALL SELECT 'client key ' || x::text FROM native_sso.client_key x
             UNION ALL SELECT 'member ' || x::text FROM native_sso.sharing_group_member x
             UNION ALL SELECT 'key ' || x::text FROM native_sso.signing_key x
-            UNION ALL SELECT 'proof ' || x::text FROM native_sso.used_proof x
         ) AS rows (t)
         """)
     static let serviceProcesses = Statement(

@@ -62,7 +62,10 @@ struct PostgresFixture: GrantRegistryFixture {
     func put(_ device: DeviceRow) async throws {
         try await run(
             FixtureSQL.putDevice,
-            [.text(device.issuer.string), .bytes(device.digest.octets), .bool(device.isBlocked)])
+            [
+                .text(device.issuer.string), .bytes(device.digest.octets), .bool(device.isBlocked),
+                .textArray(device.pins.map(\.key.string)), .textArray(device.pins.map(\.value.string)),
+            ])
     }
 
     func put(_ grant: GrantRow) async throws {
@@ -75,7 +78,12 @@ struct PostgresFixture: GrantRegistryFixture {
                 .textArray(grant.scope.tokens), .textArray(grant.audiences),
                 grant.login.authenticatedAt.map { .timestamp($0.seconds * 1_000_000) } ?? .null,
                 grant.login.contextClass.map { .text($0) } ?? .null, .textArray(grant.login.methods),
+                grant.key.map { .text($0.string) } ?? .null,
             ])
+    }
+
+    func put(_ used: ProofID) async throws {
+        try await run(FixtureSQL.putUsedProof, [.bytes(used.digest)])
     }
 
     func endSession(_ id: UniqueID) async throws {
@@ -87,7 +95,8 @@ struct PostgresFixture: GrantRegistryFixture {
         let row = try await run(FixtureSQL.counts, [])[0]
         return RegistryCounts(
             sessions: Int(try row.int64(0)), grants: Int(try row.int64(1)), liveGrants: Int(try row.int64(2)),
-            devices: Int(try row.int64(3)), auditRows: Int(try row.int64(4)))
+            devices: Int(try row.int64(3)), auditRows: Int(try row.int64(4)),
+            usedProofs: Int(try row.int64(5)))
     }
 
     func digestOfState() async throws -> String {

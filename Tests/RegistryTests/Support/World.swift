@@ -37,7 +37,8 @@ struct World {
     func advancement(generation: Int32) -> Advancement {
         Advancement(
             requestID: UniqueID(high: 1, low: UInt64(generation)), grantID: grantID, generation: generation,
-            client: client, scope: nil, allowedScope: Scope(["openid"]), grace: 60, idleLimit: .days(30))
+            client: client, scope: nil, allowedScope: Scope(["openid"]), grace: 60, boundGrace: 60,
+            idleLimit: .days(30))
     }
 
     /// An exchange in the login that is there.

@@ -20,8 +20,10 @@ extension Issuer {
     /// Issuers are compared octet by octet, so that with and without the slash are two of them.
     var hasTrailingSlash: Bool { string.utf8.last == UInt8(ascii: "/") }
 
+    var withoutTrailingSlash: String { hasTrailingSlash ? String(string.dropLast()) : string }
+
     /// OpenID Connect Discovery 1.0 §4: a trailing slash is removed before the well-known path is appended.
     var discoveryURL: String {
-        (hasTrailingSlash ? String(string.dropLast()) : string) + "/.well-known/openid-configuration"
+        withoutTrailingSlash + "/.well-known/openid-configuration"
     }
 }

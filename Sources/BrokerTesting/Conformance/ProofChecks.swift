@@ -1,0 +1,294 @@
+import NativeSSO
+import Testing
+
+extension GrantRegistryConformance {
+    /// RFC 9449: a proof is good once, and what was got with a key is for that key.
+    static let proofChecks = pinChecks + bindingChecks + replayChecks
+
+    private static let pinChecks = [
+        GrantRegistryCheck("proof: the first key of a client on a device is its only one there") { fixture in
+            var scenario = try ExchangeScenario.bound()
+            try await scenario.put(into: fixture)
+            let key = try #require(scenario.proof?.key)
+            let (first, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
+            #expect(growth == .growth(grants: 1, liveGrants: 1, devices: 1, auditRows: 1, usedProofs: 1))
+            #expect(first.facts.pinnedKey == nil)
+            for other in [nil, PresentedProof.random()] {
+                scenario.proof = other
+                let thief = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+                #expect(thief.refusal == .pinConflict)
+                #expect(thief.defect == nil)
+                #expect(thief.facts.pinnedKey == key)
+            }
+            scenario.proof = .random(by: key)
+            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 2)
+            // Every app has a key of its own.
+            var sibling = scenario.sibling(3)
+            sibling.client.proofPolicy = .optional
+            sibling.proof = .random()
+            sibling.session = nil  // it is there
+            try await sibling.put(into: fixture)
+            #expect(try await sibling.attempt(on: fixture.registry).grant != nil)
+            #expect(try await scenario.again().attempt(on: fixture.registry).grant?.generation == 3)
+        },
+        GrantRegistryCheck("proof: on a device that was seen before, too; and at first sight of the login") { fixture in
+            var known = try ExchangeScenario.bound()
+            known.deviceIsBlocked = false
+            var fresh = try ExchangeScenario.firstSight()
+            fresh.client.proofPolicy = .required
+            fresh.proof = .random()
+            for scenario in [known, fresh] {
+                var scenario = scenario
+                try await scenario.put(into: fixture)
+                #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
+                scenario.proof = .random()
+                #expect(try await scenario.attempt(on: fixture.registry).refusal == .pinConflict)
+            }
+        },
+        GrantRegistryCheck("proof: no pin where none is heeded") { fixture in
+            var confidential = try ExchangeScenario.bound()
+            confidential.client = confidential.client.with(authentication: .privateKeyJWT)
+            try await confidential.put(into: fixture)
+            for _ in 0..<2 {
+                confidential.proof = .random()
+                let attempt = try await confidential.attempt(on: fixture.registry)
+                #expect(attempt.grant?.key == confidential.proof?.key)
+                #expect(attempt.facts.pinnedKey == nil)
+            }
+            // Pinned before, and its policy is off by now.
+            var off = try ExchangeScenario()
+            off.pinnedKey = .random()
+            try await off.put(into: fixture)
+            #expect(try await off.attempt(on: fixture.registry).grant != nil)
+        },
+        GrantRegistryCheck("proof: what is refused pins nothing, and has used its proof all the same") { fixture in
+            var scenario = try ExchangeScenario.bound()
+            let scope = scenario.scope
+            scenario.spoil(for: .scopeExceedsClient)
+            try await scenario.put(into: fixture)
+            let (refused, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
+            #expect(refused.refusal == .scopeExceedsClient)
+            #expect(growth == .growth(usedProofs: 1))
+            scenario.scope = scope
+            let (again, nothing) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
+            #expect(again.refusal == .proofReplayed)
+            #expect(nothing == .growth())
+            scenario.proof = .random()
+            #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
+        },
+    ]
+
+    private static let bindingChecks = [
+        GrantRegistryCheck("binding: a chain goes on with proofs of its key, each new") { fixture in
+            let exchange = try ExchangeScenario.bound()
+            try await exchange.put(into: fixture)
+            var refresh = exchange.refresh(try #require(try await exchange.attempt(on: fixture.registry).grant))
+            for generation in 1...3 as ClosedRange<Int32> {
+                refresh.proof = exchange.again().proof
+                refresh.generation = generation
+                let (attempt, growth) = try await fixture.counting { try await refresh.attempt(on: fixture.registry) }
+                #expect(attempt.success == .advanced)
+                #expect(attempt.facts.grant?.key == exchange.proof?.key)
+                #expect(growth == .growth(usedProofs: 1))
+            }
+        },
+        GrantRegistryCheck("binding: without the key nothing goes on, and nothing is revoked, however old the token") {
+            fixture in
+            for generation in [5, 4, 3, 6] as [Int32] {
+                var scenario = try RefreshScenario.bound()
+                scenario.generation = generation
+                try await scenario.put(into: fixture)
+                for (proof, reason) in [(PresentedProof?.none, RefreshRefusal.proofMissing), (.random(), .keyMismatch)]
+                {
+                    scenario.proof = proof
+                    let thief = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+                    #expect(thief.refusal == reason)
+                    #expect(thief.defect == nil)
+                }
+            }
+        },
+        GrantRegistryCheck(
+            "binding: another client with its own key is a stranger without the key; one that authenticates, too"
+        ) { fixture in
+            for authentication in Client.Authentication.allCases {
+                var scenario = try RefreshScenario.bound()
+                scenario.spoil(for: .foreignClient)
+                scenario.client = scenario.client.with(authentication: authentication)
+                scenario.client.proofPolicy = .optional
+                try await scenario.put(into: fixture)
+                scenario.proof = .random()
+                let thief = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+                #expect(thief.refusal == .keyMismatch)
+            }
+        },
+        GrantRegistryCheck("binding: a chain without a key gets that of the first proof") { fixture in
+            var scenario = try RefreshScenario()
+            scenario.client.proofPolicy = .optional
+            try await scenario.put(into: fixture)
+            let proof = PresentedProof.random()
+            scenario.proof = proof
+            let attempt = try await scenario.attempt(on: fixture.registry)
+            #expect(attempt.success == .advanced)
+            #expect(attempt.facts.grant?.key == nil)
+            scenario.proof = .random(by: proof.key)
+            scenario.generation = 6
+            #expect(try await scenario.attempt(on: fixture.registry).facts.grant?.key == proof.key)
+            scenario.proof = nil
+            scenario.generation = 7
+            #expect(try await scenario.attempt(on: fixture.registry).refusal == .proofMissing)
+        },
+        GrantRegistryCheck("binding: a client that authenticates may change its key, and not do without") { fixture in
+            var scenario = try RefreshScenario.bound()
+            scenario.client = scenario.client.with(authentication: .privateKeyJWT)
+            try await scenario.put(into: fixture)
+            for generation in [5, 6] as [Int32] {
+                scenario.proof = .random()
+                scenario.generation = generation
+                #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
+            }
+            scenario.proof = nil
+            scenario.generation = 7
+            #expect(try await scenario.attempt(on: fixture.registry).refusal == .proofMissing)
+        },
+        GrantRegistryCheck("binding: an exchange binds the live chain anew, or to nothing where proofs are off") {
+            fixture in
+            var scenario = try ExchangeScenario.bound()
+            scenario.client = scenario.client.with(authentication: .clientSecretBasic)
+            try await scenario.put(into: fixture)
+            _ = try await scenario.attempt(on: fixture.registry)
+            let other = PresentedProof.random()
+            scenario.proof = other
+            var refresh = scenario.refresh(try #require(try await scenario.attempt(on: fixture.registry).grant))
+            refresh.proof = .random(by: other.key)
+            #expect(try await refresh.attempt(on: fixture.registry).facts.grant?.key == other.key)
+            scenario.client.proofPolicy = .off
+            scenario.proof = nil
+            refresh = scenario.refresh(try #require(try await scenario.attempt(on: fixture.registry).grant))
+            let unbound = try await refresh.attempt(on: fixture.registry)
+            #expect(unbound.success == .advanced)
+            #expect(unbound.facts.grant?.key == nil)
+        },
+        GrantRegistryCheck("binding: a bound chain has the longer grace for a lost answer, with a new proof") {
+            fixture in
+            var scenario = try RefreshScenario.bound()
+            scenario.lose(scenario.exchange.lifetimes.unboundRefreshGrace)
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).success == .redelivered)
+            var late = try RefreshScenario.bound()
+            late.lose(late.exchange.lifetimes.refreshGrace)
+            try await expectRevocation(.replayed, of: late, on: fixture)
+        },
+    ]
+
+    private static let replayChecks = [
+        GrantRegistryCheck("replay: a lost answer is asked for with a new proof, never with the same") { fixture in
+            var scenario = try RefreshScenario.bound()
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
+            let replay = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+            #expect(replay.refusal == .proofReplayed)
+            #expect(replay.defect == nil)
+            scenario.proof = scenario.proof.map { .random(by: $0.key) }
+            #expect(try await scenario.attempt(on: fixture.registry).success == .redelivered)
+        },
+        GrantRegistryCheck("replay: a proof of an exchange is none for a refresh, and the other way round") { fixture in
+            let exchange = try ExchangeScenario.bound()
+            try await exchange.put(into: fixture)
+            var refresh = exchange.refresh(try #require(try await exchange.attempt(on: fixture.registry).grant))
+            refresh.proof = exchange.proof
+            #expect(try await refresh.attempt(on: fixture.registry).refusal == .proofReplayed)
+            var again = exchange
+            again.proof = exchange.again().proof
+            refresh.proof = again.proof
+            #expect(try await refresh.attempt(on: fixture.registry).success == .advanced)
+            #expect(try await again.attempt(on: fixture.registry).refusal == .proofReplayed)
+        },
+        GrantRegistryCheck("race: of 8 exchanges and 8 refreshes with one proof one wins") { fixture in
+            for _ in 0..<5 {
+                var bent = try RefreshScenario.bound()
+                bent.exchange.client.proofPolicy = .optional
+                bent.exchange.proof = bent.proof
+                let scenario = bent
+                try await scenario.put(into: fixture)
+                let (won, growth) = try await fixture.counting {
+                    try await atOnce(16) { number in
+                        number % 2 == 0
+                            ? try await scenario.exchange.attempt(on: fixture.registry).grant != nil
+                            : try await scenario.attempt(on: fixture.registry).success != nil
+                    }.count { $0 }
+                }
+                #expect(won == 1)
+                #expect(growth.usedProofs == 1)
+            }
+        },
+        GrantRegistryCheck("race: of 8 first keys on a device one is pinned") { fixture in
+            for session in [true, false] {
+                var scenario = try session ? ExchangeScenario() : ExchangeScenario.firstSight()
+                scenario.client.proofPolicy = .optional
+                try await scenario.put(into: fixture)
+                let attempts = try await atOnce(8) { [scenario] in
+                    var own = scenario
+                    own.proof = .random()
+                    return try await own.attempt(on: fixture.registry)
+                }
+                #expect(attempts.count { $0.grant != nil } == 1)
+                #expect(attempts.count { $0.refusal == .pinConflict } == 7)
+            }
+        },
+        GrantRegistryCheck("race: 8 siblings, each with its first key, pin 8") { fixture in
+            let scenario = try ExchangeScenario.bound()
+            let siblings = (0..<8).map { number in
+                var sibling = scenario.sibling(number)
+                sibling.client.proofPolicy = .required
+                sibling.proof = .random()
+                if number > 0 { sibling.session = nil }  // it is there
+                return sibling
+            }
+            for sibling in siblings { try await sibling.put(into: fixture) }
+            let attempts = try await atOnce(8) { try await siblings[$0].attempt(on: fixture.registry) }
+            #expect(attempts.allSatisfy { $0.grant?.generation == 1 })
+            for sibling in siblings {
+                var thief = sibling
+                thief.proof = .random()
+                #expect(try await thief.attempt(on: fixture.registry).refusal == .pinConflict)
+            }
+        },
+    ]
+}
+
+extension ExchangeScenario {
+    /// App 2 shows a key.
+    static func bound() throws -> ExchangeScenario {
+        var scenario = try ExchangeScenario()
+        scenario.client.proofPolicy = .optional
+        scenario.proof = .random()
+        return scenario
+    }
+
+    /// The same with a new proof by the same key.
+    func again() -> ExchangeScenario {
+        var scenario = self
+        scenario.proof = proof.map { .random(by: $0.key) }
+        return scenario
+    }
+}
+
+extension RefreshScenario {
+    /// A chain that is bound, and a proof by its key.
+    static func bound() throws -> RefreshScenario {
+        var scenario = try RefreshScenario()
+        scenario.client.proofPolicy = .optional
+        let proof = PresentedProof.random()
+        scenario.proof = proof
+        scenario.grant?.key = proof.key
+        return scenario
+    }
+}
+
+extension Client {
+    fileprivate func with(authentication: Authentication) -> Client {
+        var client = self
+        client.authentication = authentication
+        return client
+    }
+}

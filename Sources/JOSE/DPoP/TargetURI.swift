@@ -1,0 +1,105 @@
+/// An http or https URI without query and fragment, in the one form in which two of them are compared: RFC 9449 §4.3, 9, and
+/// RFC 3986 §6.2.2 and §6.2.3.
+public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
+    private let octets: [UInt8]
+
+    private static let longest = 2048
+
+    /// `nil` for anything else, an empty host and user information among it.
+    public init?(_ text: String) {
+        guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        let whole = text.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        guard let colon = whole.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let scheme = whole[..<colon].map(Self.lowerCase)
+        let isSecure = scheme == Array("https".utf8)
+        guard isSecure || scheme == Array("http".utf8) else { return nil }
+        let rest = whole[whole.index(after: colon)...]
+        guard rest.starts(with: "//".utf8) else { return nil }
+        let hierarchy = rest.dropFirst(2)
+        let authority = hierarchy.prefix { $0 != UInt8(ascii: "/") }
+        guard let host = Self.host(Array(authority), standardPort: isSecure ? "443" : "80"),
+            let path = Self.path(Array(hierarchy.dropFirst(authority.count)))
+        else { return nil }
+        octets = scheme + Array("://".utf8) + host + path
+    }
+
+    public var description: String { String(decoding: octets, as: UTF8.self) }
+
+    /// In lower case, with its port unless that goes without saying.
+    private static func host(_ authority: [UInt8], standardPort: String) -> [UInt8]? {
+        guard !authority.contains(UInt8(ascii: "@")) else { return nil }
+        // The colons of an IPv6 address stand in brackets.
+        let end = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        let colon = authority[end...].firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
+        let host = authority[..<colon].map(lowerCase)
+        let port = authority[colon...].dropFirst()
+        guard !host.isEmpty, port.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return port.isEmpty || port.elementsEqual(standardPort.utf8) ? host : host + [UInt8(ascii: ":")] + port
+    }
+
+    /// No dot segments, no octet encoded that need not be, and `/` for nothing.
+    private static func path(_ path: [UInt8]) -> [UInt8]? {
+        guard let decoded = decodingUnreserved(path) else { return nil }
+        var segments: [ArraySlice<UInt8>] = []
+        let parts = decoded.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
+            if part.elementsEqual(".".utf8) {
+                if isLast { segments.append([]) }
+            } else if part.elementsEqual("..".utf8) {
+                _ = segments.popLast()
+                if isLast { segments.append([]) }
+            } else {
+                segments.append(part)
+            }
+        }
+        return segments.isEmpty ? [UInt8(ascii: "/")] : segments.flatMap { [UInt8(ascii: "/")] + $0 }
+    }
+
+    /// RFC 3986 §6.2.2.1 and §6.2.2.2; `nil` where `%` is not followed by two hexadecimal digits.
+    private static func decodingUnreserved(_ path: [UInt8]) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        var rest = path[...]
+        while let octet = rest.popFirst() {
+            guard octet == UInt8(ascii: "%") else {
+                decoded.append(octet)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                return nil
+            }
+            let value = high << 4 | low
+            if isUnreserved(value) {
+                decoded.append(value)
+            } else {
+                decoded += [UInt8(ascii: "%"), digits[Int(high)], digits[Int(low)]]
+            }
+        }
+        return decoded
+    }
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    private static func digit(_ octet: UInt8) -> UInt8? {
+        switch octet {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): octet - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): octet - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): octet - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+
+    private static func isUnreserved(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    private static func lowerCase(_ octet: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet + 0x20 : octet
+    }
+}

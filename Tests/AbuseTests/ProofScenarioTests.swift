@@ -1,0 +1,80 @@
+import BrokerTesting
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Abuse {
+    /// Apps that show a key, over more than one request.
+    struct ProofScenarioTests {
+        /// P-02, P-12: what was got with a key is for that key, and whoever lacks it ends nothing.
+        @Test func aChainIsForItsKey() async throws {
+            let stage = try await Stage.shared
+            let form = try stage.exchange(by: Stage.bound)
+            let first = try await send(form, stage.proof(), stage)
+            #expect(first.status == 200, "\(first.text)")
+            #expect(first.json?.string("token_type") == "DPoP")
+            let refresh = TokenForm.refresh(try #require(first.json?.string("refresh_token")), client: Stage.bound)
+            try await refuse(refresh, nil, "invalid_dpop_proof", "dpop_proof_required", stage)
+            try await refuse(refresh, stage.proof(by: try stage.otherKey()), "invalid_grant", "jkt_mismatch", stage)
+            let second = try await send(refresh, stage.proof(), stage)
+            #expect(second.status == 200, "\(second.text)")
+            // The answer was lost, and is asked for with a new proof.
+            let again = try await send(refresh, stage.proof(), stage)
+            #expect(again.json?.string("refresh_token") == second.json?.string("refresh_token"))
+            // By the letter a replay; but a thief without the key must not be able to log anybody out.
+            let next = TokenForm.refresh(try #require(second.json?.string("refresh_token")), client: Stage.bound)
+            let third = try await send(next, stage.proof(), stage)
+            try await refuse(refresh, stage.proof(by: try stage.otherKey()), "invalid_grant", "jkt_mismatch", stage)
+            let last = TokenForm.refresh(try #require(third.json?.string("refresh_token")), client: Stage.bound)
+            #expect(try await send(last, stage.proof(), stage).status == 200)
+        }
+
+        /// D-22: id_token and device value, copied to another device.
+        @Test func aDeviceIsForItsKey() async throws {
+            let stage = try await Stage.shared
+            let form = try stage.exchange(by: Stage.bound)
+            #expect(try await send(form, stage.proof(), stage).status == 200)
+            try await refuse(form, stage.proof(by: try stage.otherKey()), "invalid_grant", "pin_conflict", stage)
+            #expect(try await send(form, stage.proof(), stage).status == 200)
+            // Another app of the vendor has a key of its own.
+            var sibling = form
+            sibling["client_id"] = Stage.otherBound
+            #expect(try await send(sibling, stage.proof(by: try stage.otherKey()), stage).status == 200)
+        }
+
+        /// A proof is good for one request: twenty at once, at two brokers, and one success.
+        @Test func aProofAtTwoBrokersAtOnce() async throws {
+            let stage = try await Stage.shared
+            let other = try stage.installation.startBroker("other-proofs")
+            try await other.untilReady()
+            let form = try stage.exchange(by: Stage.bound)
+            let request = HTTPRequest.token(form.parameters, fields: [("DPoP", try stage.proof().signed())])
+            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
+                for index in 0..<20 {
+                    let port = index.isMultiple(of: 2) ? stage.running.publicPort : other.publicPort
+                    group.addTask { try await request.send(to: port) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            await other.process.terminate()
+            #expect(answers.count { $0.status == 200 } == 1, "\(answers.map(\.status))")
+            #expect(answers.allSatisfy { $0.status == 200 || $0.error == "invalid_dpop_proof" })
+            let late = try await request.send(to: stage.running.publicPort)
+            // The audit has a sample of so many.
+            #expect(try await stage.loggedReason(of: late["X-Request-Id"] ?? "") == "dpop_replayed")
+        }
+
+        private func send(_ form: TokenForm, _ proof: TestProof?, _ stage: Stage) async throws -> HTTPAnswer {
+            let fields = try proof.map { [(name: "DPoP", value: try $0.signed())] } ?? []
+            return try await HTTPRequest.token(form.parameters, fields: fields).send(to: stage.running.publicPort)
+        }
+
+        private func refuse(
+            _ form: TokenForm, _ proof: TestProof?, _ error: String, _ reason: String, _ stage: Stage
+        ) async throws {
+            let answer = try await send(form, proof, stage)
+            #expect(answer.status == 400 && answer.error == error, "\(answer.text)")
+            #expect(try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+        }
+    }
+}

@@ -1,0 +1,238 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import JOSE
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite("DPoP at the token endpoint", .timeLimit(.minutes(1)))
+struct DPoPTests {
+    private static let target = "https://sso.example.com/token"
+
+    private static func proof(
+        _ key: TestKey? = nil, at now: Int64 = FixedClock().now.seconds, nonce: String? = nil,
+        _ bend: (inout TestProof) -> Void = { _ in }
+    ) throws -> String {
+        var proof = TestProof(by: try key ?? TestKey.shared(.es256), for: target, at: now, nonce: nonce)
+        bend(&proof)
+        return "DPoP: \(try proof.signed())"
+    }
+
+    private static func exchange(by client: String = "app-bound") -> Requests.Parameters {
+        Requests.changed(Requests.exchange, [("client_id", client)])
+    }
+
+    private static func refreshToken(_ answer: RawAnswer?) throws -> String {
+        let answer = try #require(answer)
+        return try #require(try JSONReader.parse(answer.body).object?.string("refresh_token"))
+    }
+
+    private static func expectBound(_ answer: RawAnswer?, to key: TestKey) throws {
+        let answer = try #require(answer)
+        let body = try #require(try JSONReader.parse(answer.body).object)
+        #expect(body.string("token_type") == "DPoP")
+        let claims = try #require(UnverifiedJWS(body.string("access_token") ?? "")).claims
+        #expect(claims.object("cnf")?.string("jkt") == TestProof.thumbprint(of: key))
+        #expect(claims.object("cnf")?.count == 1)
+    }
+
+    @Test("An exchange and its refreshes are bound to the key of the proof")
+    func bound() async throws {
+        try await TestBroker.run { broker async throws in
+            let key = try TestKey.shared(.es256)
+            for client in ["app-bound", "app-always-bound"] {
+                let first = try await broker.answer(Self.exchange(by: client), headers: [try Self.proof()])
+                #expect(first?.status == 200)
+                try Self.expectBound(first, to: key)
+                #expect(first?.values("dpop-nonce").isEmpty == true)
+                let refresh = Requests.refresh(try Self.refreshToken(first), client: client)
+                let second = try await broker.answer(refresh, headers: [try Self.proof()])
+                try Self.expectBound(second, to: key)
+                let third = Requests.refresh(try Self.refreshToken(second), client: client)
+                #expect(try await broker.answer(third)?.error == "invalid_dpop_proof")
+                let other = try TestKey.shared(.ed25519)
+                #expect(try await broker.answer(third, headers: [try Self.proof(other)])?.error == "invalid_grant")
+                try Self.expectBound(try await broker.answer(third, headers: [try Self.proof()]), to: key)
+            }
+            #expect(
+                broker.domain.audit.events.map(\.reason) == [
+                    "jkt_missing", "jkt_mismatch", "dpop_proof_required", "jkt_mismatch",
+                ])
+        }
+    }
+
+    @Test("Policy: off looks at no proof, optional does without, required does not")
+    func policy() async throws {
+        try await TestBroker.run { broker async throws in
+            for (client, header, type) in [
+                ("app-two", try Self.proof(), "Bearer"), ("app-two", "DPoP: nonsense", "Bearer"),
+                ("app-bound", "X: y", "Bearer"), ("app-always-bound", try Self.proof(), "DPoP"),
+            ] {
+                let answer = try #require(try await broker.answer(Self.exchange(by: client), headers: [header]))
+                #expect(try JSONReader.parse(answer.body).object?.string("token_type") == type)
+                let token = try #require(
+                    try JSONReader.parse(answer.body).object?.string("access_token").flatMap(UnverifiedJWS.init))
+                #expect(token.claims.contains("cnf") == (type == "DPoP"))
+            }
+            let missing = try #require(try await broker.answer(Self.exchange(by: "app-always-bound")))
+            #expect(missing.status == 400)
+            #expect(missing.error == "invalid_dpop_proof")
+            #expect(broker.log.requests.last?.string("reason") == "dpop_proof_required")
+            for refusal in ["nonsense", ""] {
+                let bad = try #require(
+                    try await broker.answer(Self.exchange(), headers: ["DPoP: \(refusal)"]))
+                #expect(bad.error == "invalid_dpop_proof")
+                #expect(broker.log.requests.last?.string("reason") == "dpop_malformed")
+            }
+        }
+    }
+
+    @Test("A proof that does not hold is refused before anything is asked of the registry, and logged nowhere")
+    func refused() async throws {
+        try await TestBroker.run { broker async throws in
+            let now = FixedClock().now.seconds
+            let rows: [(String, DPoPDefect)] = [
+                (try Self.proof { $0.claims["htm"] = .string("GET") }, .method),
+                (try Self.proof { $0.claims["htu"] = .string("https://idp.example.com/token") }, .target),
+                (try Self.proof(at: now - 61), .issuedAt), (try Self.proof(at: now + 31), .issuedAt),
+                (try Self.proof { $0.header["typ"] = .string("JWT") }, .wrongType),
+            ]
+            for (header, defect) in rows {
+                let answer = try #require(try await broker.answer(Self.exchange(), headers: [header]))
+                #expect(answer.status == 400)
+                #expect(
+                    answer.text
+                        == #"{"error":"invalid_dpop_proof","error_description":"The DPoP proof cannot be used."}"#)
+                #expect(broker.domain.audit.events.last?.reason == defect.rawValue)
+                #expect(!broker.log.all.contains(header.dropFirst(6).prefix(40)))
+            }
+            let two = [try Self.proof(), try Self.proof()]
+            #expect(try await broker.answer(Self.exchange(), headers: two)?.error == "invalid_dpop_proof")
+            #expect(broker.domain.audit.events.last?.reason == "dpop_header_repeated")
+            // What the request says of itself is not what the proof is for.
+            let spoofed = try Self.proof { $0.claims["htu"] = .string("https://evil.example/token") }
+            let forwarded = ["X-Forwarded-Host: evil.example", spoofed]
+            #expect(try await broker.answer(Self.exchange(), headers: forwarded)?.error == "invalid_dpop_proof")
+            #expect(broker.domain.registry.admissions.isEmpty)
+            #expect(broker.domain.registry.counts().usedProofs == 0)
+        }
+    }
+
+    @Test("A proof is good once; an outage of the registry has not used it")
+    func once() async throws {
+        try await TestBroker.run { broker async throws in
+            let header = try Self.proof()
+            broker.domain.registry.fail(with: .outage(Outage(.database, "gone")))
+            #expect(try await broker.answer(Self.exchange(), headers: [header])?.status == 503)
+            broker.domain.registry.fail(with: nil)
+            let first = try await broker.answer(Self.exchange(), headers: [header])
+            #expect(first?.status == 200)
+            let refresh = Requests.refresh(try Self.refreshToken(first), client: "app-bound")
+            for form in [Self.exchange(), refresh] {
+                #expect(try await broker.answer(form, headers: [header])?.error == "invalid_dpop_proof")
+                #expect(broker.log.requests.last?.string("reason") == "dpop_replayed")
+            }
+            #expect(try await broker.answer(refresh, headers: [try Self.proof()])?.status == 200)
+        }
+    }
+
+    @Test("Another key on the same device gets nothing")
+    func pin() async throws {
+        try await TestBroker.run { broker async throws in
+            #expect(try await broker.answer(Self.exchange(), headers: [try Self.proof()])?.status == 200)
+            for headers in [[], [try Self.proof(TestKey.shared(.es384))]] {
+                let thief = try #require(try await broker.answer(Self.exchange(), headers: headers))
+                #expect(thief.error == "invalid_grant")
+                #expect(broker.domain.audit.events.last?.reason == "pin_conflict")
+            }
+        }
+    }
+
+    @Test("Nonces: asked for once, good for a while, good for another replica, and a new one with each 200")
+    func nonces() async throws {
+        try await TestBroker.run(TestBroker.Options(asksForNonce: true)) { broker async throws in
+            func refused(_ header: String, _ reason: NonceDefect) async throws -> String {
+                let answer = try #require(try await broker.answer(Self.exchange(), headers: [header]))
+                #expect(answer.status == 400)
+                #expect(answer.error == "use_dpop_nonce")
+                #expect(answer.values("cache-control") == ["no-store"])
+                #expect(broker.domain.audit.events.last?.reason == reason.rawValue)
+                #expect(answer.values("dpop-nonce").count == 1)
+                return answer.values("dpop-nonce").first ?? ""
+            }
+            let nonce = try await refused(try Self.proof(), .missing)
+            #expect(nonce.utf8.count == 34)
+            let answer = try await broker.answer(Self.exchange(), headers: [try Self.proof(nonce: nonce)])
+            #expect(answer?.status == 200)
+            #expect(answer?.values("dpop-nonce").first?.utf8.count == 34)
+            // The clock of the device may be wrong now, as far as it can be a clock at all.
+            let now = FixedClock().now.seconds
+            for (time, isGood) in [(now - 600, true), (now + 600, true), (now - 601, false), (now + 601, false)] {
+                let answer = try await broker.answer(
+                    Self.exchange(), headers: [try Self.proof(at: time, nonce: nonce)])
+                #expect(answer?.error == (isGood ? nil : "invalid_dpop_proof"))
+            }
+            _ = try await refused(try Self.proof(nonce: ""), .unknown)
+            _ = try await refused(try Self.proof(nonce: String(nonce.dropLast()) + "_"), .unknown)
+            _ = try await refused(try Self.proof(nonce: String(nonce.reversed())), .unknown)
+            // Wrong in itself is wrong with or without one.
+            let get = try await broker.answer(
+                Self.exchange(), headers: [try Self.proof { $0.claims["htm"] = .string("GET") }])
+            #expect(get?.error == "invalid_dpop_proof")
+            // Five minutes later; and of a key that was active before.
+            broker.domain.macKeys.use(keyID: 2)
+            broker.domain.clock.advance(by: 299)
+            let later = broker.domain.clock.now.seconds
+            let good = try await broker.answer(Self.exchange(), headers: [try Self.proof(at: later, nonce: nonce)])
+            #expect(good?.status == 200)
+            broker.domain.clock.advance(by: 1)
+            let fresh = try await refused(try Self.proof(at: later, nonce: nonce), .stale)
+            broker.domain.macKeys.remove(keyID: 1)
+            _ = try await refused(try Self.proof(at: later, nonce: nonce), .unknown)
+            #expect(
+                try await broker.answer(Self.exchange(), headers: [try Self.proof(at: later, nonce: fresh)])?.status
+                    == 200)
+            // Who shows no key needs none.
+            #expect(try await broker.answer(Self.exchange(by: "app-two"))?.values("dpop-nonce").isEmpty == true)
+        }
+    }
+
+    @Test("Keys that are away are an outage, not a refusal")
+    func outage() async throws {
+        try await TestBroker.run(TestBroker.Options(asksForNonce: true)) { broker async throws in
+            let nonce = try ProofNonces(keys: broker.domain.macKeys, life: 300).make(at: broker.domain.clock.now)
+            broker.domain.macKeys.fail(with: .outage(Outage(.keyModule, "gone")))
+            for header in [try Self.proof(), try Self.proof(nonce: nonce)] {
+                #expect(try await broker.answer(Self.exchange(), headers: [header])?.status == 503)
+            }
+            broker.domain.macKeys.fail(with: nil)
+            #expect(try await broker.answer(Self.exchange(), headers: [try Self.proof(nonce: nonce)])?.status == 200)
+        }
+    }
+
+    @Test("A nonce from ahead of the clock is as stale as an old one, but for the clocks of replicas")
+    func nonceOfAnotherReplica() throws {
+        let nonces = ProofNonces(keys: SoftwareMACKeys(), life: 300)
+        let now = FixedClock().now
+        for (age, defect) in [(0, nil), (-30, nil), (-31, .stale), (299, nil), (300, .stale)] as [(Int64, NonceDefect?)]
+        {
+            let nonce = try nonces.make(at: UnixTime(seconds: now.seconds - age))
+            #expect(try nonces.defect(of: nonce, at: now) == defect, "\(age)")
+        }
+        for time in [Int64.min, .max] {
+            let nonce = try nonces.make(at: UnixTime(seconds: time))
+            #expect(try nonces.defect(of: nonce, at: now) == .stale)
+        }
+    }
+
+    @Test("The metadata names what a proof may be signed with")
+    func metadata() async throws {
+        try await TestBroker.run { broker async throws in
+            let answer = try #require(
+                try await broker.internalAnswer(Requests.get("/.well-known/oauth-authorization-server")))
+            let algorithms = try JSONReader.parse(answer.body).object?.strings(
+                "dpop_signing_alg_values_supported")
+            #expect(algorithms == ["ES256", "ES384", "Ed25519", "EdDSA", "PS256", "RS256"])
+        }
+    }
+}
