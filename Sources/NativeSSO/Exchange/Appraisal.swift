@@ -8,6 +8,8 @@ import StrictCoding
 package struct Appraisal: Sendable {
     /// First reason against the subject token or its binding: steps before the sharing group.
     let binding: ExchangeRefusal?
+    /// Whether the device value is the one that the subject token names, whatever else is against it.
+    let fitsDevice: Bool
     /// First reason against the scope: after the device, before the member's ceiling.
     let scopeRefusal: ExchangeRefusal?
     /// What the user would first have to do: last of all, so that nobody is sent through a login for a request that is
@@ -37,14 +39,15 @@ package struct Appraisal: Sendable {
     ) {
         let issuer = request.issuer
         let isExpired = idToken.expiresAt <= now
+        let fitsDevice = request.device.matches(
+            claim: deviceHash, function: idToken.hashFunction, mode: issuer.hashMode)
+        self.fitsDevice = fitsDevice
         binding =
             if now.since(idToken.issuedAt) > issuer.maximumSubjectTokenAge {
                 .subjectTokenTooOld
             } else if issuer.requiresUnexpiredIDToken && isExpired {
                 .subjectTokenExpired
-            } else if !request.device.matches(
-                claim: deviceHash, function: idToken.hashFunction, mode: issuer.hashMode)
-            {
+            } else if !fitsDevice {
                 .deviceHashMismatch
             } else {
                 nil

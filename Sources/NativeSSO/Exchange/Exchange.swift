@@ -54,12 +54,13 @@ public struct Exchange: Sendable {
         }
     }
 
-    /// The token is genuine, so that whoever presents it can be counted by it; the registry was not asked yet.
+    /// The token is genuine, so that whoever presents it can be counted by it; the registry was not asked yet. Only a wrong
+    /// device value is a guess: the holder of a token that is too old learns that, however many guess at it.
     private func count(
         _ request: ExchangeRequest, _ idToken: IDTokenClaims, _ appraisal: Appraisal
     ) throws(ExchangeError) {
         try ExchangeError.counting { () throws(RateLimited) in
-            if appraisal.binding == nil, let deviceHash = idToken.deviceHash(for: request.profile) {
+            if appraisal.fitsDevice, let deviceHash = idToken.deviceHash(for: request.profile) {
                 try limits.charge(exchangeOf: idToken, onDevice: deviceHash, by: request.client)
             } else {
                 try limits.charge(failureOf: idToken)

@@ -3,14 +3,14 @@
 /// Nothing is charged to anybody before the token that names them was verified, so that nobody can use up what is
 /// somebody else's.
 public protocol UseLimits: Sendable {
-    /// An exchange whose id_token is genuine and whose device value fits it.
+    /// An exchange whose id_token is genuine, however old, and whose device value fits it.
     /// - Parameter deviceHash: The claim that names the device.
     func charge(
         exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
     ) throws(RateLimited)
 
-    /// A genuine id_token that is too old, or came with another device's value. Not charged to its login: whoever holds
-    /// the login presents the right value, and must not be kept out by one who guesses.
+    /// A genuine id_token that came with another device's value. Not charged to its login: whoever holds the login presents
+    /// the right value, and must not be kept out by one who guesses.
     func charge(failureOf idToken: IDTokenClaims) throws(RateLimited)
 
     /// An enrolment whose id_token is genuine, fresh and the client's own.

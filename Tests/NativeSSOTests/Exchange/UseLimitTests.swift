@@ -24,7 +24,7 @@ import Testing
         _ = await broker.failure(of: scenario.request)
         switch refusal {
         case .subjectToken, .mayActOther: #expect(broker.limits.charges.isEmpty)
-        case .subjectTokenTooOld, .subjectTokenExpired, .deviceHashMismatch:
+        case .deviceHashMismatch:
             #expect(broker.limits.charges == [.failure(scenario.sessionID)])
         default:
             #expect(broker.limits.charges.count == 1)
@@ -33,6 +33,17 @@ import Testing
                 return
             }
         }
+    }
+
+    /// Who guesses with an old token is still one who guesses.
+    @Test(arguments: [ExchangeRefusal.subjectTokenTooOld, .subjectTokenExpired])
+    func aGuessWithAnOldToken(_ refusal: ExchangeRefusal) async throws {
+        var scenario = try ExchangeScenario(profile: .deviceSecret)
+        scenario.spoil(for: refusal)
+        scenario.spoil(for: .deviceHashMismatch)
+        let broker = try await Broker(scenario)
+        #expect(await broker.failure(of: scenario.request) == .refused(refusal))
+        #expect(broker.limits.charges == [.failure(scenario.sessionID)])
     }
 
     @Test func aLimitComesBeforeTheRegistry() async throws {
