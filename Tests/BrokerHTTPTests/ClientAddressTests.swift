@@ -103,6 +103,9 @@ struct TrustedProxiesTests {
             ("[2001:db8:1:2::3]:443", "2001:db8:1:2:0:0:0:0/64"),
             ("2001:db8:1:2::3", "2001:db8:1:2:0:0:0:0/64"),
             ("192.0.2.9, 192.0.2.8", "192.0.2.9"),
+            // One character with the comma after it.
+            ("\u{600}, 198.51.100.4", "198.51.100.4"),
+            ("9.9.9.9,\u{301} 9.9.9.9, 198.51.100.4", "198.51.100.4"),
         ])
     func chains(_ value: String, _ expected: String) throws {
         #expect(try client(of: "192.0.2.7", [("x-forwarded-for", value)], ["192.0.2.0/24"]) == expected)
@@ -122,13 +125,15 @@ struct TrustedProxiesTests {
     }
 
     @Test(
-        "What is no address names nobody",
+        "What is no address is the one caller who cannot be read",
         arguments: [
             "unknown", "_hidden", "", "1.2.3.4,", "1.2.3.4:0", "1.2.3.4:99999", "[1.2.3.4]", "[::1", "::1:x",
-            "a.example", "1.2.3.4:",
+            "a.example", "1.2.3.4:", "1.2.3.4,\u{301}", "\u{600}, unknown",
         ])
-    func nobody(_ value: String) throws {
-        #expect(try client(of: "192.0.2.7", [("x-forwarded-for", value)], ["192.0.2.7"]) == nil)
+    func unreadable(_ value: String) throws {
+        let fields = [("x-forwarded-for", value)]
+        #expect(try client(of: "192.0.2.7", fields, ["192.0.2.7"]) == "unreadable")
+        #expect(try client(of: nil, fields, [], unix: true) == "unreadable")
     }
 
     @Test(
@@ -137,11 +142,20 @@ struct TrustedProxiesTests {
             ("for=198.51.100.4", "198.51.100.4"),
             ("For=\"198.51.100.4:80\";proto=https;by=192.0.2.7", "198.51.100.4"),
             ("for=9.9.9.9, by=x;for=\"[2001:db8:1:2::3]:80\", for=192.0.2.8", "2001:db8:1:2:0:0:0:0/64"),
-            ("for=\"a,for=9.9.9.9\"", nil), ("for=unknown", nil), ("proto=https", nil),
-            ("for=1.2.3.4;for=5.6.7.8", nil),
-            ("for=\"1.2.3.4", nil), ("for=\"1.2.3\\.4\"", nil), ("fo\u{301}r=1.2.3.4", nil), ("", nil),
-        ] as [(String, String?)])
-    func forwarded(_ value: String, _ expected: String?) throws {
+            ("for=\"a,for=9.9.9.9\"", "unreadable"), ("for=unknown", "unreadable"), ("proto=https", "unreadable"),
+            ("for=1.2.3.4;for=5.6.7.8", "unreadable"), ("for=\"1.2.3.4", "unreadable"),
+            ("for=\"1.2.3\\.4\"", "unreadable"), ("fo\u{301}r=1.2.3.4", "unreadable"), ("", "unreadable"),
+            // What a client leaves open ends where the proxy's element begins.
+            ("\", for=198.51.100.4", "198.51.100.4"), ("\\, for=198.51.100.4", "198.51.100.4"),
+            ("for=\"9.9.9.9\\, for=\"198.51.100.4\";by=x", "198.51.100.4"),
+            ("\u{600}, for=198.51.100.4", "198.51.100.4"),
+            ("\", for=192.0.2.8", "unreadable"),
+            // What a proxy quotes stays quoted.
+            ("for=198.51.100.4;host=\"a,for=9.9.9.9\"", "198.51.100.4"),
+            ("for=198.51.100.4;host=\"a\\\",for=9.9.9.9\"", "unreadable"),
+            ("for=198.51.100.4;host=\"a,for=9.9.9.9;x=\\\"b\"", "unreadable"),
+        ])
+    func forwarded(_ value: String, _ expected: String) throws {
         let fields = [("forwarded", value), ("X-Forwarded-For", "203.0.113.99")]
         #expect(try client(of: "192.0.2.7", fields, ["192.0.2.0/24"], header: .forwarded) == expected)
     }

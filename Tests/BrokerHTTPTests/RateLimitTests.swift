@@ -61,7 +61,101 @@ struct RateLimitTests {
         }
     }
 
-    @Test("A secret that is guessed: soon nothing is looked at any more, from there; from elsewhere the client goes on")
+    @Test(
+        "Whoever makes himself unreadable is counted for it",
+        arguments: [
+            (TrustedProxies.Header.xForwardedFor, "X-Forwarded-For: unknown"),
+            (.forwarded, "Forwarded: for=\"192.0.2.1"),
+        ])
+    func unreadableAddress(_ header: TrustedProxies.Header, _ field: String) async throws {
+        var options = Self.options { $0.address = RateLimit(1, per: .seconds(60)) }
+        options.trustedProxies.header = header
+        try await TestBroker.run(options) { broker async throws in
+            #expect(try await broker.answer(Requests.exchange, headers: [field])?.status == 200)
+            let limited = try await broker.answer(Requests.exchange, headers: [field])
+            try expectLimited(limited, "rate_limited_address", retryAfter: "60", broker)
+            #expect(broker.log.requests.last?.string("network") == "unreadable")
+        }
+    }
+
+    @Test("What is no request is counted, too, and a flood of it does not go past the limit")
+    func faults() async throws {
+        let faults: [(Int, String)] = [
+            (400, "POST /token HTTP/1.1\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n"),
+            (413, Requests.post(String(repeating: "a", count: 100), headers: Self.from("192.0.2.1"))),
+            (
+                400,
+                "GET http://sso.example.com/ HTTP/1.1\r\nHost: sso.example.com\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n"
+            ),
+        ]
+        for (status, fault) in faults {
+            var options = Self.options { $0.address = RateLimit(2, per: .seconds(60)) }
+            options.limits = ListenerLimits(bodySize: 50)
+            try await TestBroker.run(options) { broker async throws in
+                for _ in 0..<2 { #expect(try await broker.answer(fault)?.status == status) }
+                let answer = try #require(try await broker.answer(fault))
+                #expect(answer.status == 429 && answer.closes)
+                #expect(answer.values("retry-after") == ["30"])
+                #expect(broker.domain.audit.events.last?.reason == "rate_limited_address")
+                let noise = Requests.post("%zz", headers: Self.from("192.0.2.1"))
+                #expect(try await broker.answer(noise)?.status == 429)
+                let elsewhere = Requests.post("%zz", headers: Self.from("192.0.2.2"))
+                #expect(try await broker.answer(elsewhere)?.status == 400)
+            }
+        }
+    }
+
+    @Test("A limited request names its network in the log, never more; others none")
+    func networkInTheLog() async throws {
+        let options = Self.options { $0.address = RateLimit(1, per: .seconds(60)) }
+        try await TestBroker.run(options) { broker async throws in
+            for (address, network) in [("192.0.2.77", "192.0.2.0/24"), ("2001:db8:7:1::5", "2001:db8:7:0:0:0:0:0/48")] {
+                #expect(try await broker.answer(Requests.exchange, headers: Self.from(address))?.status == 200)
+                #expect(broker.log.requests.last?.string("network") == nil)
+                #expect(try await broker.answer(Requests.exchange, headers: Self.from(address))?.status == 429)
+                #expect(broker.log.requests.last?.string("network") == network)
+                #expect(!broker.log.all.contains(address))
+            }
+        }
+    }
+
+    @Test("A client that is limited is named in the audit and in the log")
+    func limitedClient() async throws {
+        let options = Self.options { $0.client = RateLimit(1, per: .seconds(60)) }
+        try await TestBroker.run(options) { broker async throws in
+            let secret = "correct-horse-battery-staple"
+            broker.domain.directory.put(
+                ClientCredentials(secrets: [ClientSecretDigest(of: secret)]), of: ClientID(validated: "server"))
+            let exchange = Requests.changed(Requests.exchange, [("client_id", nil)])
+            let headers = Self.from("192.0.2.1") + [Requests.basic("server:\(secret)")]
+            #expect(try await broker.answer(exchange, headers: headers)?.status == 200)
+            try expectLimited(
+                try await broker.answer(exchange, headers: headers), "rate_limited_client", retryAfter: "60", broker)
+            #expect(broker.domain.audit.events.last?.client == ClientID(validated: "server"))
+            #expect(broker.log.requests.last?.string("client_id") == "server")
+        }
+    }
+
+    @Test("Answers do not tell which clients there are")
+    func unknownClients() async throws {
+        let options = Self.options { $0.clientFailures = RateLimit(2, per: .seconds(30)) }
+        try await TestBroker.run(options) { broker async throws in
+            let exchange = Requests.changed(Requests.exchange, [("client_id", nil)])
+            var answers: [String: [String]] = [:]
+            for name in ["server", "nobody", "no client at all"] {
+                for _ in 0..<4 {
+                    let answer = try await broker.answer(
+                        exchange,
+                        headers: Self.from("192.0.2.1") + [Requests.basic("\(name.replacing(" ", with: "+")):guess")])
+                    answers[name, default: []].append("\(answer?.status ?? 0) \(answer?.text ?? "")")
+                }
+            }
+            #expect(answers["server"]?.map { $0.prefix(3) } == ["401", "401", "429", "429"])
+            #expect(Set(answers.values).count == 1)
+        }
+    }
+
+    @Test("A secret that is guessed: soon the guesses wait, and what is right passes, also from there")
     func guessedSecret() async throws {
         let options = Self.options { $0.clientFailures = RateLimit(3, per: .seconds(30)) }
         try await TestBroker.run(options) { broker async throws in
@@ -77,7 +171,10 @@ struct RateLimitTests {
             let limited = try await broker.answer(
                 exchange, headers: Self.from("192.0.2.1") + [Requests.basic("server:guess")])
             try expectLimited(limited, "rate_limited_client_failures", retryAfter: "10", broker)
-            #expect(try await status(secret, "192.0.2.1") == 429)
+            #expect(broker.domain.audit.events.last?.client == ClientID(validated: "server"))
+            #expect(broker.log.requests.last?.string("client_id") == "server")
+            #expect(broker.log.requests.last?.string("network") == "192.0.2.0/24")
+            #expect(try await status(secret, "192.0.2.1") == 200)
             #expect(try await status(secret, "198.51.100.1") == 200)
             // Behind a proxy that says nothing, what is right still passes.
             for _ in 0..<6 { _ = try await status("guess", "127.0.0.1") }
@@ -104,6 +201,19 @@ struct RateLimitTests {
                 try await broker.answer(guess), "rate_limited_device_failures", retryAfter: "20", broker)
             #expect(broker.domain.registry.admissions.count == admissions)
             for _ in 0..<3 { #expect(try await broker.answer(Requests.exchange)?.status == 200) }
+        }
+    }
+
+    @Test("Guesses at the device of a token that is too old do not keep its holder from learning that it is")
+    func guessedDeviceOfAnOldToken() async throws {
+        let options = Self.options { $0.deviceFailures = RateLimit(1, per: .seconds(60)) }
+        try await TestBroker.run(options) { broker async throws in
+            broker.domain.clock.advance(by: .days(400))
+            let guess = Requests.changed(Requests.exchange, [("actor_token", "a-guess-at-the-device-of-it")])
+            #expect(try await broker.answer(guess)?.error == "invalid_grant")
+            #expect(try await broker.answer(guess)?.status == 429)
+            #expect(try await broker.answer(Requests.exchange)?.error == "invalid_grant")
+            #expect(broker.domain.audit.events.last?.reason == "subject_token_too_old")
         }
     }
 

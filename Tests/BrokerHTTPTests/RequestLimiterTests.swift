@@ -45,30 +45,39 @@ struct RequestLimiterTests {
         for _ in 0..<3 { try limiter.charge(requestFrom: try address("192.0.2.1")) }
     }
 
-    @Test("Whoever guesses elsewhere locks nobody out")
+    @Test("Whoever cannot be read is one caller; a proxy's silence is nobody's")
+    func unreadable() throws {
+        let limiter = RequestLimiter(
+            with { ($0.address, $0.network, $0.clientFailures) = (Self.one, Self.one, Self.one) }, clock: clock)
+        try limiter.charge(requestFrom: .unreadable)
+        #expect(
+            limit { () throws(RateLimited) in try limiter.charge(requestFrom: .unreadable) }?.limit == .address)
+        try limiter.charge(requestFrom: try address("192.0.2.1"))
+        try limiter.charge(requestFrom: nil)
+        try limiter.charge(failureOf: "server", from: nil)
+        try limiter.charge(failureOf: "server", from: .unreadable)
+        #expect(limit { () throws(RateLimited) in try limiter.charge(failureOf: "server", from: .unreadable) } != nil)
+    }
+
+    @Test("Failures are counted by the name that is used and by the address")
     func failures() throws {
         let limiter = RequestLimiter(with { $0.clientFailures = Self.one }, clock: clock)
-        let (server, other) = (ClientID(validated: "server"), ClientID(validated: "other"))
         let (here, there) = (try address("192.0.2.1"), try address("198.51.100.1"))
-        try limiter.charge(failureOf: server, from: there)
-        #expect(
-            limit { () throws(RateLimited) in try limiter.checkFailures(of: server, from: there) }
-                == RateLimited(.clientFailures, retryAfter: 10))
-        #expect(
-            limit { () throws(RateLimited) in try limiter.charge(failureOf: server, from: there) }?.limit
-                == .clientFailures)
-        try limiter.checkFailures(of: server, from: here)
-        try limiter.checkFailures(of: other, from: there)
+        // Two spellings of one text are two names.
+        for (name, address) in [
+            ("server", there), ("server", here), ("other", there), ("\u{E9}", there), ("e\u{301}", there),
+            ("server", nil),
+        ] {
+            try limiter.charge(failureOf: name, from: address)
+            #expect(
+                limit { () throws(RateLimited) in try limiter.charge(failureOf: name, from: address) }
+                    == RateLimited(.clientFailures, retryAfter: 10))
+        }
         clock.advance(by: .milliseconds(9_001))
         #expect(
-            limit { () throws(RateLimited) in try limiter.checkFailures(of: server, from: there) }?.retryAfter == 1)
+            limit { () throws(RateLimited) in try limiter.charge(failureOf: "server", from: there) }?.retryAfter == 1)
         clock.advance(by: .milliseconds(999))
-        try limiter.checkFailures(of: server, from: there)
-
-        // Without an address there is no telling them apart: failures wait, and what is right is never kept out.
-        try limiter.charge(failureOf: server, from: nil)
-        #expect(limit { () throws(RateLimited) in try limiter.charge(failureOf: server, from: nil) } != nil)
-        try limiter.checkFailures(of: server, from: nil)
+        try limiter.charge(failureOf: "server", from: there)
     }
 
     @Test("A login, its user, its device: each by its issuer; failures apart from what is good")

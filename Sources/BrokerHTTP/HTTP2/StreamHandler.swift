@@ -38,7 +38,7 @@ final class StreamHandler: ChannelDuplexHandler {
         case .headers(let part): readEnd(trailers: HTTPHeaders(part.headers.map { ($0.name, $0.value) }), context)
         case .data(let part):
             guard case .byteBuffer(let octets) = part.data else { return }
-            if let fault = state.received(octets) { deliver(.fault(fault), context) }
+            if let fault = state.received(octets) { deliver(.fault(fault, from: state.client), context) }
             if part.endStream { readEnd(trailers: nil, context) }
         default: break
         }
@@ -49,7 +49,7 @@ final class StreamHandler: ChannelDuplexHandler {
             switch state.received(try HTTPRequestHead(block)) {
             case .none: break
             case .writeContinue: writeContinue(context)
-            case .deliver(let fault): return deliver(.fault(fault), context)
+            case .deliver(let fault): return deliver(.fault(fault, from: state.client), context)
             }
         } catch {
             return fail(error, context)
@@ -64,7 +64,7 @@ final class StreamHandler: ChannelDuplexHandler {
     }
 
     private func fail(_ fault: HTTPFault, _ context: ChannelHandlerContext) {
-        if let fault = state.fail(fault) { deliver(.fault(fault), context) }
+        if let fault = state.fail(fault) { deliver(.fault(fault, from: state.client), context) }
     }
 
     private func deliver(_ arrival: Arrival, _ context: ChannelHandlerContext) {

@@ -27,7 +27,7 @@ public struct InternalEndpoint: Sendable {
 extension InternalEndpoint: Responder {
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
         switch arrival {
-        case .fault(let fault): HTTPAnswer(Refusal.wire(fault).answer)
+        case .fault(let fault, from: _): HTTPAnswer(Refusal.wire(fault).answer)
         case .request(let request):
             if request.isFor(LogoutEndpoint.path) {
                 await logout.answer(request)

@@ -2,14 +2,17 @@ import NativeSSO
 
 /// Names of flows: 64 bits under a key that this process alone knows, so that nobody can aim at another's.
 enum Flow {
-    static func key(_ address: NetworkAddress) -> UInt64 { hash { $0.combine(address) } }
+    static func key(_ address: ClientAddress) -> UInt64 { hash { $0.combine(address) } }
+
+    static func key(_ network: NetworkAddress) -> UInt64 { hash { $0.combine(network) } }
 
     static func key(_ client: ClientID) -> UInt64 { hash { combine(client.string, into: &$0) } }
 
-    static func key(_ client: ClientID, _ address: ClientAddress?) -> UInt64 {
+    /// - Parameter client: As a request names it, registered or not.
+    static func key(client: String, _ address: ClientAddress?) -> UInt64 {
         hash { hasher in
-            combine(client.string, into: &hasher)
-            hasher.combine(address?.prefix)
+            combine(client, into: &hasher)
+            hasher.combine(address)
         }
     }
 

@@ -48,21 +48,17 @@ public final class RequestLimiter: Sendable {
     func charge(requestFrom caller: ClientAddress?) throws(RateLimited) {
         guard let caller = caller?.distinct else { return }
         let now = now()
-        try charge(address, .address, Flow.key(caller.prefix), at: now)
+        try charge(address, .address, Flow.key(caller), at: now)
         if let site = caller.site { try charge(network, .network, Flow.key(site), at: now) }
     }
 
     // MARK: Clients that prove who they are
 
-    /// Whether this client has failed too often from this address: then its proof is not even looked at. Where the address
-    /// is not known, nobody is kept out for what others do.
-    func checkFailures(of client: ClientID, from caller: ClientAddress?) throws(RateLimited) {
-        guard let clientFailures, let caller = caller?.distinct else { return }
-        try Self.admit(.clientFailures, clientFailures.wait(Flow.key(client, caller), at: now()))
-    }
-
-    func charge(failureOf client: ClientID, from caller: ClientAddress?) throws(RateLimited) {
-        try charge(clientFailures, .clientFailures, Flow.key(client, caller?.distinct), at: now())
+    /// A proof that is none. What is right is never counted here, so that nobody is kept out for what others do from the same
+    /// address: a secret has 256 bits, and is not found by those who go on.
+    /// - Parameter client: As the request names it: whether it is registered must not be seen in when the answer changes.
+    func charge(failureOf client: String, from caller: ClientAddress?) throws(RateLimited) {
+        try charge(clientFailures, .clientFailures, Flow.key(client: client, caller?.distinct), at: now())
     }
 
     /// One that has authenticated.
@@ -124,10 +120,14 @@ extension ClientAddress {
     /// `nil` for this machine itself: whoever comes from there is a proxy that does not say for whom, so that the address
     /// is everybody's.
     fileprivate var distinct: ClientAddress? {
+        guard let prefix else { return self }
         // `::1` has become `::/64`, in which there is nobody else.
-        prefix.isLoopback || prefix.family == .v6 && prefix.high == 0 ? nil : self
+        return prefix.isLoopback || prefix.family == .v6 && prefix.high == 0 ? nil : self
     }
 
-    /// The /48 of an IPv6 address: whoever has it has 65,536 times a /64. RFC 6177 §2.
-    fileprivate var site: NetworkAddress? { prefix.family == .v6 ? prefix.prefix(48) : nil }
+    /// The /48 of an IPv6 address: one customer's (RFC 6177 §2), or 65,536 phones of a mobile network, with a /64 each.
+    fileprivate var site: NetworkAddress? {
+        guard let prefix, prefix.family == .v6 else { return nil }
+        return prefix.prefix(48)
+    }
 }

@@ -3,11 +3,12 @@ public struct RequestLimits: Sendable, Hashable {
     /// Requests of an IPv4 address, or of the 64-bit prefix of an IPv6 address. Behind one address of a mobile network
     /// there are thousands of phones, each with a refresh every few minutes.
     public var address: RateLimit?
-    /// Requests of the 48-bit prefix of an IPv6 address: what one customer of a provider can go through at will.
+    /// Requests of the 48-bit prefix of an IPv6 address: what one customer of a provider can go through at will. Of a mobile
+    /// network it holds thousands of subscribers, any of whom could use it up for the others: off, unless it is asked for.
     public var network: RateLimit?
     /// Requests of one app, or of one client that has authenticated. An app's is a whole fleet.
     public var client: RateLimit?
-    /// Failed authentications of one client from one address.
+    /// Failed authentications in the name of one client from one address. What is right always passes.
     public var clientFailures: RateLimit?
     /// Exchanges of one login, of all its apps together; and refreshes of one app in it.
     public var session: RateLimit?
@@ -15,12 +16,12 @@ public struct RequestLimits: Sendable, Hashable {
     public var user: RateLimit?
     /// Exchanges on one device, whoever logs in on it.
     public var device: RateLimit?
-    /// Exchanges of one login that fail for the device value, or the id_token's age.
+    /// Exchanges of one login that fail for the device value.
     public var deviceFailures: RateLimit?
 
     public init(
         address: RateLimit? = RateLimit(2000, per: .seconds(10)),
-        network: RateLimit? = RateLimit(8000, per: .seconds(10)),
+        network: RateLimit? = nil,
         client: RateLimit? = RateLimit(50_000, per: .seconds(10)),
         clientFailures: RateLimit? = RateLimit(10, per: .seconds(60)),
         session: RateLimit? = RateLimit(60, per: .seconds(60)),

@@ -47,10 +47,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
             switch state.received(head) {
             case .none: break
             case .writeContinue: writeContinue(context)
-            case .deliver(let fault): deliver(.fault(fault), context)
+            case .deliver(let fault): deliver(.fault(fault, from: state.client), context)
             }
         case .body(let part):
-            if let fault = state.received(part) { deliver(.fault(fault), context) }
+            if let fault = state.received(part) { deliver(.fault(fault, from: state.client), context) }
         case .end(let trailers):
             if let arrival = state.receivedEnd(trailers: trailers) { deliver(arrival, context) }
         }
@@ -83,7 +83,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func fail(_ fault: HTTPFault, _ context: ChannelHandlerContext) {
-        if let fault = state.fail(fault) { deliver(.fault(fault), context) }
+        if let fault = state.fail(fault) { deliver(.fault(fault, from: state.client), context) }
     }
 
     private func deliver(_ arrival: Arrival, _ context: ChannelHandlerContext) {

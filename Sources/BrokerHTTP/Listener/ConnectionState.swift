@@ -17,6 +17,8 @@ struct ConnectionState {
     private let limits: ListenerLimits
     private let origin: RequestOrigin
     private var intake = Intake.open
+    /// Of the request that is being read, also where it was found to be none.
+    private var headers = HTTPHeaders()
     private var owed = 0
     private var isDraining = false
     /// Whether each owed answer may have a body (not for HEAD), oldest first.
@@ -30,6 +32,9 @@ struct ConnectionState {
     /// Whether a request waits behind the one that is being answered. Then nothing more is read from the network: what the
     /// client sends meanwhile waits in its own buffers.
     var isBehind: Bool { owed > 1 }
+
+    /// Whom the request is from that is being read.
+    var client: ClientAddress? { origin.client(headers) }
 
     /// Whether nothing is being read and no answer is owed.
     var isIdle: Bool {
@@ -46,6 +51,7 @@ struct ConnectionState {
 
     mutating func received(_ head: HTTPRequestHead) -> HeadAction {
         guard case .open = intake else { return .none }
+        headers = head.headers
         if let fault = HeadRules.fault(of: head, limits: limits) { return .deliver(shut(fault)) }
         intake = .reading(head, body: nil)
         // With an answer still owed, an interim response could be taken for part of that one.
@@ -68,10 +74,11 @@ struct ConnectionState {
 
     mutating func receivedEnd(trailers: HTTPHeaders?) -> Arrival? {
         guard case .reading(let head, let body) = intake else { return nil }
-        if let trailers, !trailers.isEmpty { return .fault(shut(.trailers)) }
+        if let trailers, !trailers.isEmpty { return .fault(shut(.trailers), from: client) }
         intake = head.isKeepAlive && !HeadRules.asksForUpgrade(head) ? .open : .shut
         owe(body: head.method != .HEAD)
-        return .request(ReceivedRequest(head: head, body: body ?? ByteBuffer(), client: origin.client(head.headers)))
+        defer { headers = HTTPHeaders() }
+        return .request(ReceivedRequest(head: head, body: body ?? ByteBuffer(), client: client))
     }
 
     /// Something is wrong with the wire. `nil` where the intake has ended already.

@@ -18,12 +18,11 @@ enum ForwardedNode {
         return isPort(text[colon...]) ? NetworkAddress(String(text[..<colon])) : nil
     }
 
-    /// The `for` of each element of one `Forwarded` field. RFC 7239 §4. An element without it is an empty text, and a field
-    /// that cannot be read is one empty text: no address, so that nobody is taken for somebody else.
+    /// The `for` of each element of one `Forwarded` field. RFC 7239 §4. An element without it, or one that cannot be read, is
+    /// an empty text: no address, so that nobody is taken for somebody else.
     static func forwardedFor(_ field: String) -> [Substring] {
-        guard let elements = split(field[...], at: UInt8(ascii: ",")) else { return [""] }
-        return elements.map { element in
-            guard let pairs = split(element, at: UInt8(ascii: ";")) else { return "" }
+        elements(field[...]).map { element in
+            guard let pairs = pairs(element) else { return "" }
             let values = pairs.compactMap { pair -> Substring? in
                 let pair = trimmed(pair)
                 guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")),
@@ -35,22 +34,41 @@ enum ForwardedNode {
         }
     }
 
-    /// Not inside quotes. `nil` where a quote does not end.
-    private static func split(_ text: Substring, at separator: UInt8) -> [Substring]? {
-        var parts: [Substring] = []
+    /// Cut at the commas that are not inside quotes, as seen from the end: what the last proxy added is whole, whatever a
+    /// client left open before it. Only an escaped quote would be taken for an end, and no element with an escape is read.
+    private static func elements(_ field: Substring) -> [Substring] {
+        var elements: [Substring] = []
         var isQuoted = false
-        var start = text.startIndex
-        for index in text.utf8.indices {
-            switch text.utf8[index] {
+        var end = field.endIndex
+        for index in field.utf8.indices.reversed() {
+            switch field.utf8[index] {
             case UInt8(ascii: "\""): isQuoted.toggle()
-            case UInt8(ascii: "\\"): return nil  // no address needs an escape
-            case separator where !isQuoted:
-                parts.append(text[start..<index])
-                start = text.utf8.index(after: index)
+            case UInt8(ascii: ",") where !isQuoted:
+                elements.append(field[field.utf8.index(after: index)..<end])
+                end = index
             default: break
             }
         }
-        return isQuoted ? nil : parts + [text[start...]]
+        elements.append(field[..<end])
+        return elements.reversed()
+    }
+
+    /// Cut at the semicolons that are not inside quotes. `nil` where a quote does not end.
+    private static func pairs(_ element: Substring) -> [Substring]? {
+        var pairs: [Substring] = []
+        var isQuoted = false
+        var start = element.startIndex
+        for index in element.utf8.indices {
+            switch element.utf8[index] {
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: "\\"): return nil  // no address needs an escape
+            case UInt8(ascii: ";") where !isQuoted:
+                pairs.append(element[start..<index])
+                start = element.utf8.index(after: index)
+            default: break
+            }
+        }
+        return isQuoted ? nil : pairs + [element[start...]]
     }
 
     private static func unquoted(_ text: Substring) -> Substring {

@@ -30,5 +30,6 @@ struct ReceivedRequest: Sendable {
 enum Arrival: Sendable {
     case request(ReceivedRequest)
     /// Nothing follows it.
-    case fault(HTTPFault)
+    /// - Parameter from: As ``ReceivedRequest/client``; whose connection it is, where the headers did not arrive.
+    case fault(HTTPFault, from: ClientAddress?)
 }

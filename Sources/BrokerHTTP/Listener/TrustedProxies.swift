@@ -31,13 +31,13 @@ public struct TrustedProxies: Sendable {
 
     /// The last address in the chain that is no trusted proxy's. What stands before it is hearsay.
     ///
-    /// - Returns: `nil` where nobody who is believed says it: over a Unix socket, or if a proxy names its client in a way that
-    ///   is no address.
+    /// - Returns: `nil` where nobody who is believed says it: over a Unix socket. ``ClientAddress/unreadable`` if a proxy names
+    ///   its client in a way that is no address.
     func client(of peer: NetworkAddress?, _ headers: HTTPHeaders) -> ClientAddress? {
         guard include(peer) else { return peer.map(ClientAddress.init) }
         var nearest = peer
         for node in nodes(headers).reversed() {
-            guard let address = ForwardedNode.address(node) else { return nil }
+            guard let address = ForwardedNode.address(node) else { return .unreadable }
             guard include(address) else { return ClientAddress(address) }
             nearest = address
         }
@@ -48,7 +48,10 @@ public struct TrustedProxies: Sendable {
     private func nodes(_ headers: HTTPHeaders) -> [Substring] {
         switch header {
         case .xForwardedFor:
-            headers["x-forwarded-for"].flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+            // At octets: what a client wrote before the proxy's comma may be one character with it.
+            headers["x-forwarded-for"].flatMap { field in
+                field.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
+            }
         case .forwarded: headers["forwarded"].flatMap(ForwardedNode.forwardedFor)
         }
     }

@@ -4,6 +4,8 @@ import OAuthWire
 /// Who is asking.
 struct IdentifiedClient: Sendable {
     let client: Client
+    /// By which failures are counted.
+    let presentedID: String
     let caller: ClientAddress?
     /// What it proves that with, where that is good for one request: to be used up before anything is done.
     let assertion: VerifiedAssertion?
@@ -17,27 +19,26 @@ struct ClientIdentification: Sendable {
     let limiter: RequestLimiter
 
     /// Everything but whether an assertion was used before.
+    /// - Parameter record: Is told of a registered client, also of one that is then refused.
     func identify(
-        authorization: [String], _ parameters: ClientParameters, from caller: ClientAddress?
+        authorization: [String], _ parameters: ClientParameters, _ record: inout RequestRecord
     ) throws(TokenError) -> IdentifiedClient {
+        let caller = record.caller
         let presented = try TokenError.refusing { () throws(Refusal) in
             try PresentedClient(authorization: authorization, parameters)
         }
         let client = try registered(presented)
+        record.client = client?.id
 
         func refused(_ reason: ClientRefusal) -> TokenError {
             let failure = Refusal.ClientFailure(
                 reason: reason, client: client?.id, usedAuthorization: presented.usedAuthorization)
-            return presented.credential == nil ? .refused(.client(failure)) : failed(failure, from: caller)
+            return presented.credential == nil
+                ? .refused(.client(failure)) : failed(failure, presented.id, from: caller)
         }
         // Before anything is known of the client, so that an unknown one is verified, too.
         var finding = ClientAuthenticator.Finding.good
         if let credential = presented.credential {
-            if let client {
-                try TokenError.counting { () throws(RateLimited) in
-                    try limiter.checkFailures(of: client.id, from: caller)
-                }
-            }
             finding = try TokenError.port { () throws(PortError) in
                 try authenticator.verify(credential, of: client?.id)
             }
@@ -54,7 +55,7 @@ struct ClientIdentification: Sendable {
         if presented.credential != nil {
             try TokenError.counting { () throws(RateLimited) in try limiter.charge(authenticated: client.id) }
         }
-        return IdentifiedClient(client: client, caller: caller, assertion: assertion)
+        return IdentifiedClient(client: client, presentedID: presented.id, caller: caller, assertion: assertion)
     }
 
     /// Uses the client's assertion up, if it has one. Refused where it was used before, here or at another replica.
@@ -70,15 +71,16 @@ struct ClientIdentification: Sendable {
             throw failed(
                 Refusal.ClientFailure(
                     reason: .assertionReplayed, client: identified.client.id, usedAuthorization: false),
-                from: identified.caller)
+                identified.presentedID, from: identified.caller)
         }
     }
 
-    /// Something was offered as proof, and is none. Whoever does so again and again is told to wait; only registered clients
-    /// are counted, so that nobody can make names up.
-    private func failed(_ failure: Refusal.ClientFailure, from caller: ClientAddress?) -> TokenError {
+    /// Something was offered as proof, and is none. Whoever does so again and again is told to wait, whatever name he uses.
+    private func failed(
+        _ failure: Refusal.ClientFailure, _ presentedID: String, from caller: ClientAddress?
+    ) -> TokenError {
         do throws(RateLimited) {
-            if let client = failure.client { try limiter.charge(failureOf: client, from: caller) }
+            try limiter.charge(failureOf: presentedID, from: caller)
             return .refused(.client(failure))
         } catch {
             return .limited(error)

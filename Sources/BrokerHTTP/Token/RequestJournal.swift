@@ -7,6 +7,8 @@ import OAuthWire
 struct RequestRecord: Sendable {
     let requestID: UniqueID
     let start: ContinuousClock.Instant
+    /// Whom it is from; `nil` where nobody who is believed says.
+    var caller: ClientAddress?
     var grant = GrantLabel.none
     /// Registered, though perhaps not authenticated; never what an unknown caller wrote.
     var client: ClientID?
@@ -16,7 +18,8 @@ struct RequestRecord: Sendable {
 
 /// One line in the log for every request, a count in the metrics, and an audit event for a refusal, as far as
 /// ``AuditLimit`` lets it. All of it from closed
-/// vocabularies: not an octet of what the caller sent, except the name of a client that is registered.
+/// vocabularies: not an octet of what the caller sent, except the name of a client that is registered. Of who asks too often
+/// the log has the network, too wide to tell one person.
 struct RequestJournal: Sendable {
     let audit: any AuditTrail
     let metrics: BrokerMetrics
@@ -53,17 +56,17 @@ struct RequestJournal: Sendable {
                 metrics.auditEventSampledOut()
             }
         }
-        logger.log(
-            level: outcome.level, "token request",
-            metadata: [
-                "request_id": .string(record.requestID.description),
-                "grant": .string(record.grant.rawValue),
-                "client_id": .string(client?.string ?? "unknown"),
-                "outcome": .string(outcome.label.rawValue),
-                "reason": .string(outcome.reason),
-                "status": .stringConvertible(Int(status.code)),
-                "duration_us": .stringConvertible(Int(duration.microseconds)),
-            ])
+        var metadata: Logger.Metadata = [
+            "request_id": .string(record.requestID.description),
+            "grant": .string(record.grant.rawValue),
+            "client_id": .string(client?.string ?? "unknown"),
+            "outcome": .string(outcome.label.rawValue),
+            "reason": .string(outcome.reason),
+            "status": .stringConvertible(Int(status.code)),
+            "duration_us": .stringConvertible(Int(duration.microseconds)),
+        ]
+        if case .refused(.rate) = outcome { metadata["network"] = .string(record.caller?.network ?? "unknown") }
+        logger.log(level: outcome.level, "token request", metadata: metadata)
     }
 }
 

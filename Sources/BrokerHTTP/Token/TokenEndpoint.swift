@@ -54,14 +54,17 @@ extension TokenEndpoint: Responder {
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
         var record = journal.begin()
         let outcome: TokenOutcome
-        switch arrival {
-        case .fault(let fault): outcome = .refused(.wire(fault))
-        case .request(let request):
-            do throws(TokenError) {
+        do throws(TokenError) {
+            switch arrival {
+            case .fault(let fault, from: let caller):
+                try count(caller, &record)
+                throw .refused(.wire(fault))
+            case .request(let request):
+                try count(request.client, &record)
                 outcome = try await grant(request, &record)
-            } catch {
-                outcome = TokenOutcome(error)
             }
+        } catch {
+            outcome = TokenOutcome(error)
         }
         var answer = HTTPAnswer(outcome)
         answer.headers.append(("X-Request-Id", record.requestID.description))
@@ -69,10 +72,14 @@ extension TokenEndpoint: Responder {
         return answer
     }
 
+    private func count(_ caller: ClientAddress?, _ record: inout RequestRecord) throws(TokenError) {
+        record.caller = caller
+        try TokenError.counting { () throws(RateLimited) in try limiter.charge(requestFrom: caller) }
+    }
+
     private func grant(
         _ request: ReceivedRequest, _ record: inout RequestRecord
     ) async throws(TokenError) -> TokenOutcome {
-        try TokenError.counting { () throws(RateLimited) in try limiter.charge(requestFrom: request.client) }
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
         let grantType = try reading { () throws(ParameterDefect) in try GrantType(form) }
         record.grant = GrantLabel(grantType)
@@ -80,9 +87,8 @@ extension TokenEndpoint: Responder {
 
         let presented = ClientParameters(form)
         let identified = try clients.identify(
-            authorization: request.headers["authorization"], presented, from: request.client)
+            authorization: request.headers["authorization"], presented, &record)
         let client = identified.client
-        record.client = client.id
         // Verified here and used up by the grant.
         let proof = try proofs.proof(request.headers["dpop"], of: client)
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
