@@ -18,7 +18,9 @@ extension Configuration {
         let sessions = root.section("sessions") { Sessions(reading: $0, isDevelopment: isDevelopment) }
         let tokens = root.section("tokens") { Tokens(reading: $0) }
         let dpop = root.section("dpop") { DPoP(reading: $0, issuer: issuer, isDevelopment: isDevelopment) }
-        let limits = root.section("limits") { RequestLimits(reading: $0) }
+        let limits = root.section("limits") {
+            RequestLimits(reading: $0, tellsCallersApart: publicListener?.tellsCallersApart ?? true)
+        }
         let retention = root.section("retention") { Retention(reading: $0) }
         let log = root.section("log") { Log(reading: $0, isDevelopment: isDevelopment) }
         let providers = IdentityProvider.all(

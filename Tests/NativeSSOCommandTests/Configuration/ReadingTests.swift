@@ -109,7 +109,8 @@ import Testing
         #expect(
             try SampleFile.warnings(SampleFile.replacing("https://idp.example.com", with: "https://idp.example.com/"))
                 == [
-                    "test.yaml:7: warning: identity_providers[0].issuer: \(words)"
+                    SampleFile.unnamedProxy,
+                    "test.yaml:7: warning: identity_providers[0].issuer: \(words)",
                 ])
         let configuration = try SampleFile.read(
             SampleFile.replacing("https://idp.example.com", with: "https://idp.example.com/"))
@@ -122,10 +123,27 @@ import Testing
         let words = "0: of two refreshes at once, or where an answer was lost, the login is lost as a theft"
         #expect(
             try SampleFile.warnings(SampleFile.adding("tokens: { refresh_grace: 0s, unbound_refresh_grace: 0s }")) == [
+                SampleFile.unnamedProxy,
                 "test.yaml:10: warning: tokens.refresh_grace: \(words)",
                 "test.yaml:10: warning: tokens.unbound_refresh_grace: \(words)",
             ])
-        #expect(try SampleFile.warnings(SampleFile.adding("tokens: { refresh_grace: 1s }")).isEmpty)
+        #expect(
+            try SampleFile.warnings(SampleFile.adding("tokens: { refresh_grace: 1s }")) == [SampleFile.unnamedProxy])
+    }
+
+    @Test(arguments: ["[127.0.0.1]", "[]"])
+    func aProxyThatIsNotNamedIsDoubtful(_ proxies: String) throws {
+        #expect(try SampleFile.warnings(SampleFile.minimal) == [SampleFile.unnamedProxy])
+        #expect(try SampleFile.warnings(SampleFile.adding("public: { trusted_proxies: \(proxies) }")).isEmpty)
+        #expect(try SampleFile.warnings(SampleFile.adding("development: true")).isEmpty)
+    }
+
+    @Test func limitsByAddressHoldBehindANamedProxy() throws {
+        let limits = "limits: { address: 1/1m, network: 2/1m, client_failures: 3/1m }"
+        let proxied = "public: { trusted_proxies: [127.0.0.1] }\n\(limits)"
+        #expect(try SampleFile.read(SampleFile.adding(proxied)).limits.network != nil)
+        let off = "limits: { address: off, network: off, client_failures: off }"
+        #expect(try SampleFile.read(SampleFile.adding(off)).limits.address == nil)
     }
 
     @Test func whatProofsAreForIsTheIssuersTokenEndpointUnlessSaidOtherwise() throws {
@@ -151,7 +169,8 @@ import Testing
     @Test func noEnabledProviderIsDoubtful() throws {
         #expect(
             try SampleFile.warnings(SampleFile.adding("    disabled: true")) == [
-                "test.yaml:6: warning: identity_providers: all of them are disabled: every exchange will be refused"
+                SampleFile.unnamedProxy,
+                "test.yaml:6: warning: identity_providers: all of them are disabled: every exchange will be refused",
             ])
     }
 }

@@ -91,6 +91,10 @@ extension RefusalTests {
         .added("limits: { client: 60/60 }", "10: limits.client: \(duration)"),
         .added("limits: { network: 60/0s }", "10: limits.network: must be from 1s to 1d"),
         .added("limits: { client_failures: 60/25h }", "10: limits.client_failures: must be from 1s to 1d"),
+        .added("limits: { address: 60/1m }", "10: limits.address: \(oneAddress)"),
+        .added(
+            "public: { trusted_proxies: [] }\nlimits: { network: 60/1m }", "11: limits.network: \(oneAddress)"),
+        .added("limits: { client_failures: 60/1m }", "10: limits.client_failures: \(oneAddress)"),
         .added(
             "limits: { devices: 60/1m }",
             "10: limits.devices: is not a key of the configuration; did you mean device?"),
@@ -172,6 +176,9 @@ extension RefusalTests {
     private static let withPassword =
         "must not contain a password; write it to a file and name that as database.password_file"
     private static let rate = "write how many in how long, such as 60/1m, or off"
+    private static let oneAddress =
+        "counts by address, and behind a proxy on this host everybody has the same one; name the proxy in "
+        + "public.trusted_proxies, or write off"
     private static let strayAt = "must have no @ but the one before the host; write it as %40"
     private static let brackets = "must have an IPv6 address in [brackets], and nothing but a port after them"
     private static let unverified =

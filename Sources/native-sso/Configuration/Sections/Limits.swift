@@ -3,7 +3,9 @@ import NativeSSO
 
 extension RequestLimits {
     /// `limits`: how often anybody may ask. Each broker counts by itself.
-    init?(reading section: Section) {
+    ///
+    /// - Parameter tellsCallersApart: Whether the public listener does.
+    init?(reading section: Section, tellsCallersApart: Bool) {
         let standard = RequestLimits()
         var isSound = true
         func limit(_ key: String, _ standard: RateLimit?) -> RateLimit? {
@@ -17,11 +19,21 @@ extension RequestLimits {
             }
             return rate.limit
         }
+        func addressLimit(_ key: String, _ standard: RateLimit?) -> RateLimit? {
+            let limit = limit(key, standard)
+            if limit != nil, section.isGiven(key), !tellsCallersApart {
+                section.report(
+                    key,
+                    "counts by address, and behind a proxy on this host everybody has the same one; name the proxy in "
+                        + "public.trusted_proxies, or write off")
+            }
+            return limit
+        }
         self.init(
-            address: limit("address", standard.address),
-            network: limit("network", standard.network),
+            address: addressLimit("address", standard.address),
+            network: addressLimit("network", standard.network),
             client: limit("client", standard.client),
-            clientFailures: limit("client_failures", standard.clientFailures),
+            clientFailures: addressLimit("client_failures", standard.clientFailures),
             session: limit("session", standard.session),
             user: limit("user", standard.user),
             device: limit("device", standard.device),

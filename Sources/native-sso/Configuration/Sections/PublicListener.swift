@@ -14,6 +14,12 @@ extension Configuration {
         let maximumConnectionsPerAddress: Int?
         /// Who says where a request comes from, if it does not say so itself.
         let trustedProxies: TrustedProxies
+
+        /// Whether requests come from addresses of their own: behind a proxy on the same host, all of them come from it.
+        var tellsCallersApart: Bool {
+            tls != nil || listen.internet?.isLoopback == false || !trustedProxies.blocks.isEmpty
+                || trustedProxies.includesUnixSocket
+        }
     }
 
     /// Who may reach the public listener in the clear.
@@ -54,6 +60,13 @@ extension Configuration.PublicListener {
             maximumConnectionsPerAddress: tls.isNone && !section.isGiven("max_connections_per_address")
                 ? nil : perAddress,
             trustedProxies: proxies)
+        // On a laptop there is no proxy, and nobody to tell apart.
+        if !tellsCallersApart, !isDevelopment, !section.isGiven("trusted_proxies") {
+            section.warn(
+                "trusted_proxies",
+                "is not given, so that nobody is counted by address: behind a proxy on this host everybody comes from it; "
+                    + "name it, such as [127.0.0.1], or write [] if there is none")
+        }
     }
 
     private static let clear =
