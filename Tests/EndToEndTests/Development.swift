@@ -17,12 +17,15 @@ final class Development: Sendable {
 
     var brokerIssuer: String? { try? development.text("broker.issuer") }
 
-    /// The first user logs in through the page, for the first app.
-    func logIn(_ profile: NativeProfile) async throws -> BrowserLogin.Outcome {
+    /// The first user logs in through the page, for the first app or another.
+    func logIn(
+        _ profile: NativeProfile, client: String = Development.source, demands: [(name: String, value: String)] = []
+    ) async throws -> BrowserLogin.Outcome {
         let user = try user()
-        let login = BrowserLogin(
-            port: try development.port("identity_provider.issuer"), client: Self.source, redirectURI: try redirectURI(),
-            username: user.name, password: user.password)
+        var login = BrowserLogin(
+            port: try development.port("identity_provider.issuer"), client: client,
+            redirectURI: try redirectURI(of: client), username: user.name, password: user.password)
+        login.demands = demands
         return try await login.run(profile)
     }
 
@@ -73,9 +76,9 @@ final class Development: Sendable {
         ).status
     }
 
-    private func redirectURI() throws -> String {
+    private func redirectURI(of client: String) throws -> String {
         let clients = (development.description.array("clients") ?? []).compactMap(\.object)
-        guard let uri = clients.first(where: { $0.string("client_id") == Self.source })?.string("redirect_uri") else {
+        guard let uri = clients.first(where: { $0.string("client_id") == client })?.string("redirect_uri") else {
             throw DevelopmentRun.Missing(path: "a redirect URI")
         }
         return uri

@@ -99,6 +99,37 @@ import Testing
         #expect(refreshed.status == 200, "\(refreshed.text)")
     }
 
+    /// A login that has become too old for an app, the login that the answer asks for, and its own id_token exchanged.
+    @Test func aLoginThatIsAskedFor() async throws {
+        let run = try await Development.shared
+        let demanded = try await run.development.command(
+            "client", "update", Development.target, "--max-auth-age", "10s", "--min-acr", "urn:example:acr:password")
+        #expect(demanded.status == 0 && !demanded.output.contains("warning: app-two"), "\(demanded.output)")
+        let login = try await run.logIn(.deviceSecret)
+        // The change is in use soon, and the login is soon too old.
+        let refused = try await eventually("a login is too old", within: .seconds(60), every: .seconds(1)) {
+            let answer = try await run.token(run.exchange(login, .deviceSecret))
+            return answer.status == 200 ? nil : answer
+        }
+        let answer = try #require(refused.json)
+        #expect(answer.string("error") == "interaction_required", "\(refused.text)")
+        let uri = try #require(URLComponents(string: answer.string("authorization_uri") ?? "")?.queryItems)
+        let demands = ["acr_values", "max_age"].compactMap { name in
+            uri.first { $0.name == name }?.value.map { (name: name, value: $0) }
+        }
+        #expect(demands.map(\.value) == ["urn:example:acr:password", "10"])
+        let renewed = try await run.logIn(.deviceSecret, client: Development.target, demands: demands)
+        let exchanged = try await run.token(run.exchange(renewed, .deviceSecret))
+        #expect(exchanged.status == 200, "\(exchanged.text)")
+        let withdrawn = try await run.development.command(
+            "client", "update", Development.target, "--no-max-auth-age", "--no-min-acr")
+        #expect(withdrawn.status == 0, "\(withdrawn.output)")
+        // The tests that follow have logins as old as they like.
+        _ = try await eventually("any login is enough", within: .seconds(60), every: .seconds(1)) {
+            try await run.token(run.exchange(login, .deviceSecret)).status == 200 ? true : nil
+        }
+    }
+
     @Test func theInternalListenerSaysHowItIs() async throws {
         let run = try await Development.shared
         let port = try run.development.port("broker.internal")

@@ -115,6 +115,26 @@ struct AdministrationCommandTests {
         }
     }
 
+    @Test func `a demand that the client's own login could not meet is doubtful`() async throws {
+        try await Installation.lendReady { installation in
+            func warns(_ arguments: String...) async throws -> Bool {
+                let outcome = try await installation.run(arguments)
+                #expect(outcome.status == 0, "\(arguments): \(outcome.errors)")
+                return outcome.errors.contains("warning: app: ") && outcome.errors.contains("--self-exchange")
+            }
+            #expect(try await warns("client", "add", "app", "--audience", "a", "--max-auth-age", "12h"))
+            #expect(try await warns("client", "update", "app", "--min-acr", "urn:loa:2"))
+            #expect(try await !warns("client", "update", "app", "--self-exchange"))
+            try await installation.succeed("group", "add", "vendor", "--issuer", Installation.identityProvider)
+            try await installation.succeed("group", "member", "add", "vendor", "app", "--role", "target")
+            #expect(try await warns("client", "update", "app", "--max-auth-age", "1h"))
+            try await installation.succeed("group", "member", "add", "vendor", "app", "--role", "both")
+            #expect(try await !warns("client", "update", "app", "--max-auth-age", "2h"))
+            #expect(
+                try await !warns("client", "update", "app", "--no-self-exchange", "--no-max-auth-age", "--no-min-acr"))
+        }
+    }
+
     @Test func `what is not there is exit 1`() async throws {
         try await Installation.lendReady { installation in
             for arguments in [

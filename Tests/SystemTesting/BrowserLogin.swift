@@ -24,6 +24,8 @@ public struct BrowserLogin: Sendable {
     public let redirectURI: String
     public let username: String
     public let password: String
+    /// What else the app asks of the login, such as `max_age`.
+    public var demands: [(name: String, value: String)] = []
 
     public init(port: UInt16, client: String, redirectURI: String, username: String, password: String) {
         self.port = port
@@ -52,11 +54,12 @@ public struct BrowserLogin: Sendable {
 
     private func code(_ profile: NativeProfile, _ verifier: String) async throws -> String {
         let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
-        let query = FormEncoder.encode([
+        let request: KeyValuePairs = [
             "response_type": "code", "client_id": client, "redirect_uri": redirectURI,
             "scope": profile == .deviceID ? "openid profile" : "openid profile device_sso",
             "state": "s", "nonce": "n", "code_challenge": challenge, "code_challenge_method": "S256",
-        ])
+        ]
+        let query = FormEncoder.encode(request.map { (name: $0.key, value: $0.value) } + demands)
         let target = "/authorize?" + String(decoding: query, as: UTF8.self)
         let page = try await HTTPRequest("GET", target).send(to: port)
         guard page.status == 200 else { throw Failure(step: "authorize", answer: page.text) }

@@ -31,6 +31,7 @@ struct ClientAddCommand: AsyncParsableCommand {
             try await registry.add(client, options.act(reason: why.reason))
         }
         try options.output.show(Record(client))
+        options.output.warn(client.stepUpWarning([]))
     }
 }
 
@@ -45,7 +46,12 @@ struct ClientUpdateCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        try await ClientChange(id, options, why).apply { settings.changing($0) }
+        let changed = try await ClientChange(id, options, why).apply { settings.changing($0) }
+        guard changed.asksForStepUp else { return }
+        let groups = try await options.administer { registry throws(AdministrationError) in
+            try await registry.groups()
+        }
+        options.output.warn(changed.stepUpWarning(groups))
     }
 }
 
@@ -88,7 +94,8 @@ private struct ClientChange {
         self.why = why
     }
 
-    func apply(_ change: (Client) -> Client) async throws(CommandFailure) {
+    @discardableResult
+    func apply(_ change: (Client) -> Client) async throws(CommandFailure) -> Client {
         let changed = try await options.administer { registry throws(AdministrationError) in
             guard let client = try await registry.client(id) else { throw .notFound("client \(id)") }
             let changed = change(client)
@@ -99,5 +106,6 @@ private struct ClientChange {
             return changed
         }
         try options.output.show(Record(changed))
+        return changed
     }
 }
