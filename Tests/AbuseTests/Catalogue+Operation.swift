@@ -7,7 +7,7 @@ extension Catalogue {
     @ListBuilder static var operation: [Case] {
         test("M-01", "M-02", in: "AbuseTests/RegistryScenarioTests.swift", "metricsDoNotGrow")
         test("M-04", in: "NativeSSOProcessTests/ServeTests.swift", "it starts without a database")
-        test("M-05", in: refusals, "allow_non_loopback")
+        refusal("M-05", in: refusals, "allow_non_loopback")
         test("M-06", in: "AbuseTests/LimitTests.swift", "theInternalListenerIsFull")
     }
 
@@ -28,8 +28,8 @@ extension Catalogue {
 
     @ListBuilder static var configuration: [Case] {
         test("G-01", in: builtCommand, "brokenConfigurationIsExplained")
-        test("G-02", in: refusals, "must begin with https://")
-        test("G-03", "G-05", in: refusals, "none is no signature")
+        refusal("G-02", in: refusals, "must begin with https://")
+        refusal("G-03", "G-05", in: refusals, "none is no signature")
         waits("G-07", for: "a look at what the server promises of a commit")
         test(
             "G-08", in: "NativeSSOCommandTests/Configuration/ReadingTests.swift", "databaseMayBeLocalOrVerified")
@@ -38,7 +38,7 @@ extension Catalogue {
         test("G-14", in: "NativeSSOCommandTests/Configuration/FileTests.swift", "emptySecretIsRefused")
         test("G-15", in: "LedgerTests/Faults/UnavailabilityTests.swift", "aRoleWithoutConnections")
         waits("G-16", for: "a comparison of clocks; what lives and dies is judged by the database's")
-        test("G-17", in: sections, "trace is for development only")
+        refusal("G-17", in: sections, "trace is for development only")
         test("G-19", in: "RegistryTests/AdministrationTests.swift", "oneGroupPerIssuer")
     }
 }

@@ -6,8 +6,10 @@ enum Catalogue {
     enum Place {
         /// A row of the table.
         case row
-        /// A test elsewhere: a file below `Tests`, and words that stand in it.
+        /// A test elsewhere: a file below `Tests`, and the name of the function or words of the title.
         case test(file: String, words: String)
+        /// A row of a table of refusals elsewhere, and what it says.
+        case refusal(file: String, words: String)
         /// What it is about is not built.
         case waits(String)
         /// What it is about is not how this broker works.
@@ -45,6 +47,10 @@ enum Catalogue {
 
     static func test(_ ids: String..., in file: String, _ words: String) -> [Case] {
         ids.map { Case(id: $0, place: .test(file: file, words: words)) }
+    }
+
+    static func refusal(_ ids: String..., in file: String, _ words: String) -> [Case] {
+        ids.map { Case(id: $0, place: .refusal(file: file, words: words)) }
     }
 
     static func waits(_ ids: String..., for what: String) -> [Case] {

@@ -31,17 +31,59 @@ struct CatalogueTests {
     @Test func testsElsewhereAreThere() throws {
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         for entry in Catalogue.cases {
-            guard case .test(let file, let words) = entry.place else { continue }
-            let text = try String(contentsOf: tests.appending(path: file), encoding: .utf8)
-            #expect(text.contains(words), "\(entry.id): \(file)")
+            switch entry.place {
+            case .test(let file, let words):
+                let source = try String(contentsOf: tests.appending(path: file), encoding: .utf8)
+                #expect(Self.declares(source, words), "\(entry.id): \(file)")
+            case .refusal(let file, let words):
+                let source = try String(contentsOf: tests.appending(path: file), encoding: .utf8)
+                #expect(Self.quotes(source, words), "\(entry.id): \(file)")
+            case .row, .waits, .doesNotApply: continue
+            }
         }
+    }
+
+    @Test func aCommentIsNoTest() {
+        for source in [
+            "@Test func holds() {", "@Test func `it holds, and on`() {", "@Test(\"it holds, and on\", arguments: [1])",
+            "    @Test(\n        \"it holds\",",
+        ] {
+            #expect(Self.declares(source, "holds") || Self.declares(source, "it holds"), "\(source)")
+        }
+        for source in [
+            "/// As holds says.", "// func holds() {", "    // @Test(\"it holds\")", "let a = \"it holds\"",
+            "func holdsNot()",
+        ] {
+            #expect(!Self.declares(source, "holds") && !Self.declares(source, "it holds"), "\(source)")
+        }
+        #expect(Self.quotes("    issuer(\"it holds\"),", "it holds"))
+        #expect(!Self.quotes("// \"it holds\"", "it holds") && !Self.quotes("it holds", "it holds"))
+    }
+
+    /// Whether `source` declares a function with this name, or a test with these words in its title.
+    private static func declares(_ source: String, _ words: String) -> Bool {
+        let code = code(source)
+        return code.contains("func \(words)(")
+            || code.matches(of: /func `([^`]*)`\(|@Test\(\s*"([^"]*)"/).contains { match in
+                (match.1 ?? match.2 ?? "").contains(words)
+            }
+    }
+
+    /// Whether `source` has these words between quotes.
+    private static func quotes(_ source: String, _ words: String) -> Bool {
+        code(source).matches(of: /"([^"\n]*)"/).contains { $0.1.contains(words) }
+    }
+
+    /// All but comments.
+    private static func code(_ source: String) -> String {
+        source.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
     }
 
     /// Also in the output of the run.
     @Test func whatIsNotTriedSaysWhy() {
         for entry in Catalogue.cases {
             switch entry.place {
-            case .row, .test: continue
+            case .row, .test, .refusal: continue
             case .waits(let what):
                 #expect(!what.isEmpty)
                 print("\(entry.id) waits for \(what)")
