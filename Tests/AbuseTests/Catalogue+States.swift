@@ -43,8 +43,7 @@ extension Catalogue {
 
     @ListBuilder static var logout: [Case] {
         test(
-            "L-02", "L-03", "L-04", "L-05", "L-06", "L-08", "L-09", in: "AbuseTests/Attacks/LogoutAttacks.swift",
-            "static let all: [LogoutAttack]")
+            "L-02", "L-03", "L-04", "L-05", "L-06", "L-08", "L-09", in: logoutTests, "forged")
         test("L-11", in: logoutTests, "anIDToken")
         rows("L-12")
         test("L-13", in: logoutTests, "aSIDOfAnotherIssuer")
