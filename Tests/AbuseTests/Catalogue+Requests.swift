@@ -10,7 +10,7 @@ extension Catalogue {
         test("H-20", in: wire, "isGivenUp")
         test("H-21", in: wire, "aClientThatDoesNotRead")
         test("H-29", in: wire, "requestsOnOneConnection")
-        test("H-32", in: "NativeSSOProcessTests/TLSTests.swift", "a session of the old certificate is not resumed")
+        test("H-32", in: "NativeSSOProcessTests/TLSTests.swift", "SIGHUP takes the new certificate")
     }
 
     @ListBuilder static var forms: [Case] {

@@ -23,7 +23,7 @@ extension Catalogue {
     @ListBuilder static var possession: [Case] {
         rows("P-03", "P-04", "P-05", "P-07", "P-13")
         test("P-02", "P-12", in: "AbuseTests/ProofScenarioTests.swift", "aChainIsForItsKey")
-        test("P-10", in: "BrokerHTTPTests/DPoPTests.swift", "func nonces")
+        test("P-10", in: "BrokerHTTPTests/DPoPTests.swift", "nonces")
         // A proof is counted as the request that it comes with, before anybody looks at it.
         test("P-14", in: "AbuseTests/LimitTests.swift", "spoofedAddresses")
     }

@@ -163,7 +163,7 @@ import Testing
     @Test func aLifetimeOfNoncesThatAreOffIsDoubtful() throws {
         #expect(
             try SampleFile.warnings(SampleFile.adding("dpop: { nonce_lifetime: 1m }")) == [
-                "test.yaml:10: warning: dpop.nonce_lifetime: has no effect: dpop.nonce is off"
+                SampleFile.unnamedProxy, "test.yaml:10: warning: dpop.nonce_lifetime: has no effect: dpop.nonce is off",
             ])
     }
 
