@@ -54,6 +54,7 @@ struct InternalListenerTests {
                     + #""grant_types_supported":["urn:ietf:params:oauth:grant-type:token-exchange","refresh_token"],"#
                     + #""token_endpoint_auth_methods_supported":["none","client_secret_basic","private_key_jwt"],"#
                     + #""token_endpoint_auth_signing_alg_values_supported":["ES256","PS256","RS256"],"#
+                    + #""dpop_signing_alg_values_supported":["ES256","ES384","Ed25519","EdDSA","PS256","RS256"],"#
                     + #""scopes_supported":["openid"],"#
                     + #""subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256"],"#
                     + #""native_sso_supported":true}"#)

@@ -27,12 +27,12 @@ final class Schemathesis: Sendable {
     /// Tries what the document says of some of its operations. What it wrote; throws where an answer was another.
     @discardableResult
     func check(_ document: URL, port: UInt16, _ arguments: [String]) async throws -> String {
-        // By itself it knows no 408, 413, 417 and 431, and would take a 5xx for a refusal.
+        // By itself it knows no 408, 413, 417, 429 and 431, and would take a 5xx for a refusal.
         let configuration = directory.appending(path: "schemathesis.toml")
         try Data(
             """
             [checks]
-            negative_data_rejection.expected-statuses = [400, 401, 404, 405, 408, 413, 417, 431]
+            negative_data_rejection.expected-statuses = [400, 401, 404, 405, 408, 413, 417, 429, 431]
             """.utf8
         ).write(to: configuration)
         return try await run(
