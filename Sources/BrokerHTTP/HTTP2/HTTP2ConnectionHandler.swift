@@ -15,6 +15,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     private var lastStream = HTTP2StreamID.rootStream
     /// No new stream is taken; the last that is there ends the connection.
     private var isEnding = false
+    /// The client was told that the end is near; the timer is for nothing else from here on.
+    private var isAnnounced = false
 
     init(limits: ListenerLimits, counts: ConnectionCounts) {
         self.limits = limits
@@ -37,13 +39,16 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     func streamOpened(_ id: HTTP2StreamID) {
         openStreams += 1
         lastStream = max(lastStream, id)
-        if !isEnding { timer.clear() }
+        if !isEnding, !isAnnounced { timer.clear() }
     }
 
     func streamClosed() {
         openStreams -= 1
         guard openStreams == 0, let context else { return }
-        guard isEnding else { return armIdleTimer(context) }
+        guard isEnding else {
+            if !isAnnounced { armIdleTimer(context) }
+            return
+        }
         // Not at once: the end of the answer is being written.
         context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
     }
@@ -71,7 +76,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 
     /// First for those whose request is on its way already.
     private func announceEnd(_ context: ChannelHandlerContext) {
-        guard !isEnding else { return }
+        guard !isEnding, !isAnnounced else { return }
+        isAnnounced = true
         sendGoAway(lastStream: .maxID, context)
         timer.set(.now() + limits.idleGrace, context) { [self] in end(context) }
     }

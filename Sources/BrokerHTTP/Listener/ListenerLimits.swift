@@ -37,7 +37,7 @@ public struct ListenerLimits: Sendable {
         bodyTimeout: TimeAmount = .seconds(10), idleTimeout: TimeAmount = .seconds(60),
         writeTimeout: TimeAmount = .seconds(10), lingerTimeout: TimeAmount = .seconds(2),
         idleGrace: TimeAmount = .milliseconds(100), connections: Int = 10_240, connectionsPerAddress: Int? = nil,
-        streams: Int = 32
+        streams: Int = 8
     ) {
         self.bodySize = bodySize
         self.headerSize = headerSize
