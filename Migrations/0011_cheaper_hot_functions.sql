@@ -140,6 +140,7 @@ DECLARE
     v_admitted boolean;
     v_is_new boolean := false;
     v_is_held boolean;
+    v_lacks_device boolean;
     v_grant_id pg_catalog.uuid;
     v_generation integer;
     v_grant_expires_at pg_catalog.timestamptz;
@@ -190,8 +191,8 @@ BEGIN
         -- refusal writes nothing, whatever its reason.
         v_is_held := false;
         IF v_admitted THEN
-            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
-            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at, l.device_digest IS NULL
+            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_lacks_device
             FROM session l
             WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
                 AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
@@ -242,11 +243,12 @@ BEGIN
         v_admitted := false;
     END IF;
     IF v_admitted THEN
-        IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
-            UPDATE session l SET last_used_at = v_now
+        -- A login that came in without its device learns it: what knows of no login is swept, with the keys that it has.
+        IF v_lacks_device OR v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
+            UPDATE session l SET last_used_at = v_now, device_digest = coalesce(l.device_digest, p_device)
             WHERE l.session_id = (
                 SELECT k.session_id FROM session k
-                WHERE k.session_id = v_session_id AND k.last_used_at < v_now AND k.ended_at IS NULL
+                WHERE k.session_id = v_session_id AND (k.last_used_at < v_now OR k.device_digest IS NULL) AND k.ended_at IS NULL
                 FOR NO KEY UPDATE SKIP LOCKED);
         END IF;
         IF NOT v_device_known
@@ -434,6 +436,12 @@ BEGIN
                     WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling));
         END IF;
 
+        IF v_jkt IS NULL AND p_jkt IS NOT NULL AND NOT p_may_change_key THEN
+            -- The chain takes this key, and so does the device: no exchange takes it from either.
+            v_jkt := pin_key(v_issuer, v_device_digest, v_client_id, p_jkt);
+            EXIT WHEN v_jkt <> p_jkt;
+            v_jkt := NULL;
+        END IF;
         UPDATE sso_grant g SET generation = g.generation + 1, rotated_at = v_now, jkt = coalesce(p_jkt, g.jkt)
         WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = p_generation AND g.revoked_at IS NULL;
         IF NOT FOUND THEN

@@ -40,7 +40,8 @@ CREATE INDEX subject_logout_age ON subject_logout (recorded_at);
 -- Between whoever brings a login in (shared) and whoever says that it is over: for the transaction. One of 256, so that the
 -- server has room for the locks of a transaction that brings many in.
 CREATE FUNCTION logout_lock(p_kind text, p_issuer text, p_name text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-    $$ SELECT 2947193046517340160 + (hashtextextended(p_kind || ' ' || p_issuer || ' ' || p_name, 0) & 255) $$;
+    $$ SELECT 2947193046517340160 + CASE p_kind WHEN 'sid' THEN 256 ELSE 0 END
+        + (hashtextextended(p_kind || ' ' || p_issuer || ' ' || p_name, 0) & 255) $$;
 
 -- A login that its provider ended before it came in becomes the row of an ended one, and the INSERT does nothing, as it does
 -- where the row is there already.
@@ -97,16 +98,11 @@ BEGIN
             issued_at = greatest(o.issued_at, excluded.issued_at), recorded_at = excluded.recorded_at;
     ELSE
         PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));
-        IF NOT EXISTS (
-            SELECT FROM session l
-            WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid
-                AND (l.end_reason = 'logout' OR l.ended_at IS NULL AND l.expires_at > v_now))
-        THEN
-            INSERT INTO session (
-                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
-            VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
-            ON CONFLICT (issuer, sid) DO NOTHING;
-        END IF;
+        -- Also where there is a live session of this sid: one that is enrolled has a sid of its own, and more may be on their way.
+        INSERT INTO session (
+            session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
+        VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
+        ON CONFLICT (issuer, sid) DO NOTHING;
     END IF;
     -- After the wait for those who were about to bring a login in: what they brought is older than this, to the second.
     RETURN date_trunc('second', clock_timestamp()) + interval '1 second';

@@ -41,8 +41,9 @@ DECLARE
     v_expires_at timestamptz;
     v_is_done boolean := false;
 BEGIN
-    -- Its row could be swept, which is done an hour after, and the token be used again. Then there is no answer.
-    IF p_token_expires_at < now() - interval '30 minutes' THEN
+    -- Its row could be swept, which is done an hour after, and the token be used again. Then there is no answer; unless it is
+    -- refused anyway, as one that is old.
+    IF p_permitted AND p_token_expires_at < now() - interval '30 minutes' THEN
         RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
     END IF;
     FOR v_attempt IN 1..3 LOOP

@@ -241,6 +241,7 @@ DECLARE
     v_admitted boolean;
     v_is_new boolean := false;
     v_is_held boolean;
+    v_lacks_device boolean;
     v_grant_id pg_catalog.uuid;
     v_generation integer;
     v_grant_expires_at pg_catalog.timestamptz;
@@ -291,8 +292,8 @@ BEGIN
         -- refusal writes nothing, whatever its reason.
         v_is_held := false;
         IF v_admitted THEN
-            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
-            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at, l.device_digest IS NULL
+            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_lacks_device
             FROM session l
             WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
                 AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
@@ -343,11 +344,12 @@ BEGIN
         v_admitted := false;
     END IF;
     IF v_admitted THEN
-        IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
-            UPDATE session l SET last_used_at = v_now
+        -- A login that came in without its device learns it: what knows of no login is swept, with the keys that it has.
+        IF v_lacks_device OR v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
+            UPDATE session l SET last_used_at = v_now, device_digest = coalesce(l.device_digest, p_device)
             WHERE l.session_id = (
                 SELECT k.session_id FROM session k
-                WHERE k.session_id = v_session_id AND k.last_used_at < v_now AND k.ended_at IS NULL
+                WHERE k.session_id = v_session_id AND (k.last_used_at < v_now OR k.device_digest IS NULL) AND k.ended_at IS NULL
                 FOR NO KEY UPDATE SKIP LOCKED);
         END IF;
         IF NOT v_device_known
@@ -528,6 +530,12 @@ BEGIN
                     WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling));
         END IF;
 
+        IF v_jkt IS NULL AND p_jkt IS NOT NULL AND NOT p_may_change_key THEN
+            -- The chain takes this key, and so does the device: no exchange takes it from either.
+            v_jkt := pin_key(v_issuer, v_device_digest, v_client_id, p_jkt);
+            EXIT WHEN v_jkt <> p_jkt;
+            v_jkt := NULL;
+        END IF;
         UPDATE sso_grant g SET generation = g.generation + 1, rotated_at = v_now, jkt = coalesce(p_jkt, g.jkt)
         WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = p_generation AND g.revoked_at IS NULL;
         IF NOT FOUND THEN
@@ -595,16 +603,11 @@ BEGIN
             issued_at = greatest(o.issued_at, excluded.issued_at), recorded_at = excluded.recorded_at;
     ELSE
         PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));
-        IF NOT EXISTS (
-            SELECT FROM session l
-            WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid
-                AND (l.end_reason = 'logout' OR l.ended_at IS NULL AND l.expires_at > v_now))
-        THEN
-            INSERT INTO session (
-                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
-            VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
-            ON CONFLICT (issuer, sid) DO NOTHING;
-        END IF;
+        -- Also where there is a live session of this sid: one that is enrolled has a sid of its own, and more may be on their way.
+        INSERT INTO session (
+            session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
+        VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
+        ON CONFLICT (issuer, sid) DO NOTHING;
     END IF;
     -- After the wait for those who were about to bring a login in: what they brought is older than this, to the second.
     RETURN date_trunc('second', clock_timestamp()) + interval '1 second';
@@ -784,8 +787,9 @@ DECLARE
     v_expires_at timestamptz;
     v_is_done boolean := false;
 BEGIN
-    -- Its row could be swept, which is done an hour after, and the token be used again. Then there is no answer.
-    IF p_token_expires_at < now() - interval '30 minutes' THEN
+    -- Its row could be swept, which is done an hour after, and the token be used again. Then there is no answer; unless it is
+    -- refused anyway, as one that is old.
+    IF p_permitted AND p_token_expires_at < now() - interval '30 minutes' THEN
         RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
     END IF;
     FOR v_attempt IN 1..3 LOOP
@@ -1000,7 +1004,8 @@ ALTER FUNCTION native_sso.keep_logged_out() OWNER TO native_sso_admin;
 
 CREATE FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT 2947193046517340160 + (hashtextextended(p_kind || ' ' || p_issuer || ' ' || p_name, 0) & 255) $$;
+    AS $$ SELECT 2947193046517340160 + CASE p_kind WHEN 'sid' THEN 256 ELSE 0 END
+        + (hashtextextended(p_kind || ' ' || p_issuer || ' ' || p_name, 0) & 255) $$;
 
 ALTER FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) OWNER TO native_sso_admin;
 

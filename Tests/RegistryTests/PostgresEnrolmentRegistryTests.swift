@@ -185,6 +185,11 @@ struct PostgresEnrolmentRegistryTests {
         try await withWorld { _, enrol in
             var asked = Asked()
             asked.usable = Seconds(-31 * 60)
+            // An old token is refused as such, and is no outage.
+            asked.isPermitted = false
+            let refused = try await enrol(asked)
+            #expect(refused.session == nil)
+            asked.isPermitted = true
             do throws(any Error) {
                 _ = try await enrol(asked)
                 Issue.record("it answered")

@@ -137,6 +137,25 @@ extension GrantRegistryConformance {
             scenario.generation = 7
             #expect(try await scenario.attempt(on: fixture.registry).refusal == .proofMissing)
         },
+        GrantRegistryCheck("binding: the key that a refresh brings is its only one on the device, too") { fixture in
+            var scenario = try ExchangeScenario()
+            scenario.client.proofPolicy = .optional
+            try await scenario.put(into: fixture)
+            let grant = try #require(try await scenario.attempt(on: fixture.registry).grant)
+            let proof = PresentedProof.random()
+            let refreshed = try await fixture.registry.advance(
+                Advancement(
+                    requestID: UniqueID(high: 9, low: 9), grantID: grant.id, generation: 1, client: scenario.client.id,
+                    scope: nil, allowedScope: scenario.client.allowedScope, grace: 60, boundGrace: 60,
+                    idleLimit: .days(30), proof: proof))
+            #expect(refreshed.effect == .advanced)
+            for other in [nil, PresentedProof.random()] {
+                scenario.proof = other
+                #expect(try await scenario.attempt(on: fixture.registry).refusal == .pinConflict)
+            }
+            scenario.proof = .random(by: proof.key)
+            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 3)
+        },
         GrantRegistryCheck("binding: a client that authenticates may change its key, and not do without") { fixture in
             var scenario = try RefreshScenario.bound()
             scenario.client = scenario.client.with(authentication: .privateKeyJWT)

@@ -6,8 +6,38 @@ extension RegistryState {
         guard let chain = chains[asked.grantID], let session = sessions[chain.session] else {
             return AdvanceFacts(now: now, effect: .none, proofWasUsed: proofWasUsed, grant: nil)
         }
+        let seen = facts(of: chain, session, key: chain.key)
+
+        let place = Place(device: Device(issuer: chain.session.issuer, digest: chain.device), client: chain.client)
+        let effect: AdvanceFacts.Effect
+        if proofWasUsed || chain.revokedAt != nil || !shows(asked, theKeyOf: chain) {
+            effect = .none
+        } else if isMisuse(asked, of: chain) {
+            effect = .revoked
+            chains[asked.grantID]?.revokedAt = now
+            auditRows += 1
+        } else if asked.generation == chain.generation, mayGoOn(asked, seen) {
+            if chain.key == nil, let key = asked.proof?.key, asked.keyUse == .fixed {
+                if let pinned = pins[place], pinned != key {
+                    return AdvanceFacts(
+                        now: now, effect: .none, grant: facts(of: chain, session, key: pinned))
+                }
+                pins[place] = key
+            }
+            effect = .advanced
+            chains[asked.grantID]?.generation += 1
+            chains[asked.grantID]?.rotatedAt = now
+            chains[asked.grantID]?.key = asked.proof?.key ?? chain.key
+            touch(chain.session, idleLimit: asked.idleLimit)
+        } else {
+            effect = .none
+        }
+        return AdvanceFacts(now: now, effect: effect, proofWasUsed: proofWasUsed, grant: seen)
+    }
+
+    private func facts(of chain: Chain, _ session: Session, key: KeyThumbprint?) -> ChainFacts {
         let issuer = chain.session.issuer
-        let facts = ChainFacts(
+        return ChainFacts(
             client: chain.client, generation: chain.generation, rotatedAt: chain.rotatedAt,
             revokedAt: chain.revokedAt, expiresAt: chain.expiresAt, scope: chain.scope, audiences: chain.audiences,
             sessionID: chain.session.sid,
@@ -20,25 +50,7 @@ extension RegistryState {
                 to: members[Member(issuer: issuer, client: chain.client)]),
             scopeCeiling: members[Member(issuer: issuer, client: chain.client)]?.scopeCeiling,
             deviceIsBlocked: deviceIsBlocked[Device(issuer: issuer, digest: chain.device)] ?? false,
-            key: chain.key)
-
-        let effect: AdvanceFacts.Effect
-        if proofWasUsed || chain.revokedAt != nil || !shows(asked, theKeyOf: chain) {
-            effect = .none
-        } else if isMisuse(asked, of: chain) {
-            effect = .revoked
-            chains[asked.grantID]?.revokedAt = now
-            auditRows += 1
-        } else if asked.generation == chain.generation, mayGoOn(asked, facts) {
-            effect = .advanced
-            chains[asked.grantID]?.generation += 1
-            chains[asked.grantID]?.rotatedAt = now
-            chains[asked.grantID]?.key = asked.proof?.key ?? chain.key
-            touch(chain.session, idleLimit: asked.idleLimit)
-        } else {
-            effect = .none
-        }
-        return AdvanceFacts(now: now, effect: effect, proofWasUsed: proofWasUsed, grant: facts)
+            key: key)
     }
 
     private func shows(_ asked: Advancement, theKeyOf chain: Chain) -> Bool {

@@ -45,11 +45,14 @@ public struct Refresh: Sendable {
         // One statement, one commit; facts either way.
         let facts = try await RefreshError.port { () async throws(PortError) in try await registry.advance(asked) }
         let (decision, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
+        // The successor of an unbound chain is the one that was made without a key; whoever comes late with one binds nothing by it.
+        let bearsOn = decision == .redelivered && chain.key == nil && request.client.proofPolicy == .optional
         // Both decisions lead to the same successor: that is what makes a retry harmless.
         return try await RefreshError.port { () async throws(PortError) in
             try await mint.answer(
                 chain, grantID: asked.grantID, successorOf: asked.generation, scope: asked.grantedScope(of: chain),
-                to: request.client, key: asked.proof?.key, at: facts.now, isRedelivery: decision == .redelivered)
+                to: request.client, key: bearsOn ? nil : asked.proof?.key, at: facts.now,
+                isRedelivery: decision == .redelivered)
         }
     }
 
