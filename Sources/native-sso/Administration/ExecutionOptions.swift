@@ -52,6 +52,14 @@ struct Plan: CommandResult {
         self.consequences = consequences
     }
 
+    /// One that is carried out batch by batch: `verb` so many of `noun`, of which the first twenty are named.
+    init(_ verb: String, _ noun: String, _ found: [String], isMore: Bool) {
+        let shown = found.prefix(20)
+        let orMore = isMore ? " or more" : ""
+        let rest = found.count > shown.count ? ["… and \(found.count - shown.count)\(orMore) others"] : []
+        self.init("\(verb) \(found.count)\(orMore) \(noun)\(found.count == 1 ? "" : "s")", consequences: shown + rest)
+    }
+
     var done: Plan {
         var done = self
         done.isDone = true

@@ -92,15 +92,10 @@ struct GrantRevokeCommand: AsyncParsableCommand {
     }
 
     private func plan(_ live: [GrantListing]) -> Plan {
-        let isMore = live.count == Self.batch
-        let shown = live.prefix(20).map { listing in
+        let found = live.map { listing in
             "\(listing.grant.id) of \(listing.grant.client) in \(listing.issuer) sid \(listing.sessionID)"
         }
-        let rest =
-            live.count > shown.count ? ["… and \(live.count - shown.count)\(isMore ? " or more" : "") others"] : []
-        return Plan(
-            "revoke \(live.count)\(isMore ? " or more" : "") grant\(live.count == 1 ? "" : "s")",
-            consequences: shown + rest)
+        return Plan("revoke", "grant", found, isMore: live.count == Self.batch)
     }
 
     /// Batch by batch: what was revoked before a failure stays revoked.

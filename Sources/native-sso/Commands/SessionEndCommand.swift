@@ -34,16 +34,11 @@ struct SessionEndCommand: AsyncParsableCommand {
     }
 
     private func plan(_ live: [SessionRecord]) -> Plan {
-        let isMore = live.count == Self.batch
-        let shown = live.prefix(20).map { session in
+        let found = live.map { session in
             "\(session.issuer) sid \(session.sessionID) of \(session.subject?.string ?? "an unknown user"), "
                 + "\(session.liveGrants) live grants"
         }
-        let rest =
-            live.count > shown.count ? ["… and \(live.count - shown.count)\(isMore ? " or more" : "") others"] : []
-        return Plan(
-            "end \(live.count)\(isMore ? " or more" : "") session\(live.count == 1 ? "" : "s")",
-            consequences: shown + rest)
+        return Plan("end", "session", found, isMore: live.count == Self.batch)
     }
 
     /// Batch by batch: what was ended before a failure stays ended.
