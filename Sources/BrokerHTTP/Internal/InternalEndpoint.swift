@@ -65,8 +65,8 @@ extension InternalEndpoint: Responder {
             return HTTPAnswer(status: .ok, cacheControl: cacheControl, body: try await keys.keySet())
         } catch {
             switch error {
-            case .outage(let outage): return HTTPAnswer(TokenOutcome.unavailable(outage))
-            case .broken(let what): return HTTPAnswer(TokenOutcome.failed(what))
+            case .outage: return .unavailable
+            case .broken: return .failed
             }
         }
     }

@@ -32,7 +32,7 @@ public final class BrokerMetrics: Sendable {
 
     func logoutEnded(_ outcome: LogoutOutcome) {
         logouts.note(outcome)
-        if case .refused(let refusal) = outcome { refusals[refusal.reason]?.add() }
+        if let refusal = outcome.refusal { refusals[refusal.reason]?.add() }
     }
 
     /// A refusal was counted and logged, and not written to the audit.

@@ -2,21 +2,21 @@ import NativeSSO
 
 /// What is counted of logouts. A fixed set of series.
 final class LogoutCounts: Sendable {
-    private let requests: [LogoutOutcome.Label: Counter]
+    private let requests: [LogoutLabel: Counter]
     private let sessions = Counter()
 
     init() {
-        requests = Dictionary(LogoutOutcome.Label.allCases.map { ($0, Counter()) }) { first, _ in first }
+        requests = Dictionary(LogoutLabel.allCases.map { ($0, Counter()) }) { first, _ in first }
     }
 
     func note(_ outcome: LogoutOutcome) {
         requests[outcome.label]?.add()
-        if case .ended(let count) = outcome { sessions.add(count) }
+        if case .succeeded(let ended) = outcome { sessions.add(ended.count) }
     }
 
     func write(to text: inout PrometheusText) {
         text.family("logouts_total", "Requests to the back-channel logout endpoint.", .counter)
-        for label in LogoutOutcome.Label.allCases {
+        for label in LogoutLabel.allCases {
             text.sample("logouts_total", [("outcome", label.rawValue)], requests[label]?.value ?? 0)
         }
         text.family("sessions_logged_out_total", "Sessions that their identity provider ended.", .counter)

@@ -14,6 +14,12 @@ struct RequestRecord: Sendable {
     var client: ClientID?
     /// What a refusal is counted by: the refresh token or subject token; the client's assertion while that is used up.
     var presented: Credential?
+
+    /// With a name of its own, from now on.
+    static func new() -> RequestRecord {
+        var randomness = PooledRandomness()
+        return RequestRecord(requestID: .random(using: &randomness), start: .now)
+    }
 }
 
 /// One line in the log for every request, a count in the metrics, and an audit event for a refusal, as far as
@@ -21,23 +27,19 @@ struct RequestRecord: Sendable {
 /// vocabularies: not an octet of what the caller sent, except the name of a client that is registered. Of who asks too often
 /// the log has the network, too wide to tell one person.
 struct RequestJournal: Sendable {
-    let audit: any AuditTrail
-    let metrics: BrokerMetrics
-    let clock: any WallClock
-    let logger: Logger
-    private let auditLimit = AuditLimit()
+    private let metrics: BrokerMetrics
+    private let audit: RefusalAudit
+    private let logger: Logger
 
     init(audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger) {
-        self.audit = audit
         self.metrics = metrics
-        self.clock = clock
+        self.audit = RefusalAudit(audit: audit, metrics: metrics, clock: clock)
         self.logger = logger
     }
 
     func begin() -> RequestRecord {
         metrics.requestBegan()
-        var randomness = PooledRandomness()
-        return RequestRecord(requestID: .random(using: &randomness), start: .now)
+        return .new()
     }
 
     func end(_ record: RequestRecord, _ outcome: TokenOutcome, status: HTTPResponseStatus) {
@@ -47,14 +49,7 @@ struct RequestJournal: Sendable {
         var client = record.client
         if case .refused(.client(let failure)) = outcome { client = failure.client }
         if let refusal = outcome.refusal, let kind = refusal.auditKind {
-            if auditLimit.admits(refusal, of: record.presented, at: record.start) {
-                audit.record(
-                    AuditEvent(
-                        kind: kind, requestID: record.requestID, occurredAtMilliseconds: clock.milliseconds,
-                        client: client, reason: refusal.reason))
-            } else {
-                metrics.auditEventSampledOut()
-            }
+            audit.note(refusal, as: kind, of: record, client: client)
         }
         var metadata: Logger.Metadata = [
             "request_id": .string(record.requestID.description),
@@ -67,42 +62,6 @@ struct RequestJournal: Sendable {
         ]
         if case .refused(.rate) = outcome { metadata["network"] = .string(record.caller?.network ?? "unknown") }
         logger.log(level: outcome.level, "token request", metadata: metadata)
-    }
-}
-
-extension TokenOutcome {
-    var label: OutcomeLabel {
-        switch self {
-        case .granted: .granted
-        case .refused: .refused
-        case .unavailable: .unavailable
-        case .failed: .failed
-        }
-    }
-
-    fileprivate var refusal: Refusal? {
-        if case .refused(let refusal) = self { refusal } else { nil }
-    }
-
-    /// The detail of an outage and the text of a defect are ours and hold nothing that a caller sent.
-    fileprivate var reason: String {
-        switch self {
-        case .granted: "none"
-        case .refused(let refusal): refusal.reason
-        case .unavailable(let outage): outage.description
-        case .failed(let what): what
-        }
-    }
-
-    var level: Logger.Level {
-        switch self {
-        case .granted: .info
-        // The database has lost writes that it had acknowledged: whoever is on call must hear of it.
-        case .refused(.refresh(.stateRegressed)): .error
-        case .refused: .notice
-        case .unavailable: .warning
-        case .failed: .error
-        }
     }
 }
 

@@ -5,8 +5,8 @@ import OAuthWire
 
 /// `POST /token`: the public listener, and all there is on it.
 ///
-/// The caller's address before anything is read, cheap checks before dear ones, nothing secret before the client is known, cryptography before any claim is believed,
-/// and writing last: a client's assertion is used up when all but the grant's own rules hold, and then the grant writes with
+/// The caller's address before anything is read, cheap checks before dear ones, nothing secret before the client is known,
+/// cryptography before any claim is believed, and writing last: a client's assertion is used up when all but the grant's own rules hold, and then the grant writes with
 /// one statement. Every request ends in exactly one answer and one line in the log.
 public struct TokenEndpoint: Sendable {
     private let exchange: Exchange
@@ -102,29 +102,33 @@ extension TokenEndpoint: Responder {
                 try ExchangeRequest(
                     parameters, client: client, proof: proof, requestID: record.requestID, issuers: issuers)
             }
-            record.presented = presented.assertion?.jwt
-            try await clients.use(identified)
-            record.presented = parameters.subjectToken
+            try await use(identified, presented.assertion, for: parameters.subjectToken, &record)
             response = try await run(request)
         case .enrolment(let parameters):
             record.grant = .enrolment
             let request = try TokenError.refusing { () throws(Refusal) in
                 try EnrolmentRequest(parameters, client: client, requestID: record.requestID, issuers: issuers)
             }
-            record.presented = presented.assertion?.jwt
-            try await clients.use(identified)
-            record.presented = parameters.subjectToken
+            try await use(identified, presented.assertion, for: parameters.subjectToken, &record)
             response = try await run(request)
         case .refreshToken(let parameters):
-            record.presented = presented.assertion?.jwt
-            try await clients.use(identified)
-            record.presented = parameters.refreshToken
+            try await use(identified, presented.assertion, for: parameters.refreshToken, &record)
             response = try await run(
                 RefreshRequest(
                     requestID: record.requestID, client: client, refreshToken: parameters.refreshToken.secret,
                     scope: parameters.scope.map { Scope($0.tokens) }, proof: proof))
         }
-        return .granted(response, nonce: proof == nil ? nil : proofs.freshNonce)
+        return .succeeded(GrantedTokens(response: response, nonce: proof == nil ? nil : proofs.freshNonce))
+    }
+
+    /// A refusal from here on is counted by what it is about: the client's assertion first, and then what the grant is for.
+    private func use(
+        _ client: IdentifiedClient, _ assertion: ClientParameters.Assertion?, for presented: Credential,
+        _ record: inout RequestRecord
+    ) async throws(TokenError) {
+        record.presented = assertion?.jwt
+        try await clients.use(client)
+        record.presented = presented
     }
 
     private func run(_ request: ExchangeRequest) async throws(TokenError) -> TokenResponse {

@@ -22,10 +22,10 @@ public struct LogoutEndpoint: Sendable {
     }
 
     func answer(_ request: ReceivedRequest) async -> HTTPAnswer {
-        let record = journal.begin()
+        let record = RequestRecord.new()
         let outcome: LogoutOutcome
         do throws(TokenError) {
-            outcome = .ended(try await end(request, record.requestID))
+            outcome = .succeeded(EndedSessions(count: try await end(request, record.requestID)))
         } catch {
             outcome = LogoutOutcome(error)
         }

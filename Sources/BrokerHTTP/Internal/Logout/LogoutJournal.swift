@@ -5,35 +5,20 @@ import NativeSSO
 /// One line in the log for every logout request, a count in the metrics, and an audit event for a refusal, as far as
 /// ``AuditLimit`` lets it. What a logout did is recorded by the statements that did it.
 struct LogoutJournal: Sendable {
-    let audit: any AuditTrail
-    let metrics: BrokerMetrics
-    let clock: any WallClock
-    let logger: Logger
-    private let auditLimit = AuditLimit()
+    private let metrics: BrokerMetrics
+    private let audit: RefusalAudit
+    private let logger: Logger
 
     init(audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger) {
-        self.audit = audit
         self.metrics = metrics
-        self.clock = clock
+        self.audit = RefusalAudit(audit: audit, metrics: metrics, clock: clock)
         self.logger = logger
-    }
-
-    func begin() -> RequestRecord {
-        var randomness = SystemRandomNumberGenerator()
-        return RequestRecord(requestID: UniqueID(high: randomness.next(), low: randomness.next()), start: .now)
     }
 
     func end(_ record: RequestRecord, _ outcome: LogoutOutcome, status: HTTPResponseStatus) {
         metrics.logoutEnded(outcome)
-        if case .refused(let refusal) = outcome, refusal.auditKind != nil {
-            if auditLimit.admits(refusal, of: nil, at: record.start) {
-                audit.record(
-                    AuditEvent(
-                        kind: .logoutRefused, requestID: record.requestID, occurredAtMilliseconds: clock.milliseconds,
-                        client: nil, reason: refusal.reason))
-            } else {
-                metrics.auditEventSampledOut()
-            }
+        if let refusal = outcome.refusal, refusal.auditKind != nil {
+            audit.note(refusal, as: .logoutRefused, of: record, client: nil)
         }
         var metadata: Logger.Metadata = [
             "request_id": .string(record.requestID.description),
@@ -42,7 +27,7 @@ struct LogoutJournal: Sendable {
             "status": .stringConvertible(Int(status.code)),
             "duration_us": .stringConvertible(Int((ContinuousClock.now - record.start).microseconds)),
         ]
-        if case .ended(let sessions) = outcome { metadata["sessions_ended"] = .stringConvertible(Int(sessions)) }
+        if case .succeeded(let ended) = outcome { metadata["sessions_ended"] = .stringConvertible(Int(ended.count)) }
         logger.log(level: outcome.level, "logout request", metadata: metadata)
     }
 }
