@@ -164,7 +164,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding"],
+            dependencies: [
+                "SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",

@@ -9,6 +9,8 @@ public struct BrokerConfiguration: Sendable {
         public var admitsOnFirstSight: Bool
         public var isDisabled: Bool
         public var enrolsByExchange = false
+        /// What is allowed of its logout tokens, by the names of the configuration.
+        public var logout: [String] = []
 
         public enum Keys: Sendable {
             case discovery
@@ -41,6 +43,7 @@ public struct BrokerConfiguration: Sendable {
                     admit_on_first_sight: \(admitsOnFirstSight)
                     disabled: \(isDisabled)
                     enrolment: \(enrolsByExchange ? "exchange" : "off")
+                    logout: { \(logout.map { "\($0): true" }.joined(separator: ", ")) }
                 """
         }
     }

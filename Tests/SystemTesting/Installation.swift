@@ -59,7 +59,10 @@ public final class Installation: Sendable {
 
     /// Runs `native-sso` as the database's owner; what it wrote.
     @discardableResult
-    public func command(_ arguments: String...) async throws -> String {
+    public func command(_ arguments: String...) async throws -> String { try await command(arguments) }
+
+    @discardableResult
+    public func command(_ arguments: [String]) async throws -> String {
         let (status, output) = try await outcome(of: arguments)
         guard status == 0 else {
             let errors = (try? String(contentsOf: commandLog, encoding: .utf8)) ?? ""

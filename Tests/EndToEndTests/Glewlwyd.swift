@@ -1,0 +1,149 @@
+import Foundation
+import OAuthWire
+import PrivateCluster
+import StrictCoding
+import SystemTesting
+
+/// Glewlwyd, an OpenID provider that was written elsewhere: a process of its own on loopback, with a database of its own.
+final class Glewlwyd: Sendable {
+    let port: UInt16
+    private let process: ManagedProcess
+    private let directory: URL
+
+    /// Where its program, modules and libraries are: installed, or unpacked by `deploy/packages --tests`; `nil` where it is
+    /// neither.
+    static let root: URL? = {
+        let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return [repository.appending(path: ".build/glewlwyd"), URL(filePath: "/")].first {
+            FileManager.default.isExecutableFile(atPath: $0.appending(path: "usr/bin/glewlwyd").path)
+        }
+    }()
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// A running one with an administrator and nothing else.
+    init() async throws {
+        guard let root = Self.root else { throw Failure(description: "there is no Glewlwyd here") }
+        port = try LoopbackPort.free()
+        directory = FileManager.default.temporaryDirectory.appending(path: "glewlwyd-\(Unguessable.make())")
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let log = directory.appending(path: "log")
+        let schema = root.appending(path: "usr/share/dbconfig-common/data/glewlwyd/install/sqlite3").path
+        let database = directory.appending(path: "glewlwyd.db").path
+        // Libraries that this machine lacks are unpacked beside it.
+        let libraries = root.appending(path: "usr/lib")
+        let folders = try FileManager.default.contentsOfDirectory(atPath: libraries.path)
+        var environment: [String: String] = [:]
+        if root.path != "/" {
+            environment["LD_LIBRARY_PATH"] = folders.filter { $0.contains("-linux-gnu") }
+                .map { libraries.appending(path: $0).path }.joined(separator: ":")
+            environment["PATH"] = "/usr/bin:/bin:\(root.appending(path: "usr/bin").path)"
+        }
+        let made = try await ManagedProcess.run(
+            "/usr/bin/env", ["sqlite3", "-bail", database, ".read \(schema)"], environment: environment, log: log)
+        guard made.status == 0 else { throw Failure(description: "sqlite3: \(made.status)") }
+
+        let modules = root.appending(path: "usr/lib/glewlwyd").path
+        let configuration = directory.appending(path: "glewlwyd.conf")
+        let text = """
+            port = \(port)
+            bind_address = "127.0.0.1"
+            external_url = "http://127.0.0.1:\(port)"
+            login_url = "login.html"
+            api_prefix = "api"
+            log_mode = "console"
+            log_level = "INFO"
+            cookie_domain = "127.0.0.1"
+            cookie_secure = 0
+            admin_scope = "g_admin"
+            profile_scope = "g_profile"
+            user_module_path = "\(modules)/user"
+            user_middleware_module_path = "\(modules)/user_middleware"
+            client_module_path = "\(modules)/client"
+            user_auth_scheme_module_path = "\(modules)/scheme"
+            plugin_module_path = "\(modules)/plugin"
+            hash_algorithm = "SHA512"
+            database = { type = "sqlite3"; path = "\(database)"; };
+
+            """
+        try Data(text.utf8).write(to: configuration)
+        process = try ManagedProcess(
+            root.appending(path: "usr/bin/glewlwyd").path, ["--config-file", configuration.path],
+            environment: environment, log: log)
+        _ = try await eventually("Glewlwyd answers") { [self] in
+            guard process.isRunning else { throw Failure(description: "Glewlwyd has ended") }
+            return (try? await HTTPRequest("GET", "/config").send(to: port))?.status == 200 ? true : nil
+        }
+    }
+
+    deinit {
+        process.signal(SIGKILL)
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    var issuer: String { "http://127.0.0.1:\(port)/api/oidc" }
+
+    /// Makes it an OpenID provider with a key for RS256, which asks for PKCE and tells of logouts.
+    func configure(users: [(name: String, password: String)]) async throws {
+        let pem = try await ManagedProcess.run(
+            "/usr/bin/env",
+            [
+                "sh", "-c", #"openssl genrsa 2048 >"$0"/key && cat "$0"/key && openssl rsa -pubout <"$0"/key"#,
+                directory.path,
+            ],
+            log: directory.appending(path: "openssl.log"))
+        guard pem.status == 0, let end = pem.output.range(of: "-----BEGIN PUBLIC KEY-----") else {
+            throw Failure(description: "openssl: \(pem.status)")
+        }
+        // In JSON a line end of PEM is an escape.
+        let (key, certificate) = (pem.output[..<end.lowerBound], pem.output[end.lowerBound...])
+        let administrator = Visitor(of: self)
+        // Those of the schema that its package brings.
+        try await administrator.logIn("admin", password: "password")
+        try await administrator.send(
+            "POST", "/api/mod/plugin/",
+            json: """
+                {"module": "oidc", "name": "oidc", "display_name": "OpenID Connect", "parameters": {
+                  "iss": "\(issuer)", "subject-type": "public",
+                  "jwt-type": "rsa", "jwt-key-size": "256", "jwks-show": true,
+                  "key": "\(key.replacing("\n", with: "\\n"))", "cert": "\(certificate.replacing("\n", with: "\\n"))",
+                  "access-token-duration": 3600, "refresh-token-duration": 1209600, "code-duration": 600,
+                  "refresh-token-rolling": true, "refresh-token-one-use": "always", "allow-non-oidc": false,
+                  "auth-type-code-enabled": true, "auth-type-code-revoke-replayed": true, "auth-type-refresh-enabled": true,
+                  "auth-type-token-enabled": false, "auth-type-implicit-enabled": false,
+                  "auth-type-password-enabled": false, "auth-type-client-enabled": false, "auth-type-none-enabled": false,
+                  "pkce-allowed": true, "pkce-required": true, "pkce-method-plain-allowed": false,
+                  "session-management-allowed": true, "session-cookie-name": "GLEWLWYD2_OIDC_SESSION",
+                  "session-cookie-expiration": 2419200,
+                  "front-channel-logout-allowed": false, "back-channel-logout-allowed": true}}
+                """)
+        for user in users {
+            try await administrator.send(
+                "POST", "/api/user/",
+                json: """
+                    {"username": "\(user.name)", "password": "\(user.password)", "enabled": true,
+                     "scope": ["g_profile", "openid"]}
+                    """)
+        }
+    }
+
+    /// Registers an app on a device: a public client.
+    /// - Parameter namesSession: Whether logout tokens for it hold `sid`, beside `sub`.
+    func register(_ client: String, redirectURI: String, logoutURI: String, namesSession: Bool) async throws {
+        let administrator = Visitor(of: self)
+        try await administrator.logIn("admin", password: "password")
+        // A text, not a truth value: what is stored of a client is one.
+        let session = namesSession ? #", "backchannel_logout_session_required": "true""# : ""
+        try await administrator.send(
+            "POST", "/api/client/",
+            json: """
+                {"client_id": "\(client)", "name": "\(client)", "confidential": false, "enabled": true, "scope": [],
+                 "authorization_type": ["code", "refresh_token"], "token_endpoint_auth_method": ["none"],
+                 "redirect_uri": ["\(redirectURI)"], "backchannel_logout_uri": "\(logoutURI)"\(session)}
+                """)
+    }
+}

@@ -1,0 +1,120 @@
+import BrokerTesting
+import PrivateCluster
+import StrictCoding
+import SystemTesting
+
+/// Glewlwyd with one user, and brokers on one database that take its logins.
+final class GlewlwydStage: Sendable {
+    private static let starting = Task { try await GlewlwydStage() }
+    /// Started on first use.
+    static var shared: GlewlwydStage { get async throws { try await starting.value } }
+
+    let provider: Glewlwyd
+    let installation: Installation
+    /// Bears logout tokens without `exp` and of type `JWT`.
+    let broker: Broker
+    private let strict: Broker
+    private let typed: Broker
+    private let sql: SQLSession
+    private static let user = (name: "alice", password: Unguessable.make())
+
+    private init() async throws {
+        provider = try await Glewlwyd()
+        try await provider.configure(users: [Self.user])
+        var configured = BrokerConfiguration.Provider(
+            provider.issuer, algorithms: ["RS256"], admitsOnFirstSight: false)
+        configured.enrolsByExchange = true
+        configured.logout = ["allow_typ_jwt", "allow_missing_exp"]
+        installation = try await Installation(
+            BrokerConfiguration(issuer: "https://sso.example.test", providers: [configured]),
+            on: try await PrivateCluster.shared)
+        try await installation.command("group", "add", "vendor", "--issuer", provider.issuer)
+        for (client, flags) in [
+            ("app-one", ["--self-exchange"]), ("app-two", []), ("app-strict", []), ("app-typed", []),
+        ] {
+            try await installation.command(
+                [
+                    "client", "add", client, "--audience", "https://api.example.test", "--allowed-scope",
+                    "openid profile",
+                    "--default-scope", "openid",
+                ] + flags)
+            try await installation.command("group", "member", "add", "vendor", client, "--role", "both")
+        }
+        sql = try installation.session()
+        broker = try installation.startBroker()
+        strict = try installation.startBroker("strict") { $0.providers[0].logout = [] }
+        typed = try installation.startBroker("typed") { $0.providers[0].logout = ["allow_typ_jwt"] }
+        for (client, broker) in [("app-one", broker), ("app-strict", strict), ("app-typed", typed)] {
+            try await broker.untilReady()
+            try await provider.register(
+                client, redirectURI: Self.redirectURI(of: client),
+                logoutURI: "http://127.0.0.1:\(broker.internalPort)/backchannel-logout", namesSession: true)
+        }
+    }
+
+    struct Login {
+        let browser: Glewlwyd.Visitor
+        let idToken: String
+        let claims: JSONObject
+        /// For the profile whose device values apps make.
+        let device = Unguessable.make()
+    }
+
+    /// The user logs in at the provider, in a browser of its own, for an app.
+    func logIn(
+        _ client: String = "app-one", demands: [(name: String, value: String)] = []
+    ) async throws -> Login {
+        let browser = Glewlwyd.Visitor(of: provider)
+        try await browser.logIn(Self.user.name, password: Self.user.password)
+        let tokens = try await browser.authorize(client, redirectURI: Self.redirectURI(of: client), demands: demands)
+        guard let idToken = tokens.string("id_token") else { throw Glewlwyd.Failure(description: "no id_token") }
+        let parts = idToken.split(separator: ".")
+        guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
+            let claims = try JSONReader.parse(payload).object
+        else { throw Glewlwyd.Failure(description: "no id_token, but \(idToken.count) characters") }
+        return Login(browser: browser, idToken: idToken, claims: claims)
+    }
+
+    func enrolment(_ login: Login, _ profile: NativeProfile) -> TokenForm {
+        var form = TokenForm([
+            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": "app-one",
+            "audience": provider.issuer, "subject_token": login.idToken,
+            "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+            "requested_token_type": "urn:ietf:params:oauth:token-type:id_token",
+        ])
+        if profile == .deviceID {
+            form["actor_token"] = login.device
+            form["actor_token_type"] = profile.rawValue
+        } else {
+            form["scope"] = "openid device_sso"
+        }
+        return form
+    }
+
+    /// Waits until the broker has ended the session that was enrolled from the provider's.
+    func untilEnded(_ sid: String) async throws {
+        _ = try await eventually("the session has ended") { [self] in
+            try await sql.row(
+                """
+                SELECT count(*) FROM native_sso.session
+                WHERE idp_issuer = '\(provider.issuer)' AND idp_sid = '\(sid)' AND end_reason = 'logout'
+                    AND source_client_id IS NOT NULL
+                """) == "1" ? true : nil
+        }
+    }
+
+    /// Refusals are written down by and by.
+    func auditedReason(of answer: HTTPAnswer) async throws -> String {
+        try await eventually("the refusal is audited") { [self] in
+            try await sql.rows(
+                "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(answer["X-Request-Id"] ?? "")'"
+            ).first
+        }
+    }
+
+    func refusals(_ reason: String) async throws -> Int {
+        Int(try await sql.row("SELECT count(*) FROM native_sso.audit_event WHERE reason = '\(reason)'")) ?? 0
+    }
+
+    private static func redirectURI(of client: String) -> String { "com.example.\(client):/callback" }
+}

@@ -1,0 +1,102 @@
+import BrokerTesting
+import JOSE
+import PrivateCluster
+import StrictCoding
+import SystemTesting
+import Testing
+
+/// The broker beside an identity provider that was written elsewhere, with nothing between them.
+@Suite(
+    .serialized, .timeLimit(.minutes(5)),
+    .enabled(if: Glewlwyd.root != nil, "Glewlwyd is not here: deploy/packages --tests unpacks it where Debian has it"))
+struct GlewlwydTests {
+    /// What the README says of its tokens, so that it is noticed when they change.
+    @Test func whatItSends() async throws {
+        let stage = try await GlewlwydStage.shared
+        let issuer = stage.provider.issuer
+        let discovery = try await HTTPRequest("GET", "/api/oidc/.well-known/openid-configuration").send(
+            to: stage.provider.port)
+        let metadata = try #require(discovery.json)
+        #expect(metadata.string("issuer") == issuer)
+        #expect(metadata.string("authorization_endpoint") == "\(issuer)/auth")
+        #expect(metadata.string("token_endpoint") == "\(issuer)/token")
+        #expect(metadata.string("jwks_uri") == "\(issuer)/jwks")
+        #expect(metadata.string("end_session_endpoint") == "\(issuer)/end_session")
+        #expect(metadata.strings("code_challenge_methods_supported") == ["S256"])
+        #expect(metadata.strings("token_endpoint_auth_methods_supported")?.contains("none") == false)
+        #expect(!metadata.contains("backchannel_logout_supported"))
+
+        let keys = try #require(try await HTTPRequest("GET", "/api/oidc/jwks").send(to: stage.provider.port).json)
+        let key = try #require(keys.array("keys")?.first?.object)
+        #expect(Set(key.names) == ["kty", "n", "e", "kid", "alg"] && key.string("alg") == "RS256")
+
+        let login = try await stage.logIn(demands: [(name: "max_age", value: "3600")])
+        let header = try CompactJWS(login.idToken).header
+        #expect(header.type == "JWT" && header.keyID == key.string("kid"))
+        #expect(
+            Set(login.claims.names) == [
+                "iss", "sub", "aud", "azp", "exp", "iat", "auth_time", "nonce", "amr", "at_hash", "c_hash", "sid",
+            ])
+        #expect(login.claims.string("aud") == "app-one")
+        // Whatever was asked for, and however the user logged in.
+        #expect(login.claims.number("auth_time")?.wholeSeconds == 0)
+        #expect(login.claims.strings("amr") == ["session"])
+    }
+
+    /// Enrolment by exchange, the other app's exchange, refreshes, and the end by its own logout token.
+    @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
+    func fromLoginToLogout(profile: NativeProfile) async throws {
+        let stage = try await GlewlwydStage.shared
+        let login = try await stage.logIn()
+        let enrolled = try await stage.broker.token(stage.enrolment(login, profile))
+        try #require(enrolled.status == 200, "\(enrolled.text)")
+        let (idToken, device) = (
+            try #require(enrolled.json?.string("id_token")), enrolled.json?.string("device_secret") ?? login.device
+        )
+        var refreshTokens: [(client: String, token: String)] = []
+        for client in ["app-one", "app-two"] {
+            let exchanged = try await stage.broker.token(
+                .exchange(
+                    idToken, issuer: stage.installation.configuration.issuer, device: device, profile: profile,
+                    client: client))
+            try #require(exchanged.status == 200, "\(client): \(exchanged.text)")
+            let first = try #require(exchanged.refreshToken)
+            let refreshed = try await stage.broker.token(.refresh(first, client: client))
+            try #require(refreshed.status == 200, "\(client): \(refreshed.text)")
+            refreshTokens.append((client, try #require(refreshed.refreshToken)))
+        }
+
+        let sid = try #require(login.claims.string("sid"))
+        try await login.browser.logOut(login.idToken)
+        // It tells of the logout after its answer to the user.
+        try await stage.untilEnded(sid)
+        for (client, token) in refreshTokens {
+            let refused = try await stage.broker.token(.refresh(token, client: client))
+            #expect(refused.error == "invalid_grant", "\(client): \(refused.text)")
+            #expect(try await stage.auditedReason(of: refused) == "session_ended")
+        }
+        let late = try await stage.broker.token(
+            .exchange(
+                idToken, issuer: stage.installation.configuration.issuer, device: device, profile: profile,
+                client: "app-two"))
+        #expect(late.error == "invalid_grant")
+        #expect(try await stage.auditedReason(of: late) == "session_ended")
+
+        // The next login is another session.
+        let next = try await stage.broker.token(stage.enrolment(try await stage.logIn(), profile))
+        #expect(next.status == 200, "\(next.text)")
+    }
+
+    /// Its logout tokens have the type of an id_token and no `exp`: a broker that was not told to bear that takes none.
+    @Test func aLogoutTokenIsRefusedUnlessItsFormIsAllowed() async throws {
+        let stage = try await GlewlwydStage.shared
+        for (client, reason) in [("app-strict", "logout_token_wrong_typ"), ("app-typed", "logout_token_exp")] {
+            let login = try await stage.logIn(client)
+            let before = try await stage.refusals(reason)
+            try await login.browser.logOut(login.idToken)
+            _ = try await eventually("\(reason) is audited") {
+                try await stage.refusals(reason) == before + 1 ? true : nil
+            }
+        }
+    }
+}
