@@ -90,6 +90,7 @@ let package = Package(
                 .embedInCode("0012_sweep_pinned_devices.sql"),
                 .embedInCode("0013_create_logout.sql"),
                 .embedInCode("0014_create_enrolment.sql"),
+                .embedInCode("0015_bind_enrolment.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),

@@ -43,5 +43,6 @@ public enum Migrations {
         Migration(version: 12, name: "sweep_pinned_devices", sql: PackageResources._012_sweep_pinned_devices_sql),
         Migration(version: 13, name: "create_logout", sql: PackageResources._013_create_logout_sql),
         Migration(version: 14, name: "create_enrolment", sql: PackageResources._014_create_enrolment_sql),
+        Migration(version: 15, name: "bind_enrolment", sql: PackageResources._015_bind_enrolment_sql),
     ]
 }

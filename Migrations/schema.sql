@@ -113,7 +113,10 @@ CREATE TYPE native_sso.enrolment AS (
 	login_ended boolean,
 	token_used boolean,
 	sid text,
-	expires_at timestamp with time zone
+	expires_at timestamp with time zone,
+	pinned_jkt text,
+	proof_used boolean,
+	assertion_used boolean
 );
 
 ALTER TYPE native_sso.enrolment OWNER TO native_sso_admin;
@@ -767,10 +770,10 @@ $$;
 ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) OWNER TO native_sso_admin;
 
 --
--- Name: enrol(uuid, text, text, text, text, bytea, text, bytea, timestamp with time zone, timestamp with time zone, text, text[], bigint, boolean, uuid, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: enrol(uuid, text, text, text, text, bytea, text, bytea, timestamp with time zone, timestamp with time zone, text, text[], bigint, boolean, uuid, text, timestamp with time zone, text, boolean, native_sso.jwk_thumbprint, bytea, bigint, bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text) RETURNS native_sso.enrolment
+CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_by text DEFAULT 'exchange'::text, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.enrolment
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -781,10 +784,13 @@ DECLARE
     v_group text;
     v_role text;
     v_device_blocked boolean;
+    v_pinned_jkt text;
     v_login_ended boolean;
     v_token_used boolean := false;
     v_sid text;
     v_expires_at timestamptz;
+    v_proof_used boolean := false;
+    v_assertion_used boolean := false;
     v_is_done boolean := false;
 BEGIN
     -- Its row could be swept, which is done an hour after, and the token be used again. Then there is no answer; unless it is
@@ -792,17 +798,38 @@ BEGIN
     IF p_permitted AND p_token_expires_at < now() - interval '30 minutes' THEN
         RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
     END IF;
+    IF p_assertion IS NOT NULL THEN
+        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
+    END IF;
+    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
+        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
+    END IF;
+    IF p_permitted AND NOT v_assertion_used AND NOT v_proof_used THEN
+        -- From here on nobody else pins a key on this device, and no logout comes between the look and the write.
+        IF p_heeds_pin AND p_jkt IS NOT NULL THEN
+            PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+        END IF;
+        PERFORM pg_advisory_xact_lock_shared(logout_lock('sub', p_issuer, p_subject));
+        IF p_idp_sid IS NOT NULL THEN
+            PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', p_issuer, p_idp_sid));
+        END IF;
+    END IF;
     FOR v_attempt IN 1..3 LOOP
         v_now := date_trunc('second', clock_timestamp());
         SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
         v_client_enabled := coalesce(v_client_enabled, false);
         SELECT m.group_id, m.role INTO v_group, v_role
         FROM sharing_group_member m WHERE m.issuer = p_issuer AND m.client_id = p_client;
-        SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
+        SELECT d.blocked_at IS NOT NULL, CASE WHEN p_heeds_pin THEN d.pinned_keys ->> p_client END
+        INTO v_device_blocked, v_pinned_jkt
         FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
         v_device_blocked := coalesce(v_device_blocked, false);
+        -- No login is younger than its id_token.
         v_login_ended := EXISTS (
-            SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_idp_sid AND l.ended_at IS NOT NULL);
+            SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_idp_sid AND l.ended_at IS NOT NULL
+        ) OR EXISTS (
+            SELECT FROM subject_logout o
+            WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
         SELECT l.sid, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
         INTO v_sid, v_expires_at, v_token_used
         FROM used_proof u LEFT JOIN session l ON l.session_id = u.session_id
@@ -810,13 +837,19 @@ BEGIN
         v_token_used := coalesce(v_token_used, false);
 
         IF NOT coalesce(
-            p_permitted AND v_client_enabled AND v_role <> 'target' AND NOT v_device_blocked AND NOT v_login_ended
-                AND NOT v_token_used,
+            p_permitted AND NOT v_assertion_used AND NOT v_proof_used
+                AND v_client_enabled AND v_role <> 'target' AND NOT v_device_blocked
+                AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
+                AND NOT v_login_ended AND NOT v_token_used,
             false)
         THEN
             v_sid := NULL;
             v_expires_at := NULL;
-        ELSIF v_sid IS NULL THEN
+            v_is_done := true;
+            EXIT;
+        END IF;
+
+        IF v_sid IS NULL THEN
             -- Who was faster with this token is waited for here.
             INSERT INTO used_proof (kind, digest, expires_at, session_id)
             VALUES ('enrolment', p_token, least(p_token_expires_at, v_now + interval '1 hour'), p_session_id)
@@ -832,19 +865,25 @@ BEGIN
                 p_session_id, p_issuer, p_sid, p_issuer, coalesce(p_idp_sid, p_sid), p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN
-                -- Logged out before it came in, or meanwhile: the row is there, as that of an ended one.
+                -- By whatever rule a login that comes in is held to: the row is there, as that of an ended one.
                 v_login_ended := true;
                 v_sid := NULL;
                 v_expires_at := NULL;
-            ELSE
-                INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now) ON CONFLICT DO NOTHING;
-                INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id)
-                VALUES (clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id);
+                v_is_done := true;
+                EXIT;
             END IF;
+            INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now) ON CONFLICT DO NOTHING;
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
+            VALUES (
+                clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id, jsonb_build_object('by', p_by));
         ELSE
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id)
-            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
+            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id, jsonb_build_object('by', p_by)
             FROM used_proof u WHERE u.kind = 'enrolment' AND u.digest = p_token;
+        END IF;
+        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND pin_key(p_issuer, p_device, p_client, p_jkt) <> p_jkt
+        THEN
+            RAISE EXCEPTION 'a key was pinned under the lock of its device' USING ERRCODE = 'serialization_failure';
         END IF;
         v_is_done := true;
         EXIT;
@@ -854,11 +893,11 @@ BEGIN
     END IF;
     RETURN ROW (
         v_now, v_client_enabled, v_group, v_role, v_device_blocked, v_login_ended, v_token_used, v_sid,
-        v_expires_at)::enrolment;
+        v_expires_at, v_pinned_jkt, v_proof_used, v_assertion_used)::enrolment;
 END
 $$;
 
-ALTER FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) OWNER TO native_sso_admin;
 
 --
 -- Name: finish_logout(uuid, bytea, timestamp with time zone, text, boolean, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1407,6 +1446,9 @@ CREATE FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at tim
 BEGIN
     IF p_expires_at < now() - interval '30 minutes' THEN
         RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('native_sso.assertion ' || encode(p_digest, 'hex'), 0)) THEN
+        RETURN false;
     END IF;
     INSERT INTO used_proof (kind, digest, expires_at)
     VALUES ('client_assertion', p_digest, least(p_expires_at, now() + interval '1 hour'))
@@ -2156,11 +2198,11 @@ GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text
 REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) FROM PUBLIC;
 
 --
--- Name: FUNCTION enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
 --
 -- Name: FUNCTION finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin

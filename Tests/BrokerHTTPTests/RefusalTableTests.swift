@@ -50,7 +50,10 @@ struct RefusalTableTests {
     }
 
     private func isClientFailure(_ refusal: Refusal) -> Bool {
-        if case .client = refusal { true } else { false }
+        switch refusal {
+        case .client, .enrolment(.assertionReplayed): true
+        default: false
+        }
     }
 
     @Test("A nonce comes with the answer that asks for one, and with no other")

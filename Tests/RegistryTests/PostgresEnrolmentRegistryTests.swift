@@ -17,6 +17,11 @@ struct PostgresEnrolmentRegistryTests {
         var isPermitted = true
         var number: UInt64 = 1
         var usable: Seconds = 240
+        var issued: Seconds = 0
+        var hasAuthenticationTime = true
+        var proof: PresentedProof?
+        var heedsPin = false
+        var assertion: PresentedAssertion?
 
         func entry(at now: UnixTime) throws -> EnrolmentEntry {
             EnrolmentEntry(
@@ -24,9 +29,12 @@ struct PostgresEnrolmentRegistryTests {
                 subject: Subject(validated: "user"), client: client,
                 device: try #require(DeviceDigest(octets: Array(repeating: device, count: 32))),
                 profile: .deviceID, token: EnrolledTokenDigest(of: SubjectToken(token)),
+                tokenIssuedAt: now.adding(issued),
                 tokenUsableUntil: now.adding(usable),
-                login: Login(authenticatedAt: now, contextClass: "loa", methods: ["pwd"]), lifetime: .days(7),
-                isPermitted: isPermitted, proposedSessionID: SessionID(validated: "our-sid-\(number)"),
+                login: Login(
+                    authenticatedAt: hasAuthenticationTime ? now : nil, contextClass: "loa", methods: ["pwd"]),
+                lifetime: .days(7), isPermitted: isPermitted, proof: proof, heedsPin: heedsPin, assertion: assertion,
+                proposedSessionID: SessionID(validated: "our-sid-\(number)"),
                 proposedRowID: UniqueID(high: 5, low: number))
         }
     }
@@ -198,6 +206,132 @@ struct PostgresEnrolmentRegistryTests {
                     Issue.record("\(error)")
                     return
                 }
+            }
+        }
+    }
+
+    /// RFC 9449 §11.1: by a refusal, too; and what was refused pins nothing.
+    @Test("A proof is good once; the key that was shown is the app's only one on the device")
+    func keys() async throws {
+        try await withWorld { database, enrol in
+            let key = KeyThumbprint.random()
+            var asked = Asked()
+            (asked.heedsPin, asked.proof, asked.isPermitted) = (true, .random(by: key), false)
+            let before = try await database.counts()
+            let refused = try await enrol(asked)
+            #expect(refused.session == nil && !refused.proofWasUsed)
+            let after = try await database.counts()
+            #expect(after.usedProofs == before.usedProofs + 1 && after.devices == before.devices)
+            asked.isPermitted = true
+            let replayed = try await enrol(asked)
+            #expect(replayed.session == nil && replayed.proofWasUsed)
+
+            asked.proof = .random(by: key)
+            let first = try await enrol(asked)
+            #expect(first.session != nil && first.pinnedKey == nil)
+            // Neither the repetition nor another login, by another key or none.
+            for (token, number) in [("e30.one.c2ln", 1), ("e30.two.c2ln", 2)] as [(String, UInt64)] {
+                for other in [nil, PresentedProof.random()] {
+                    (asked.token, asked.number, asked.proof) = (token, number, other)
+                    let facts = try await enrol(asked)
+                    #expect(facts.session == nil && facts.pinnedKey == key)
+                }
+            }
+            asked.proof = .random(by: key)
+            #expect(try await enrol(asked).session?.id.string == "our-sid-2")
+            // Nobody asks for pins: as a confidential client, and one whose policy is off by now.
+            (asked.token, asked.number, asked.heedsPin, asked.proof) = ("e30.three.c2ln", 3, false, .random())
+            let free = try await enrol(asked)
+            #expect(free.session != nil && free.pinnedKey == nil)
+        }
+    }
+
+    @Test("A repetition that shows a key for the first time pins it, too")
+    func repetitionPins() async throws {
+        try await withWorld { _, enrol in
+            var asked = Asked()
+            asked.heedsPin = true
+            let unbound = try await enrol(asked)
+            #expect(unbound.session != nil)
+            let key = KeyThumbprint.random()
+            asked.proof = .random(by: key)
+            #expect(try await enrol(asked).session != nil)
+            asked.proof = nil
+            #expect(try await enrol(asked).pinnedKey == key)
+        }
+    }
+
+    @Test("Eight keys on one device at once: one is pinned, and who enrolled holds it")
+    func pinRace() async throws {
+        try await withWorld { database, _ in
+            let registry = PostgresEnrolmentRegistry(database: database.service)
+            let now = try await Administration(pool: database.superuser).now()
+            let winners = try await withThrowingTaskGroup(of: KeyThumbprint?.self) { group in
+                for number in 1...8 as ClosedRange<UInt64> {
+                    var asked = Asked()
+                    let key = KeyThumbprint.random()
+                    (asked.number, asked.token, asked.heedsPin) = (number, "e30.\(number).c2ln", true)
+                    (asked.proof, asked.providerSessionID) = (.random(by: key), nil)
+                    let entry = try asked.entry(at: now)
+                    group.addTask { try await registry.enrol(entry).session == nil ? nil : key }
+                }
+                return try await group.reduce(into: [KeyThumbprint]()) { keys, key in if let key { keys.append(key) } }
+            }
+            #expect(winners.count == 1)
+            var asked = Asked()
+            (asked.heedsPin, asked.number, asked.token) = (true, 9, "e30.nine.c2ln")
+            let entry = try asked.entry(at: now)
+            #expect(try await registry.enrol(entry).pinnedKey == winners.first)
+        }
+    }
+
+    /// RFC 7523 §3, 7. What threw has used nothing, so that the same request is good later.
+    @Test("A client's assertion is good for one enrolment, and is used up with it")
+    func assertions() async throws {
+        try await withWorld { database, enrol in
+            let now = try await Administration(pool: database.superuser).now()
+            var asked = Asked()
+            asked.assertion = PresentedAssertion(
+                id: AssertionID(client: Self.client, jti: "one"), until: now.adding(60))
+            asked.proof = .random()
+            asked.usable = Seconds(-31 * 60)
+            await #expect(throws: PortError.self) { _ = try await enrol(asked) }
+            asked.usable = 240
+            #expect(try await enrol(asked).session != nil)
+            let before = try await database.counts()
+            asked.proof = .random()
+            let again = try await enrol(asked)
+            #expect(again.session == nil && again.assertionWasUsed && !again.proofWasUsed)
+            #expect(try await database.counts().usedProofs == before.usedProofs)
+            // Nor for anything else.
+            let register = PostgresAssertionRegister(database: database.service)
+            let used = try #require(asked.assertion)
+            #expect(try await !register.use(used.id, until: used.until))
+        }
+    }
+
+    /// An id_token without `auth_time` that was issued before the provider ended all of the user's logins.
+    @Test("Who was logged out everywhere brings no login of before that in", arguments: [true, false])
+    func loggedOutEverywhere(hasAuthenticationTime: Bool) async throws {
+        try await withWorld { database, enrol in
+            let now = try await Administration(pool: database.superuser).now()
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            let record = LogoutRecord(
+                LogoutTokenClaims(
+                    issuer: Self.issuer, subject: .user(Subject(validated: "user")), audience: [], issuedAt: now,
+                    tokenID: "everywhere", refusedAfter: now.adding(360)),
+                requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
+            #expect(try await logouts.end(record) == 0)
+            var asked = Asked()
+            asked.hasAuthenticationTime = hasAuthenticationTime
+            asked.providerSessionID = nil
+            let before = try await database.digestOfState()
+            let facts = try await enrol(asked)
+            #expect(facts.loginHasEnded && facts.session == nil)
+            #expect(try await database.digestOfState() == before)
+            if !hasAuthenticationTime {
+                asked.issued = 1
+                #expect(try await enrol(asked).session != nil)
             }
         }
     }

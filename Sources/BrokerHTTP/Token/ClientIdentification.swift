@@ -7,8 +7,8 @@ struct IdentifiedClient: Sendable {
     /// By which failures are counted.
     let presentedID: String
     let caller: ClientAddress?
-    /// What it proves that with, where that is good for one request: to be used up before anything is done.
-    let assertion: VerifiedAssertion?
+    /// What it proves that with, where that is good for one request: to be used up.
+    let assertion: PresentedAssertion?
 }
 
 /// Finds out which registered client is asking, and makes a confidential one prove it.
@@ -46,10 +46,10 @@ struct ClientIdentification: Sendable {
         guard let client else { throw refused(.unknown) }
         guard client.isEnabled else { throw refused(.disabled) }
         guard client.authentication == presented.method else { throw refused(.methodMismatch) }
-        let assertion: VerifiedAssertion?
+        let assertion: PresentedAssertion?
         switch finding {
         case .good: assertion = nil
-        case .goodOnce(let verified): assertion = verified
+        case .goodOnce(let verified): assertion = PresentedAssertion(id: verified.id, until: verified.until)
         case .refused(let reason): throw refused(reason)
         }
         if presented.credential != nil {
@@ -67,12 +67,14 @@ struct ClientIdentification: Sendable {
         let isFirstUse = try await TokenError.port { () async throws(PortError) in
             try await assertions.use(assertion.id, until: assertion.until)
         }
-        guard isFirstUse else {
-            throw failed(
-                Refusal.ClientFailure(
-                    reason: .assertionReplayed, client: identified.client.id, usedAuthorization: false),
-                identified.presentedID, from: identified.caller)
-        }
+        guard isFirstUse else { throw replayed(identified) }
+    }
+
+    /// Its assertion was used before.
+    func replayed(_ identified: IdentifiedClient) -> TokenError {
+        failed(
+            Refusal.ClientFailure(reason: .assertionReplayed, client: identified.client.id, usedAuthorization: false),
+            identified.presentedID, from: identified.caller)
     }
 
     /// Something was offered as proof, and is none. Whoever does so again and again is told to wait, whatever name he uses.

@@ -4,7 +4,8 @@ import OAuthWire
 extension EnrolmentRequest {
     /// The identity provider by `audience`, the profile by whether a `device_id` is shown.
     init(
-        _ parameters: EnrolmentParameters, client: Client, requestID: UniqueID, issuers: [IssuerPolicy]
+        _ parameters: EnrolmentParameters, client: Client, proof: PresentedProof?, assertion: PresentedAssertion?,
+        requestID: UniqueID, issuers: [IssuerPolicy]
     ) throws(Refusal) {
         guard let issuer = issuers.first(where: { $0.isNamed(by: parameters.audience) })
         else { throw .request(.audienceUnknown) }
@@ -23,6 +24,6 @@ extension EnrolmentRequest {
         self.init(
             requestID: requestID, client: client, issuer: issuer,
             idToken: SubjectToken(parameters.subjectToken.secret), device: device,
-            scope: parameters.scope.map { Scope($0.tokens) })
+            scope: parameters.scope.map { Scope($0.tokens) }, proof: proof, assertion: assertion)
     }
 }

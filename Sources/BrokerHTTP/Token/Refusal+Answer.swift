@@ -85,7 +85,7 @@ extension Refusal {
             RefusalAnswer(
                 .unauthorized, RefusalAnswer.invalidClient,
                 [("WWW-Authenticate", "Basic realm=\"native-sso\", charset=\"UTF-8\"")])
-        case .client: RefusalAnswer(.badRequest, RefusalAnswer.invalidClient)
+        case .client, .enrolment(.assertionReplayed): RefusalAnswer(.badRequest, RefusalAnswer.invalidClient)
         case .request(.grantNotAllowed):
             .badRequest(.unauthorizedClient, "The client may not use this grant type.")
 
@@ -96,7 +96,8 @@ extension Refusal {
             RefusalAnswer(
                 .badRequest, OAuthErrorResponse(.useDPoPNonce, "The DPoP proof needs the nonce of this answer."),
                 [("DPoP-Nonce", fresh)])
-        case .exchange(.proofReplayed, profile: _, client: _), .refresh(.proofReplayed), .refresh(.proofMissing):
+        case .exchange(.proofReplayed, profile: _, client: _), .enrolment(.proofReplayed), .refresh(.proofReplayed),
+            .refresh(.proofMissing):
             .invalidProof
 
         // RFC 8693 §2.1, §2.2.2.
@@ -163,7 +164,7 @@ extension Refusal {
         case .enrolment(.idToken): .invalidRequest("The subject token is not valid.")
         case .enrolment(.otherClient), .enrolment(.expired), .enrolment(.stale), .enrolment(.deviceHashMismatch),
             .enrolment(.clientDisabled), .enrolment(.clientNotInGroup), .enrolment(.directionForbidden),
-            .enrolment(.loginEnded), .enrolment(.deviceBlocked), .enrolment(.tokenUsed):
+            .enrolment(.loginEnded), .enrolment(.deviceBlocked), .enrolment(.pinConflict), .enrolment(.tokenUsed):
             .invalidGrant
         // RFC 6749 §3.3, Native SSO §3.1.
         case .enrolment(.scopeLacksOpenID): .badRequest(.invalidScope, "The scope must contain openid.")

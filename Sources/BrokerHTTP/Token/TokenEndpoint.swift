@@ -6,8 +6,9 @@ import OAuthWire
 /// `POST /token`: the public listener, and all there is on it.
 ///
 /// The caller's address before anything is read, cheap checks before dear ones, nothing secret before the client is known,
-/// cryptography before any claim is believed, and writing last: a client's assertion is used up when all but the grant's own rules hold, and then the grant writes with
-/// one statement. Every request ends in exactly one answer and one line in the log.
+/// cryptography before any claim is believed, and writing last: a client's assertion is used up when all but the grant's own
+/// rules hold, and then the grant writes with one statement; an enrolment does both with one. Every request ends in exactly one
+/// answer and one line in the log.
 public struct TokenEndpoint: Sendable {
     private let exchange: Exchange
     private let enrolment: Enrolment?
@@ -107,10 +108,18 @@ extension TokenEndpoint: Responder {
         case .enrolment(let parameters):
             record.grant = .enrolment
             let request = try TokenError.refusing { () throws(Refusal) in
-                try EnrolmentRequest(parameters, client: client, requestID: record.requestID, issuers: issuers)
+                try EnrolmentRequest(
+                    parameters, client: client, proof: proof, assertion: identified.assertion,
+                    requestID: record.requestID, issuers: issuers)
             }
-            try await use(identified, presented.assertion, for: parameters.subjectToken, &record)
-            response = try await run(request)
+            record.presented = parameters.subjectToken
+            do throws(TokenError) {
+                response = try await run(request)
+            } catch {
+                guard case .refused(.enrolment(.assertionReplayed)) = error else { throw error }
+                record.presented = presented.assertion?.jwt
+                throw clients.replayed(identified)
+            }
         case .refreshToken(let parameters):
             try await use(identified, presented.assertion, for: parameters.refreshToken, &record)
             response = try await run(

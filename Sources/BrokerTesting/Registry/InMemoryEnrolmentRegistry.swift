@@ -20,6 +20,13 @@ public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
         var entries: [EnrolmentEntry] = []
         var failure: PortError?
         var falseFacts: EnrolmentFacts?
+        var used: Set<[UInt8]> = []
+        var pins: [Pin: KeyThumbprint] = [:]
+    }
+
+    private struct Pin: Hashable {
+        let device: DeviceDigest
+        let client: ClientID
     }
 
     private let state: Mutex<State>
@@ -62,6 +69,12 @@ public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
     }
 
     private static func enrol(_ entry: EnrolmentEntry, _ state: inout State) -> EnrolmentFacts {
+        let assertionWasUsed = entry.assertion.map { !state.used.insert($0.id.digest).inserted } ?? false
+        let proofWasUsed =
+            assertionWasUsed ? false : entry.proof.map { !state.used.insert($0.id.digest).inserted } ?? false
+        let pin = Pin(device: entry.device, client: entry.client)
+        let pinned = entry.heedsPin ? state.pins[pin] : nil
+        let fitsPin = pinned == nil || pinned == entry.proof?.key
         let member = state.members[entry.client]
         let isEnabled = state.enabled.contains(entry.client)
         let isBlocked = state.blocked.contains(entry.device)
@@ -71,17 +84,21 @@ public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
         let earlier = state.sessions[entry.token]
         let isUsed = earlier.map { $0.device != entry.device || $0.hasEnded || $0.expiresAt <= state.now } ?? false
         var session: EnrolledSession?
-        if entry.isPermitted, isEnabled, let member, member.role != .target, !isBlocked, !loginHasEnded, !isUsed {
+        if entry.isPermitted, !assertionWasUsed, !proofWasUsed, isEnabled, let member, member.role != .target,
+            !isBlocked, fitsPin, !loginHasEnded, !isUsed
+        {
             let recorded =
                 earlier
                 ?? Session(
                     id: entry.proposedSessionID, expiresAt: state.now.adding(entry.lifetime), device: entry.device,
                     login: entry.providerSessionID)
             state.sessions[entry.token] = recorded
+            if entry.heedsPin, let key = entry.proof?.key { state.pins[pin] = key }
             session = EnrolledSession(id: recorded.id, expiresAt: recorded.expiresAt)
         }
         return EnrolmentFacts(
             now: state.now, clientIsEnabled: isEnabled, membership: member, deviceIsBlocked: isBlocked,
-            loginHasEnded: loginHasEnded, tokenIsUsed: isUsed, session: session)
+            loginHasEnded: loginHasEnded, tokenIsUsed: isUsed, pinnedKey: pinned, proofWasUsed: proofWasUsed,
+            assertionWasUsed: assertionWasUsed, session: session)
     }
 }

@@ -61,9 +61,10 @@ public struct Enrolment: Sendable {
         return EnrolmentEntry(
             requestID: request.requestID, issuer: idToken.issuer, providerSessionID: idToken.providerSessionID,
             subject: idToken.subject, client: request.client.id, device: device, profile: request.profile,
-            token: EnrolledTokenDigest(of: request.idToken),
+            token: EnrolledTokenDigest(of: request.idToken), tokenIssuedAt: idToken.issuedAt,
             tokenUsableUntil: idToken.issuedAt.adding(EnrolmentAppraisal.maximumAge), login: idToken.login,
-            lifetime: request.issuer.sessionLifetime, isPermitted: appraisal.isPermitted, proposedSessionID: .new(),
+            lifetime: request.issuer.sessionLifetime, isPermitted: appraisal.isPermitted, proof: request.proof,
+            heedsPin: appraisal.heedsPin, assertion: request.assertion, proposedSessionID: .new(),
             proposedRowID: .timeOrdered(milliseconds: UInt64(clamping: clock.milliseconds), using: &randomness))
     }
 }

@@ -4,6 +4,10 @@ package struct EnrolmentAppraisal: Sendable {
     let binding: EnrolmentRefusal?
     /// First reason against the scope: last of all.
     let scopeRefusal: EnrolmentRefusal?
+    /// The key that the app showed.
+    let key: KeyThumbprint?
+    /// Whether a pin of the device counts for this client.
+    let heedsPin: Bool
 
     var isPermitted: Bool { binding == nil && scopeRefusal == nil }
 
@@ -24,6 +28,8 @@ package struct EnrolmentAppraisal: Sendable {
                 nil
             }
         scopeRefusal = Self.scopeRefusal(request)
+        key = request.proof?.key
+        heedsPin = request.client.isKnownByKey
     }
 
     /// `device_sso` asks for the device secret, Native SSO §3.1; it belongs to the login, and to no client's registration.

@@ -18,7 +18,9 @@ package func decide(
 }
 
 private func refusal(_ appraisal: EnrolmentAppraisal, _ facts: EnrolmentFacts) -> EnrolmentRefusal? {
-    appraisal.binding ?? clientRefusal(facts) ?? stateRefusal(facts) ?? appraisal.scopeRefusal
+    if facts.assertionWasUsed { return .assertionReplayed }
+    if facts.proofWasUsed { return .proofReplayed }
+    return appraisal.binding ?? clientRefusal(facts) ?? stateRefusal(appraisal, facts) ?? appraisal.scopeRefusal
 }
 
 /// Only an app whose logins others may use has anything to enrol.
@@ -28,8 +30,9 @@ private func clientRefusal(_ facts: EnrolmentFacts) -> EnrolmentRefusal? {
     return membership.isSource ? nil : .directionForbidden
 }
 
-private func stateRefusal(_ facts: EnrolmentFacts) -> EnrolmentRefusal? {
+private func stateRefusal(_ appraisal: EnrolmentAppraisal, _ facts: EnrolmentFacts) -> EnrolmentRefusal? {
     if facts.loginHasEnded { return .loginEnded }
     if facts.deviceIsBlocked { return .deviceBlocked }
+    if appraisal.heedsPin, let pinned = facts.pinnedKey, pinned != appraisal.key { return .pinConflict }
     return facts.tokenIsUsed ? .tokenUsed : nil
 }

@@ -1,5 +1,10 @@
 /// Why an enrolment is refused. The raw text is what the audit shows; the caller sees less.
 public enum EnrolmentRefusal: Error, Sendable, Hashable {
+    /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
+    case assertionReplayed
+    /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
+    case proofReplayed
+
     // Form and cryptography: RFC 8693 §2.2.2.
     case idToken(SubjectTokenDefect)
 
@@ -16,6 +21,8 @@ public enum EnrolmentRefusal: Error, Sendable, Hashable {
     case directionForbidden
     case loginEnded
     case deviceBlocked
+    /// On this device the app has shown another key before.
+    case pinConflict
     /// Used before, with another device value.
     case tokenUsed
 
@@ -26,6 +33,8 @@ public enum EnrolmentRefusal: Error, Sendable, Hashable {
 
     public var reason: String {
         switch self {
+        case .assertionReplayed: "client_assertion_replayed"
+        case .proofReplayed: "dpop_replayed"
         case .idToken(let defect): defect.rawValue
         case .otherClient: "enrolment_other_client"
         case .expired: "enrolment_token_expired"
@@ -36,6 +45,7 @@ public enum EnrolmentRefusal: Error, Sendable, Hashable {
         case .directionForbidden: "direction_forbidden"
         case .loginEnded: "enrolment_login_ended"
         case .deviceBlocked: "device_blocked"
+        case .pinConflict: "pin_conflict"
         case .tokenUsed: "enrolment_token_used"
         case .scopeLacksOpenID: "scope_lacks_openid"
         case .scopeLacksDeviceSSO: "scope_lacks_device_sso"
@@ -46,9 +56,9 @@ public enum EnrolmentRefusal: Error, Sendable, Hashable {
     /// Every refusal there is, for tests that must not forget one.
     public static let allCases: [EnrolmentRefusal] =
         SubjectTokenDefect.allCases.map(EnrolmentRefusal.idToken) + [
-            .otherClient, .expired, .stale, .deviceHashMismatch, .clientDisabled, .clientNotInGroup,
-            .directionForbidden, .loginEnded, .deviceBlocked, .tokenUsed, .scopeLacksOpenID, .scopeLacksDeviceSSO,
-            .scopeExceedsClient,
+            .assertionReplayed, .proofReplayed, .otherClient, .expired, .stale, .deviceHashMismatch, .clientDisabled,
+            .clientNotInGroup, .directionForbidden, .loginEnded, .deviceBlocked, .pinConflict, .tokenUsed,
+            .scopeLacksOpenID, .scopeLacksDeviceSSO, .scopeExceedsClient,
         ]
 }
 

@@ -11,10 +11,14 @@ public struct EnrolmentRequest: Sendable {
     public let device: DeviceValue?
     /// `nil` where the request named no scope.
     public let scope: Scope?
+    /// `nil` where the app showed no key, or the client's policy heeds none.
+    public let proof: PresentedProof?
+    /// By which the client authenticated; `nil`: otherwise, or not at all.
+    public let assertion: PresentedAssertion?
 
     public init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, idToken: SubjectToken, device: DeviceValue?,
-        scope: Scope?
+        scope: Scope?, proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil
     ) {
         self.requestID = requestID
         self.client = client
@@ -22,6 +26,8 @@ public struct EnrolmentRequest: Sendable {
         self.idToken = idToken
         self.device = device
         self.scope = scope
+        self.proof = proof
+        self.assertion = assertion
     }
 
     var profile: Profile { device?.profile ?? .deviceSecret }

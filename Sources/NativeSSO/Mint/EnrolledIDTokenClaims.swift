@@ -12,11 +12,14 @@ struct EnrolledIDTokenClaims: Sendable {
     let device: DeviceValue
     /// Implied by the `alg` under which *this* token will be signed.
     let hashFunction: TokenHashFunction
+    /// `cnf.jkt`: the key of the app in `aud`, and of no sibling that presents the token. RFC 7800 §3, RFC 9449 §6.1.
+    let key: KeyThumbprint?
 
-    /// Said anew here, or true of the other token only.
+    /// Said anew here, or true of the other token only. `cnf` is this broker's word or nobody's: a key that the identity provider
+    /// saw was not shown here.
     private static let replaced = [
         "iss", "sub", "aud", "azp", "iat", "exp", "nbf", "jti", "sid", "idp", "di_hash", "ds_hash", "auth_time", "acr",
-        "amr", "at_hash", "c_hash", "s_hash",
+        "amr", "at_hash", "c_hash", "s_hash", "cnf",
     ]
 
     var json: [UInt8] {
@@ -33,6 +36,7 @@ struct EnrolledIDTokenClaims: Sendable {
             object.member(
                 device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
             object.login(source.login)
+            if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }
             for claim in source.claims.members where !Self.replaced.contains(where: claim.name.hasSameOctets) {
                 object.member(claim.name, claim.value)
             }

@@ -66,7 +66,7 @@ public struct TokenMint: Sendable {
             issuer: issuer, source: idToken, issuedAt: now,
             // Not before the next second: the database's clock may be ahead of the one that found the token unexpired.
             expiresAt: max(min(idToken.expiresAt, session.expiresAt), now.adding(1)), sessionID: session.id,
-            device: device, hashFunction: try signer.hashFunction)
+            device: device, hashFunction: try signer.hashFunction, key: request.proof?.key)
         return EnrolmentAnswer(
             idToken: try await signer.sign(payload: claims.json, type: .idToken),
             expiresIn: claims.expiresAt.since(now), scope: request.scope,

@@ -5,8 +5,10 @@ import PostgresClient
 enum EnrolStatement {
     static let statement = Statement(
         """
-        SELECT seen_at, client_enabled, member_group, member_role, device_blocked, login_ended, token_used, sid, expires_at
-        FROM native_sso.enrol($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        SELECT seen_at, client_enabled, member_group, member_role, device_blocked, login_ended, token_used, sid, expires_at,
+            pinned_jkt, proof_used, assertion_used
+        FROM native_sso.enrol(
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
         """)
 
     static func parameters(_ entry: EnrolmentEntry) throws(PortError) -> [PostgresValue] {
@@ -27,7 +29,10 @@ enum EnrolStatement {
             .bool(entry.isPermitted),
             .uuid(entry.proposedRowID),
             .text(entry.proposedSessionID.string),
-        ]
+            try .instant(entry.tokenIssuedAt),
+            .text(entry.manner.rawValue),
+            .bool(entry.heedsPin),
+        ] + PostgresValue.proof(entry.proof) + (try PostgresValue.assertion(entry.assertion))
     }
 
     static func facts(_ row: Row) throws -> EnrolmentFacts {
@@ -38,6 +43,9 @@ enum EnrolStatement {
             deviceIsBlocked: try row.bool(4),
             loginHasEnded: try row.bool(5),
             tokenIsUsed: try row.bool(6),
+            pinnedKey: try row.optionalText(9).map { try row.identifier($0, "pinned_jkt") },
+            proofWasUsed: try row.bool(10),
+            assertionWasUsed: try row.bool(11),
             session: try session(row))
     }
 

@@ -18,5 +18,11 @@ extension PostgresValue {
         return [.text(proof.key.string), .bytes(proof.id.digest), .int64(proof.life.count)]
     }
 
+    /// Two parameters: digest, and until when the assertion is remembered.
+    static func assertion(_ assertion: PresentedAssertion?) throws(PortError) -> [PostgresValue] {
+        guard let assertion else { return [.null, .null] }
+        return [.bytes(assertion.id.digest), try .instant(assertion.until)]
+    }
+
     private static let years1To9999: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 }

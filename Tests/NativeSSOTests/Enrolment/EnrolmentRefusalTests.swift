@@ -7,6 +7,14 @@ import Testing
         var stage = try EnrolmentStage(refusal.profile)
         var isVerified = true
         switch refusal {
+        case .assertionReplayed:
+            stage.assertion = PresentedAssertion(
+                id: AssertionID(client: stage.client.id, jti: "one"), until: stage.clock.now.adding(60))
+            _ = try await stage.run("e30.first.c2ln")
+        case .proofReplayed:
+            stage.client.proofPolicy = .optional
+            stage.proof = .random()
+            _ = try await stage.run("e30.first.c2ln")
         case .idToken(let defect):
             stage.idTokens.answer(.refusal(defect))
             isVerified = false
@@ -23,6 +31,11 @@ import Testing
             stage.registry.endAll()
         case .deviceBlocked:
             stage.registry.block(try stage.keys.digest(try #require(stage.device), at: EnrolmentStage.issuer))
+        case .pinConflict:
+            stage.client.proofPolicy = .required
+            stage.proof = .random()
+            _ = try await stage.run("e30.first.c2ln")
+            stage.proof = .random()
         case .tokenUsed:
             _ = try await stage.run()
             stage.device = DeviceValue("another-device-of-the-thief", profile: .deviceID)
@@ -125,7 +138,7 @@ import Testing
 extension EnrolmentRefusal {
     fileprivate var profile: Profile {
         switch self {
-        case .deviceHashMismatch, .deviceBlocked, .tokenUsed: .deviceID
+        case .deviceHashMismatch, .deviceBlocked, .pinConflict, .tokenUsed: .deviceID
         default: .deviceSecret
         }
     }

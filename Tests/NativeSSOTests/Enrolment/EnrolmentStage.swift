@@ -14,7 +14,7 @@ struct EnrolmentStage {
     let signer = StubTokenSigner()
     let limits = RecordingUseLimits()
     let idTokens: StubFreshIDTokenVerifier
-    let client = Client(
+    var client = Client(
         id: ClientID(validated: "app-one"), allowedScope: Scope(["openid", "profile"]),
         defaultScope: Scope(["openid"]), audiences: ["https://api.example.com"])
     /// What the login looks like, to be bent.
@@ -26,6 +26,8 @@ struct EnrolmentStage {
     var scope: Scope? = Scope(["openid", "device_sso"])
     /// `nil`: the current profile.
     var device: DeviceValue?
+    var proof: PresentedProof?
+    var assertion: PresentedAssertion?
 
     init(_ profile: Profile = .deviceSecret) throws {
         idTokens = StubFreshIDTokenVerifier(.outage)
@@ -45,6 +47,9 @@ struct EnrolmentStage {
             ("iss", "https://idp.example.com"), ("nonce", "n-1"), ("email", "a@example.com"), ("at_hash", "x"),
             ("sid", "idp-session"), ("jti", "theirs"), ("idp", "https://elsewhere.example.com"),
         ] { claims[name] = .string(value) }
+        var confirmation = JSONObject()
+        confirmation["jkt"] = .string("a key that the identity provider saw")
+        claims["cnf"] = .object(confirmation)
         return FreshIDToken(
             issuer: Self.issuer, subject: Subject(validated: "user"),
             providerSessionID: SessionID(validated: "idp-session"), client: audience[0], audience: audience,
@@ -58,7 +63,7 @@ struct EnrolmentStage {
             requestID: UniqueID(high: 1, low: 1), client: client,
             issuer: IssuerPolicy(
                 issuer: Self.issuer, profiles: Set(Profile.allCases), sessionLifetime: .days(7), enrolsByExchange: true),
-            idToken: SubjectToken(token), device: device, scope: scope)
+            idToken: SubjectToken(token), device: device, scope: scope, proof: proof, assertion: assertion)
     }
 
     func run(_ token: String = "e30.e30.c2ln", verified: Bool = true) async throws(EnrolmentError) -> EnrolmentAnswer {

@@ -67,4 +67,30 @@ import Testing
         #expect(await stage.failure() == .refused(.tokenUsed))
         #expect(stage.registry.sessionCount == 1)
     }
+
+    /// RFC 9449 §6.1: whose key the token is for; never the one that the identity provider saw.
+    @Test func theKeyThatWasShown() async throws {
+        var stage = try EnrolmentStage()
+        let without = try #require(UnverifiedJWS(try await stage.run().idToken)).claims
+        #expect(!without.contains("cnf"))
+        let proof = PresentedProof.random()
+        stage.proof = proof
+        let claims = try #require(UnverifiedJWS(try await stage.run("e30.e31.c2ln").idToken)).claims
+        #expect(claims["cnf"]?.object?.string("jkt") == proof.key.string)
+        #expect(stage.registry.entries.map(\.heedsPin) == [false, false])
+        #expect(stage.registry.entries.last?.proof == proof)
+    }
+
+    /// RFC 9449 §5: a public client is known by its key, a confidential one by how it authenticates.
+    @Test func whoIsPinned() async throws {
+        for (policy, authentication, heeds) in [
+            (.off, .none, false), (.optional, .none, true), (.required, .none, true),
+            (.required, .privateKeyJWT, false),
+        ] as [(Client.ProofPolicy, Client.Authentication, Bool)] {
+            var stage = try EnrolmentStage()
+            (stage.client.proofPolicy, stage.client.authentication) = (policy, authentication)
+            _ = try await stage.run()
+            #expect(stage.registry.entries.map(\.heedsPin) == [heeds])
+        }
+    }
 }

@@ -1,0 +1,178 @@
+-- Why: whoever shows a key (DPoP, RFC 9449) enrols for that key. The proof is used up, the key pinned for its app on the device,
+-- and a client's assertion used up, too, in the statement that records the session: what is rolled back has used nothing, so
+-- that a request that met an outage is good as it was.
+-- And a login that the provider told to be over, of a user as a whole, stays over where its id_token has no auth_time, too: the
+-- id_token was issued before that.
+-- It serves every way of enrolling: what it asks for is known of an id_token, whether an app showed it or the broker got it for
+-- a code.
+-- Locks: none that anybody waits for.
+-- Old code: unaffected; what it calls has defaults for what it does not know, and answers in the same columns.
+SET LOCAL ROLE native_sso_admin;
+SET LOCAL lock_timeout = '500ms';
+SET LOCAL search_path = native_sso;
+
+-- Somebody else who is at it at this moment counts as a use, as for a DPoP proof: nobody waits here while he holds a device or a
+-- session that the other waits for.
+CREATE OR REPLACE FUNCTION use_client_assertion(p_digest bytea, p_expires_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+BEGIN
+    IF p_expires_at < now() - interval '30 minutes' THEN
+        RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('native_sso.assertion ' || encode(p_digest, 'hex'), 0)) THEN
+        RETURN false;
+    END IF;
+    INSERT INTO used_proof (kind, digest, expires_at)
+    VALUES ('client_assertion', p_digest, least(p_expires_at, now() + interval '1 hour'))
+    ON CONFLICT (kind, digest) DO NOTHING;
+    RETURN FOUND;
+END
+$$;
+
+DROP FUNCTION enrol;
+ALTER TYPE enrolment
+    ADD ATTRIBUTE pinned_jkt text, ADD ATTRIBUTE proof_used boolean, ADD ATTRIBUTE assertion_used boolean;
+
+-- One statement decides and writes. The rules are those of `decide` in the NativeSSO room.
+-- Locks, in this order: the device, where a key may have to be pinned; those of a logout, shared; the id_token's row; the new
+-- session; the device's row. Nobody waits for a proof or an assertion.
+CREATE FUNCTION enrol(
+    -- p_idp_sid NULL: the identity provider does not name its sessions.
+    p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text,
+    -- Digest of the id_token, and when it is refused for its age.
+    p_token bytea, p_token_expires_at timestamptz,
+    p_auth_time timestamptz, p_acr text, p_amr text[],
+    p_session_seconds bigint,
+    -- Whether all that only the broker can judge is in order. If not: look, write nothing but what is used up.
+    p_permitted boolean,
+    p_session_id uuid, p_sid text,
+    -- When the id_token was issued, by the provider's clock.
+    p_issued_at timestamptz DEFAULT NULL,
+    -- How the id_token came: by exchange, or for a code. For the audit.
+    p_by text DEFAULT 'exchange',
+    -- See admit.
+    p_heeds_pin boolean DEFAULT false,
+    p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL,
+    -- By which the client authenticated, and when that is refused for its age; NULL: otherwise.
+    p_assertion bytea DEFAULT NULL, p_assertion_expires_at timestamptz DEFAULT NULL)
+RETURNS enrolment
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_now timestamptz;
+    v_client_enabled boolean;
+    v_group text;
+    v_role text;
+    v_device_blocked boolean;
+    v_pinned_jkt text;
+    v_login_ended boolean;
+    v_token_used boolean := false;
+    v_sid text;
+    v_expires_at timestamptz;
+    v_proof_used boolean := false;
+    v_assertion_used boolean := false;
+    v_is_done boolean := false;
+BEGIN
+    -- Its row could be swept, which is done an hour after, and the token be used again. Then there is no answer; unless it is
+    -- refused anyway, as one that is old.
+    IF p_permitted AND p_token_expires_at < now() - interval '30 minutes' THEN
+        RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
+    END IF;
+    IF p_assertion IS NOT NULL THEN
+        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
+    END IF;
+    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
+        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
+    END IF;
+    IF p_permitted AND NOT v_assertion_used AND NOT v_proof_used THEN
+        -- From here on nobody else pins a key on this device, and no logout comes between the look and the write.
+        IF p_heeds_pin AND p_jkt IS NOT NULL THEN
+            PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+        END IF;
+        PERFORM pg_advisory_xact_lock_shared(logout_lock('sub', p_issuer, p_subject));
+        IF p_idp_sid IS NOT NULL THEN
+            PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', p_issuer, p_idp_sid));
+        END IF;
+    END IF;
+    FOR v_attempt IN 1..3 LOOP
+        v_now := date_trunc('second', clock_timestamp());
+        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
+        v_client_enabled := coalesce(v_client_enabled, false);
+        SELECT m.group_id, m.role INTO v_group, v_role
+        FROM sharing_group_member m WHERE m.issuer = p_issuer AND m.client_id = p_client;
+        SELECT d.blocked_at IS NOT NULL, CASE WHEN p_heeds_pin THEN d.pinned_keys ->> p_client END
+        INTO v_device_blocked, v_pinned_jkt
+        FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
+        v_device_blocked := coalesce(v_device_blocked, false);
+        -- No login is younger than its id_token.
+        v_login_ended := EXISTS (
+            SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_idp_sid AND l.ended_at IS NOT NULL
+        ) OR EXISTS (
+            SELECT FROM subject_logout o
+            WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
+        SELECT l.sid, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
+        INTO v_sid, v_expires_at, v_token_used
+        FROM used_proof u LEFT JOIN session l ON l.session_id = u.session_id
+        WHERE u.kind = 'enrolment' AND u.digest = p_token;
+        v_token_used := coalesce(v_token_used, false);
+
+        IF NOT coalesce(
+            p_permitted AND NOT v_assertion_used AND NOT v_proof_used
+                AND v_client_enabled AND v_role <> 'target' AND NOT v_device_blocked
+                AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
+                AND NOT v_login_ended AND NOT v_token_used,
+            false)
+        THEN
+            v_sid := NULL;
+            v_expires_at := NULL;
+            v_is_done := true;
+            EXIT;
+        END IF;
+
+        IF v_sid IS NULL THEN
+            -- Who was faster with this token is waited for here.
+            INSERT INTO used_proof (kind, digest, expires_at, session_id)
+            VALUES ('enrolment', p_token, least(p_token_expires_at, v_now + interval '1 hour'), p_session_id)
+            ON CONFLICT (kind, digest) DO NOTHING;
+            -- It is there now: look again.
+            CONTINUE WHEN NOT FOUND;
+            v_sid := p_sid;
+            v_expires_at := v_now + make_interval(secs => p_session_seconds);
+            INSERT INTO session (
+                session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
+                auth_time, acr, amr, created_at, expires_at, last_used_at)
+            VALUES (
+                p_session_id, p_issuer, p_sid, p_issuer, coalesce(p_idp_sid, p_sid), p_subject, p_profile, p_device, p_client,
+                p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
+            IF NOT FOUND THEN
+                -- By whatever rule a login that comes in is held to: the row is there, as that of an ended one.
+                v_login_ended := true;
+                v_sid := NULL;
+                v_expires_at := NULL;
+                v_is_done := true;
+                EXIT;
+            END IF;
+            INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now) ON CONFLICT DO NOTHING;
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
+            VALUES (
+                clock_timestamp(), 'session_enrolled', p_request_id, p_client, p_session_id, jsonb_build_object('by', p_by));
+        ELSE
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, details)
+            SELECT clock_timestamp(), 'enrolment_repeated', p_request_id, p_client, u.session_id, jsonb_build_object('by', p_by)
+            FROM used_proof u WHERE u.kind = 'enrolment' AND u.digest = p_token;
+        END IF;
+        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND pin_key(p_issuer, p_device, p_client, p_jkt) <> p_jkt
+        THEN
+            RAISE EXCEPTION 'a key was pinned under the lock of its device' USING ERRCODE = 'serialization_failure';
+        END IF;
+        v_is_done := true;
+        EXIT;
+    END LOOP;
+    IF NOT v_is_done THEN
+        RAISE EXCEPTION 'the id_token of an enrolment comes and goes' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN ROW (
+        v_now, v_client_enabled, v_group, v_role, v_device_blocked, v_login_ended, v_token_used, v_sid,
+        v_expires_at, v_pinned_jkt, v_proof_used, v_assertion_used)::enrolment;
+END
+$$;
+GRANT EXECUTE ON FUNCTION enrol TO native_sso_broker;
