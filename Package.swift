@@ -91,6 +91,7 @@ let package = Package(
                 .embedInCode("0013_create_logout.sql"),
                 .embedInCode("0014_create_enrolment.sql"),
                 .embedInCode("0015_bind_enrolment.sql"),
+                .embedInCode("0018_end_nameless_sessions.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),

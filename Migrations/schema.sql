@@ -219,10 +219,10 @@ CREATE TYPE native_sso.sweep_batch AS (
 ALTER TYPE native_sso.sweep_batch OWNER TO native_sso_admin;
 
 --
--- Name: admit(uuid, text, text, text, text, text[], text, boolean, bytea, text, text[], text[], timestamp with time zone, text, text[], bigint, bigint, bigint, boolean, uuid, uuid, boolean, native_sso.jwk_thumbprint, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: admit(uuid, text, text, text, text, text[], text, boolean, bytea, text, text[], text[], timestamp with time zone, text, text[], bigint, bigint, bigint, boolean, uuid, uuid, boolean, native_sso.jwk_thumbprint, bytea, bigint, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.admission
+CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.admission
     LANGUAGE plpgsql SECURITY DEFINER
     AS $$
 DECLARE
@@ -320,10 +320,10 @@ BEGIN
             CONTINUE WHEN pin_key(p_issuer, p_device, p_client, p_jkt) <> p_jkt;
         END IF;
         -- First sight. Somebody else may be first, or a logout may have come before: then look again.
-        INSERT INTO session AS l (
+        INSERT INTO session AS l (issued_at,
             session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
             auth_time, acr, amr, created_at, expires_at, last_used_at)
-        VALUES (
+        VALUES (p_issued_at,
             p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
             p_auth_time, p_acr, p_amr, v_now, v_now + make_interval(secs => p_first_sight_seconds), v_now)
         ON CONFLICT (issuer, sid) DO NOTHING
@@ -398,7 +398,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone) OWNER TO native_sso_admin;
 
 --
 -- Name: advance(uuid, uuid, integer, text, text[], text[], bigint, bigint, bigint, boolean, native_sso.jwk_thumbprint, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -585,10 +585,10 @@ $$;
 ALTER FUNCTION native_sso.announce_registry_change() OWNER TO native_sso_admin;
 
 --
--- Name: begin_logout(bytea, text, text, text, timestamp with time zone, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: begin_logout(bytea, text, text, text, timestamp with time zone, uuid, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid) RETURNS timestamp with time zone
+CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -599,25 +599,39 @@ BEGIN
     IF EXISTS (SELECT FROM used_proof p WHERE p.kind = 'logout_token' AND p.digest = p_digest) THEN
         RETURN NULL;
     END IF;
-    IF p_sid IS NULL THEN
+    IF p_subject IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock(logout_lock('sub', p_issuer, p_subject));
-        INSERT INTO subject_logout AS o VALUES (p_issuer, p_subject, p_issued_at, v_now)
+        INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, nameless_issued_at, recorded_at)
+        VALUES (
+            p_issuer, p_subject, CASE WHEN NOT p_nameless THEN p_issued_at END, CASE WHEN p_nameless THEN p_issued_at END,
+            v_now)
         ON CONFLICT (idp_issuer, subject) DO UPDATE SET
-            issued_at = greatest(o.issued_at, excluded.issued_at), recorded_at = excluded.recorded_at;
-    ELSE
+            issued_at = greatest(o.issued_at, excluded.issued_at),
+            nameless_issued_at = greatest(o.nameless_issued_at, excluded.nameless_issued_at),
+            recorded_at = excluded.recorded_at;
+    END IF;
+    IF p_sid IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));
-        -- Also where there is a live session of this sid: one that is enrolled has a sid of its own, and more may be on their way.
-        INSERT INTO session (
-            session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
-        VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
-        ON CONFLICT (issuer, sid) DO NOTHING;
+        IF NOT is_logged_out(p_issuer, p_sid) THEN
+            -- Under the name itself, so that a first sight meets it; under that of its row where a session that is live, or
+            -- ended otherwise, has the name. The latter goes with the last step.
+            INSERT INTO session (
+                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
+            VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
+            ON CONFLICT (issuer, sid) DO NOTHING;
+            IF NOT FOUND THEN
+                INSERT INTO session (
+                    session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
+                VALUES (p_session_id, p_issuer, p_session_id::text, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout');
+            END IF;
+        END IF;
     END IF;
     -- After the wait for those who were about to bring a login in: what they brought is older than this, to the second.
     RETURN date_trunc('second', clock_timestamp()) + interval '1 second';
 END
 $$;
 
-ALTER FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) OWNER TO native_sso_admin;
 
 --
 -- Name: begin_sweep(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -696,10 +710,10 @@ $$;
 ALTER FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) OWNER TO native_sso_admin;
 
 --
--- Name: end_logged_out(uuid, text, text, text, timestamp with time zone, uuid, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: end_logged_out(uuid, text, text, text, timestamp with time zone, uuid, bigint, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint) RETURNS native_sso.logout_batch
+CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean DEFAULT false) RETURNS native_sso.logout_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -716,17 +730,26 @@ BEGIN
             SELECT l.session_id FROM session l
             WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.session_id > v_after AND l.ended_at IS NULL
             ORDER BY l.session_id LIMIT 1 FOR NO KEY UPDATE);
+        IF v_ids = '{}' THEN
+            -- One that was registered under another name since it came in is still known by this one.
+            v_ids := ARRAY(
+                SELECT l.session_id FROM session l
+                WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.idp_issuer = p_issuer AND l.ended_at IS NULL
+                FOR NO KEY UPDATE);
+        END IF;
     ELSIF p_limit > 1 THEN
         v_ids := ARRAY(
             SELECT l.session_id FROM session l
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
+                AND (NOT p_nameless OR l.idp_sid IS NULL)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
         v_ids := ARRAY(
             SELECT l.session_id FROM session l
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
+                AND (NOT p_nameless OR l.idp_sid IS NULL)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
     END IF;
     WITH ended AS (
@@ -742,7 +765,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) OWNER TO native_sso_admin;
 
 --
 -- Name: end_sessions(uuid[], text, text, jsonb); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -858,11 +881,11 @@ BEGIN
             CONTINUE WHEN NOT FOUND;
             v_sid := p_sid;
             v_expires_at := v_now + make_interval(secs => p_session_seconds);
-            INSERT INTO session (
+            INSERT INTO session (issued_at,
                 session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
                 auth_time, acr, amr, created_at, expires_at, last_used_at)
-            VALUES (
-                p_session_id, p_issuer, p_sid, p_issuer, coalesce(p_idp_sid, p_sid), p_subject, p_profile, p_device, p_client,
+            VALUES (CASE WHEN p_auth_time <= p_issued_at THEN NULL ELSE p_issued_at END,
+                p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN
                 -- By whatever rule a login that comes in is held to: the row is there, as that of an ended one.
@@ -900,17 +923,24 @@ $$;
 ALTER FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) OWNER TO native_sso_admin;
 
 --
--- Name: finish_logout(uuid, bytea, timestamp with time zone, text, boolean, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: finish_logout(uuid, bytea, timestamp with time zone, text, boolean, bigint, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint) RETURNS boolean
+CREATE FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid DEFAULT NULL::uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
 BEGIN
     IF p_expires_at < now() - interval '30 minutes' THEN
         RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
     END IF;
+    DELETE FROM session m
+    WHERE m.session_id = p_session_id AND m.sid = p_session_id::text AND m.end_reason = 'logout'
+        AND EXISTS (
+            SELECT FROM session l
+            WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.end_reason = 'logout'
+                AND l.session_id <> m.session_id);
     INSERT INTO used_proof (kind, digest, expires_at)
     VALUES ('logout_token', p_digest, least(p_expires_at, now() + interval '1 hour'))
     ON CONFLICT (kind, digest) DO NOTHING;
@@ -925,7 +955,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) OWNER TO native_sso_admin;
 
 --
 -- Name: guard_chain(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -984,7 +1014,11 @@ BEGIN
             RAISE EXCEPTION 'an ended session stays as it is' USING ERRCODE = 'integrity_constraint_violation';
         END IF;
         IF NEW.session_id <> OLD.session_id OR NEW.issuer <> OLD.issuer OR NEW.sid <> OLD.sid
-            OR NEW.idp_issuer <> OLD.idp_issuer OR NEW.idp_sid <> OLD.idp_sid
+            OR NEW.idp_issuer <> OLD.idp_issuer
+            OR NEW.idp_sid IS DISTINCT FROM OLD.idp_sid
+                AND NOT (
+                    (OLD.idp_sid IS NULL OR OLD.idp_sid = OLD.sid) AND OLD.idp_issuer = OLD.issuer
+                    AND NEW.idp_sid IS NOT NULL)
             OR NEW.subject IS DISTINCT FROM OLD.subject OR NEW.created_at <> OLD.created_at
             OR NEW.expires_at > OLD.expires_at
         THEN
@@ -999,6 +1033,22 @@ $$;
 ALTER FUNCTION native_sso.guard_session() OWNER TO native_sso_admin;
 
 --
+-- Name: is_logged_out(text, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM native_sso.session l
+        WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.end_reason = 'logout');
+END
+$$;
+
+ALTER FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) OWNER TO native_sso_admin;
+
+--
 -- Name: keep_logged_out(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1011,18 +1061,17 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
     -- Where both names are one, the unique key does the same.
-    IF NEW.issuer <> NEW.idp_issuer OR NEW.sid <> NEW.idp_sid THEN
+    IF NEW.idp_sid IS NOT NULL AND (NEW.issuer <> NEW.idp_issuer OR NEW.sid <> NEW.idp_sid) THEN
         PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
-        IF EXISTS (
-            SELECT FROM native_sso.session l
-            WHERE l.idp_issuer = NEW.idp_issuer AND l.idp_sid = NEW.idp_sid AND l.end_reason = 'logout')
-        THEN
+        IF native_sso.is_logged_out(NEW.idp_issuer, NEW.idp_sid) THEN
             NEW.ended_at := NEW.created_at;
         END IF;
     END IF;
     IF EXISTS (
         SELECT FROM native_sso.subject_logout o
-        WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject AND NEW.auth_time <= o.issued_at)
+        WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject
+            AND least(NEW.auth_time, NEW.issued_at)
+                <= CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END)
     THEN
         NEW.ended_at := NEW.created_at;
     END IF;
@@ -1180,9 +1229,14 @@ DECLARE
     v_random text := replace(gen_random_uuid()::text, '-', '');
     -- RFC 9562 §5.7: rows made one after another lie together, and the sweep goes by it.
     v_id uuid := (lpad(to_hex((extract(epoch FROM v_now) * 1000)::bigint), 12, '0') || '7' || substr(v_random, 14))::uuid;
+    v_actor text := coalesce(p_actor, session_user);
+    v_details jsonb := jsonb_strip_nulls(jsonb_build_object('database_user', session_user, 'why', p_why));
+    v_found uuid;
     v_subject text;
     v_over boolean;
-    v_found uuid;
+    v_idp_issuer text;
+    v_idp_sid text;
+    v_is_assumed boolean;
 BEGIN
     IF p_subject IS NULL THEN
         RAISE EXCEPTION 'a session has a subject' USING ERRCODE = 'check_violation';
@@ -1199,19 +1253,46 @@ BEGIN
     ON CONFLICT (issuer, sid) DO NOTHING;
     IF FOUND THEN
         INSERT INTO audit_event (occurred_at, kind, session_id, actor, details)
-        VALUES (
-            clock_timestamp(), 'session_registered', v_id, coalesce(p_actor, session_user),
-            jsonb_strip_nulls(jsonb_build_object('database_user', session_user, 'why', p_why)));
+        VALUES (clock_timestamp(), 'session_registered', v_id, v_actor, v_details);
         RETURN ROW ('registered', v_id)::registration;
     END IF;
-    SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now INTO v_found, v_subject, v_over
+    SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
+        (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
+    INTO v_found, v_subject, v_over, v_idp_issuer, v_idp_sid, v_is_assumed
     FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
-    RETURN ROW (
-        CASE
-            WHEN v_subject <> p_subject THEN 'taken'
-            WHEN v_over THEN 'ended'
-            ELSE 'known'
-        END, v_found)::registration;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the session of a registration comes and goes' USING ERRCODE = 'serialization_failure';
+    END IF;
+    IF v_subject <> p_subject THEN
+        RETURN ROW ('taken', v_found)::registration;
+    END IF;
+    IF v_over THEN
+        RETURN ROW ('ended', v_found)::registration;
+    END IF;
+    IF coalesce(p_idp_issuer, v_idp_issuer) = v_idp_issuer AND coalesce(p_idp_sid, v_idp_sid) IS NOT DISTINCT FROM v_idp_sid THEN
+        RETURN ROW ('known', v_found)::registration;
+    END IF;
+    IF coalesce(p_idp_issuer, v_idp_issuer) <> v_idp_issuer OR NOT v_is_assumed THEN
+        RETURN ROW ('mapped_otherwise', v_found)::registration;
+    END IF;
+    -- First the row and then the name: whoever locks a name never waits for a row meanwhile.
+    PERFORM FROM session l
+    WHERE l.session_id = v_found AND l.idp_sid IS NOT DISTINCT FROM v_idp_sid AND l.ended_at IS NULL
+    FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the session of a registration changed meanwhile' USING ERRCODE = 'serialization_failure';
+    END IF;
+    PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, p_idp_sid));
+    IF is_logged_out(v_idp_issuer, p_idp_sid) THEN
+        UPDATE session SET ended_at = v_now, end_reason = 'logout' WHERE session_id = v_found;
+        INSERT INTO audit_event (occurred_at, kind, session_id, reason, actor, details)
+        VALUES (clock_timestamp(), 'session_ended', v_found, 'logout', v_actor, v_details);
+        RETURN ROW ('ended', v_found)::registration;
+    END IF;
+    UPDATE session SET idp_sid = p_idp_sid WHERE session_id = v_found;
+    INSERT INTO audit_event (occurred_at, kind, session_id, actor, details)
+    VALUES (clock_timestamp(), 'session_mapped', v_found, v_actor, v_details);
+    RETURN ROW ('mapped', v_found)::registration;
 END
 $$;
 
@@ -1660,7 +1741,7 @@ CREATE TABLE native_sso.session (
     issuer native_sso.issuer_identifier NOT NULL,
     sid native_sso.issued_identifier NOT NULL,
     idp_issuer native_sso.issuer_identifier NOT NULL,
-    idp_sid native_sso.issued_identifier NOT NULL,
+    idp_sid native_sso.issued_identifier,
     subject native_sso.issued_identifier,
     profile native_sso.profile_name,
     device_digest native_sso.digest,
@@ -1672,7 +1753,8 @@ CREATE TABLE native_sso.session (
     expires_at timestamp(0) with time zone NOT NULL,
     last_used_at timestamp(0) with time zone NOT NULL,
     ended_at timestamp(0) with time zone,
-    end_reason text
+    end_reason text,
+    issued_at timestamp(0) with time zone
 )
 WITH (fillfactor='90');
 
@@ -1767,8 +1849,9 @@ ALTER TABLE native_sso.sso_grant OWNER TO native_sso_admin;
 CREATE TABLE native_sso.subject_logout (
     idp_issuer native_sso.issuer_identifier NOT NULL,
     subject native_sso.issued_identifier NOT NULL,
-    issued_at timestamp(0) with time zone NOT NULL,
-    recorded_at timestamp(0) with time zone NOT NULL
+    issued_at timestamp(0) with time zone,
+    recorded_at timestamp(0) with time zone NOT NULL,
+    nameless_issued_at timestamp(0) with time zone
 );
 
 ALTER TABLE native_sso.subject_logout OWNER TO native_sso_admin;
@@ -2133,11 +2216,11 @@ GRANT USAGE ON SCHEMA native_sso TO native_sso_broker;
 GRANT USAGE ON SCHEMA native_sso TO native_sso_registrar;
 
 --
--- Name: FUNCTION admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone) TO native_sso_broker;
 
 --
 -- Name: FUNCTION advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2153,11 +2236,11 @@ GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_g
 REVOKE ALL ON FUNCTION native_sso.announce_registry_change() FROM PUBLIC;
 
 --
--- Name: FUNCTION begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) TO native_sso_broker;
 
 --
 -- Name: FUNCTION begin_sweep(p_interval_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2185,11 +2268,11 @@ REVOKE ALL ON FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bi
 REVOKE ALL ON FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) FROM PUBLIC;
 
 --
--- Name: FUNCTION end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) TO native_sso_broker;
 
 --
 -- Name: FUNCTION end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2205,11 +2288,11 @@ REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_
 GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
 --
--- Name: FUNCTION finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) TO native_sso_broker;
 
 --
 -- Name: FUNCTION guard_chain(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2228,6 +2311,12 @@ REVOKE ALL ON FUNCTION native_sso.guard_revocation() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_logged_out(p_issuer text, p_sid text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION keep_logged_out(); Type: ACL; Schema: native_sso; Owner: native_sso_admin

@@ -74,14 +74,27 @@ import Testing
     @Test func readsEveryClaim() async throws {
         let bySID = try await verify(try key.sign(claims: try claims(), type: "logout+jwt"))
         #expect(bySID.issuer == TestProvider.issuer)
-        #expect(bySID.subject == .session(SessionID(validated: "08a5019c")))
+        let (session, user) = (SessionID(validated: "08a5019c"), Subject(validated: "248289761001"))
+        #expect(bySID.subject == .sessionAndNameless(session, of: user))
         #expect(bySID.audience == [ClientID(validated: "app-one")])
         #expect(bySID.issuedAt == TestProvider.start)
         #expect(bySID.tokenID == "bWJq")
         #expect(bySID.refusedAfter == TestProvider.start.adding(360))
         let bySub = try await verify(
             try key.sign(claims: try claims([("sid", nil)]), type: "application/logout+jwt"))
-        #expect(bySub.subject == .user(Subject(validated: "248289761001")))
+        #expect(bySub.subject == .user(user))
+        for (reach, subject) in [
+            (LogoutReach.session, LogoutSubject.session(session)), (.nameless, .sessionAndNameless(session, of: user)),
+            (.user, .sessionAndUser(session, user)),
+        ] {
+            let policy = LogoutPolicy(reach: reach)
+            #expect(try await verify(try key.sign(claims: try claims(), type: "logout+jwt"), policy).subject == subject)
+            // Where only one of the two is said, there is nothing to choose.
+            let sidAlone = try key.sign(claims: try claims([("sub", nil)]), type: "logout+jwt")
+            #expect(try await verify(sidAlone, policy).subject == .session(session))
+            let subAlone = try key.sign(claims: try claims([("sid", nil)]), type: "logout+jwt")
+            #expect(try await verify(subAlone, policy).subject == .user(user))
+        }
         #expect(try await outcome(LogoutPolicy(), ("sub", nil)) == .verified)
     }
 

@@ -49,10 +49,11 @@ import Testing
     @Test func freshDatabaseIsMigratedOnceAndFitsTheService() async throws {
         try await withDatabase { cluster, database, configuration in
             let migrator = Migrator(configuration)
+            let versions = Migrations.all.map(\.version)
             let before = await refusal { () throws(MigratorError) in try await migrator.verify() }
-            #expect(before == .pending(database: 0, binary: Migrations.all.count))
+            #expect(before == .pending(database: 0, binary: versions.last ?? 0))
             let applied = try await migrator.up().map(\.version)
-            #expect(applied == Migrations.all.map(\.version))
+            #expect(applied == versions)
             let again = try await migrator.up()
             #expect(again.isEmpty)
             try await migrator.verify()
@@ -74,7 +75,7 @@ import Testing
             let found = try await Migrator.incompatibility(of: service)
             #expect(found == nil)
             let older = try await Migrator.incompatibility(of: service, with: Array(Migrations.all.dropLast()))
-            #expect(older == .databaseIsNewer(database: Migrations.all.count, binary: Migrations.all.count - 1))
+            #expect(older == .databaseIsNewer(database: versions.last ?? 0, binary: versions.dropLast().last ?? 0))
             await service.shutdown()
         }
     }

@@ -175,7 +175,8 @@ struct PostgresEnrolmentRegistryTests {
                 requestID: UniqueID(high: 2, low: 1), issuer: Self.issuer, sessionID: try #require(facts.session?.id),
                 subject: Subject(validated: "user"), sourceClient: Self.client, otherAudience: [], client: target,
                 allowsSelfExchange: false, device: try Asked().entry(at: facts.now).device, profile: .deviceID,
-                scope: Scope(["openid"]), audiences: ["https://api.example.com"], login: Login(), idleLimit: .days(30),
+                scope: Scope(["openid"]), audiences: ["https://api.example.com"], login: Login(),
+                tokenIssuedAt: facts.now, idleLimit: .days(30),
                 grantLifetime: nil, firstSightLifetime: nil, isPermitted: true,
                 proposedGrantID: UniqueID(high: 3, low: 1), proposedSessionRowID: UniqueID(high: 4, low: 1))
             let grant = try #require(try await database.registry.admit(admission).grant)

@@ -86,7 +86,8 @@ extension IDTokenClaims {
             guard let time = time("auth_time", of: claims), time.seconds >= 0, time <= issuedAt.adding(skew) else {
                 throw .authenticationTime
             }
-            login.authenticatedAt = time
+            // 0 is what a provider writes that does not know. As if it were not there: nothing is as old as that.
+            login.authenticatedAt = time.seconds == 0 ? nil : time
         }
         if claims.contains("acr") {
             guard let contextClass = claims.string("acr"), isStorable(contextClass) else { throw .login }

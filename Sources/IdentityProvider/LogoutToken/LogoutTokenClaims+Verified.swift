@@ -21,7 +21,7 @@ extension LogoutTokenClaims {
         guard !claims.contains("nonce") else { throw .nonce }
         let audience = try Self.audience(claims)
         let issuedAt = try Self.times(claims, policy, at: now)
-        let subject = try Self.subject(claims)
+        let subject = try Self.subject(claims, policy)
         guard let tokenID = claims.string("jti"), (1...Self.longestTokenID).contains(tokenID.utf8.count) else {
             throw .tokenID
         }
@@ -66,7 +66,9 @@ extension LogoutTokenClaims {
     }
 
     /// `sid`, `sub` or both; whichever is there must hold.
-    private static func subject(_ claims: JSONObject) throws(LogoutRefusal) -> LogoutSubject {
+    private static func subject(
+        _ claims: JSONObject, _ policy: LogoutPolicy
+    ) throws(LogoutRefusal) -> LogoutSubject {
         var user: Subject?
         if claims.contains("sub") {
             guard let subject = claims.string("sub").flatMap(Subject.init) else { throw .subject }
@@ -74,7 +76,7 @@ extension LogoutTokenClaims {
         }
         if claims.contains("sid") {
             guard let sessionID = claims.string("sid").flatMap(SessionID.init) else { throw .sessionID }
-            return .session(sessionID)
+            return LogoutSubject(sessionID, of: user, reach: policy.reach)
         }
         guard let user else { throw .nobody }
         return .user(user)

@@ -19,6 +19,7 @@ extension Admission {
             scope: appraisal.scope,
             audiences: request.client.audiences,
             login: idToken.login,
+            tokenIssuedAt: idToken.issuedAt,
             idleLimit: appraisal.idleLimit,
             grantLifetime: appraisal.grantLifetime,
             firstSightLifetime: appraisal.allowsFirstSight ? request.issuer.sessionLifetime : nil,

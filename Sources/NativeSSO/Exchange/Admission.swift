@@ -15,6 +15,8 @@ public struct Admission: Sendable {
     public let scope: Scope
     public let audiences: [String]
     public let login: Login
+    /// `iat`: no login is younger than its id_token.
+    public let tokenIssuedAt: UnixTime
     /// Longest time between two uses of the session.
     public let idleLimit: Seconds
     /// From now to the end of the grant; never beyond the session's.
@@ -36,8 +38,9 @@ public struct Admission: Sendable {
     public init(
         requestID: UniqueID, issuer: Issuer, sessionID: SessionID, subject: Subject, sourceClient: ClientID,
         otherAudience: [ClientID], client: ClientID, allowsSelfExchange: Bool, device: DeviceDigest,
-        profile: Profile, scope: Scope, audiences: [String], login: Login, idleLimit: Seconds,
-        grantLifetime: Seconds?, firstSightLifetime: Seconds?, isPermitted: Bool, proof: PresentedProof? = nil,
+        profile: Profile, scope: Scope, audiences: [String], login: Login, tokenIssuedAt: UnixTime,
+        idleLimit: Seconds, grantLifetime: Seconds?, firstSightLifetime: Seconds?, isPermitted: Bool,
+        proof: PresentedProof? = nil,
         heedsPin: Bool = false, proposedGrantID: UniqueID, proposedSessionRowID: UniqueID
     ) {
         self.requestID = requestID
@@ -53,6 +56,7 @@ public struct Admission: Sendable {
         self.scope = scope
         self.audiences = audiences
         self.login = login
+        self.tokenIssuedAt = tokenIssuedAt
         self.idleLimit = idleLimit
         self.grantLifetime = grantLifetime
         self.firstSightLifetime = firstSightLifetime

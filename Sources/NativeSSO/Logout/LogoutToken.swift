@@ -10,11 +10,40 @@ public struct LogoutToken: Sendable, CustomStringConvertible, CustomReflectable 
 
 /// Whose sessions a logout token ends. OpenID Connect Back-Channel Logout 1.0 §2.4.
 public enum LogoutSubject: Sendable, Hashable {
-    /// One session. A `sub` beside it says nothing more: `sid` is unique at its issuer, and a `sub` may be another in the
-    /// eyes of each client (OpenID Connect Core §8.1).
+    /// One session: `sid` is unique at its issuer.
     case session(SessionID)
+    /// One session, and every login of the user of which the provider did not say what session it is. Whose `sub` is another
+    /// in the eyes of each client (OpenID Connect Core §8.1), has none under this one.
+    case sessionAndNameless(SessionID, of: Subject)
+    /// One session, whoever's it is, and every session of the user.
+    case sessionAndUser(SessionID, Subject)
     /// Every session of the user.
     case user(Subject)
+
+    package init(_ session: SessionID, of user: Subject?, reach: LogoutReach) {
+        switch (user, reach) {
+        case (let user?, .nameless): self = .sessionAndNameless(session, of: user)
+        case (let user?, .user): self = .sessionAndUser(session, user)
+        case (nil, _), (_, .session): self = .session(session)
+        }
+    }
+
+    package var session: SessionID? {
+        switch self {
+        case .session(let session), .sessionAndNameless(let session, _), .sessionAndUser(let session, _): session
+        case .user: nil
+        }
+    }
+
+    package var user: Subject? {
+        switch self {
+        case .session: nil
+        case .sessionAndNameless(_, let user), .sessionAndUser(_, let user), .user(let user): user
+        }
+    }
+
+    /// Whether of the user's sessions only those without a name are meant.
+    package var isOnlyNameless: Bool { if case .sessionAndNameless = self { true } else { false } }
 }
 
 /// What a verified logout token says, with the shape rules of Back-Channel Logout 1.0 §2.4 and §2.6 already kept.

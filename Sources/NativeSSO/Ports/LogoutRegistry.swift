@@ -18,7 +18,7 @@ public struct LogoutRecord: Sendable {
     public let digest: [UInt8]
     /// Until then the token must be known as used.
     public let rememberedUntil: UnixTime
-    /// Of the row that stands for a session which nobody here has seen.
+    /// Of the row that stands for the session which is over, as long as none does that was seen here.
     public let proposedSessionRowID: UniqueID
 
     package init(_ claims: LogoutTokenClaims, requestID: UniqueID, milliseconds: Int64) {

@@ -8,10 +8,14 @@ public struct SessionRegistration: Sendable, Hashable {
         case registered
         /// It was there, of the same user.
         case known
+        /// It was there, and from now on a logout ends it by the name that was told, too.
+        case mapped
         /// It is over: a logout was first, or it expired.
         case ended
         /// The `sid` is another user's; nothing was done.
         case taken
+        /// Somebody told another name for the logout before; nothing was done.
+        case mappedOtherwise = "mapped_otherwise"
     }
 
     public let issuer: Issuer

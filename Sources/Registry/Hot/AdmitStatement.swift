@@ -8,7 +8,7 @@ enum AdmitStatement {
         """
         SELECT native_sso.admit(
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-            $25)
+            $25, p_issued_at => $26)
         """)
 
     /// The device, which stands for all that is locked: its own row where it is new, its sessions, and their grants.
@@ -38,7 +38,7 @@ enum AdmitStatement {
             .uuid(admission.proposedGrantID),
             .uuid(admission.proposedSessionRowID),
             .bool(admission.heedsPin),
-        ] + PostgresValue.proof(admission.proof)
+        ] + PostgresValue.proof(admission.proof) + [try .issuedAt(admission.tokenIssuedAt, of: admission.login)]
     }
 
     static func facts(_ answer: Row) throws -> AdmissionFacts {

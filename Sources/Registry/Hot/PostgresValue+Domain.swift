@@ -12,6 +12,13 @@ extension PostgresValue {
         return .timestamp(instant.seconds * 1_000_000)
     }
 
+    /// `iat` of the token that brings a login in, which is no younger; NULL where `auth_time` says as much.
+    static func issuedAt(_ issuedAt: UnixTime, of login: Login) throws(PortError) -> PostgresValue {
+        if let authenticatedAt = login.authenticatedAt, authenticatedAt <= issuedAt { return .null }
+        // No row holds the far past; what is older than this is refused for its age, elsewhere.
+        return try .instant(max(issuedAt, UnixTime(seconds: 0)))
+    }
+
     /// Three parameters: `jkt`, digest, and for how many seconds the proof is remembered.
     static func proof(_ proof: PresentedProof?) -> [PostgresValue] {
         guard let proof else { return [.null, .null, .null] }

@@ -27,30 +27,38 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
         defer { turnstile.leave() }
         guard let begun = try await begin(logout) else { return nil }
         var ended: Int64 = 0
-        // First all that nobody has; then, one by one, those that somebody had. A session needs no first round.
-        for limit in logout.subject.isUser ? [batch, 1] : [1] {
-            ended += try await end(logout, until: begun, atMost: limit)
+        if let session = logout.subject.session {
+            ended += try await end([.text(session.string), .null], of: logout, until: begun, atMost: 1)
+        }
+        if let user = logout.subject.user {
+            // First all that nobody has; then, one by one, those that somebody had.
+            for limit in [batch, 1] {
+                ended += try await end([.null, .text(user.string)], of: logout, until: begun, atMost: limit)
+            }
         }
         return try await finish(logout, ended) ? ended : nil
     }
 
     private func begin(_ logout: LogoutRecord) async throws(PortError) -> PostgresValue? {
         let parameters =
-            [.bytes(logout.digest), .text(logout.issuer.string)] + logout.subject.parameters
-            + [try .instant(logout.issuedAt), .uuid(logout.proposedSessionRowID)]
+            [.bytes(logout.digest), .text(logout.issuer.string)] + logout.subject.names
+            + [
+                try .instant(logout.issuedAt), .uuid(logout.proposedSessionRowID),
+                .bool(logout.subject.isOnlyNameless),
+            ]
         let begun = try await one(LogoutStatements.begin, parameters) { row in try row.optionalTimestamp(0) }
         return begun.map { .timestamp($0.microseconds) }
     }
 
     private func end(
-        _ logout: LogoutRecord, until begun: PostgresValue, atMost limit: Int64
+        _ names: [PostgresValue], of logout: LogoutRecord, until begun: PostgresValue, atMost limit: Int64
     ) async throws(PortError) -> Int64 {
         var ended: Int64 = 0
         var after: PostgresValue = .null
         repeat {
             let parameters =
-                [.uuid(logout.requestID), .text(logout.issuer.string)] + logout.subject.parameters
-                + [begun, after, .int64(limit)]
+                [.uuid(logout.requestID), .text(logout.issuer.string)] + names
+                + [begun, after, .int64(limit), .bool(logout.subject.isOnlyNameless)]
             let (count, last) = try await one(LogoutStatements.end, parameters) { row in
                 (try row.int64(0), try row.optionalUUID(1))
             }
@@ -65,7 +73,8 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
             LogoutStatements.finish,
             [
                 .uuid(logout.requestID), .bytes(logout.digest), try .instant(logout.rememberedUntil),
-                .text(logout.issuer.string), .bool(logout.subject.isUser), .int64(ended),
+                .text(logout.issuer.string), .bool(logout.subject.session == nil), .int64(ended),
+                .uuid(logout.proposedSessionRowID),
             ]
         ) { row in try row.bool(0) }
     }

@@ -6,7 +6,10 @@ import Registry
 struct SessionRegisterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "register", abstract: "Bring a login in before any app comes with it.",
-        discussion: "Safe to repeat. A login that its identity provider ended before stays over: exit 1.")
+        discussion: """
+            Safe to repeat. A login that its identity provider ended before stays over: exit 1. A session that is there \
+            already learns by what `sid` the logout will name it, once.
+            """)
 
     @Option(help: "The identity provider; may be left out where the configuration has only one.")
     var issuer: Issuer?
@@ -58,13 +61,15 @@ struct SessionRegisterCommand: AsyncParsableCommand {
             try await registry.register(session, options.act(reason: why.reason))
         }
         switch answer.outcome {
-        case .registered, .known:
+        case .registered, .known, .mapped:
             try options.output.show(
                 Record([
                     ("outcome", .text(answer.outcome.rawValue)), ("session_id", .text(answer.id.description)),
                 ]))
         case .ended: throw CommandFailure.refused("the session is over, and stays over")
         case .taken: throw CommandFailure.refused("the sid is that of another user's session")
+        case .mappedOtherwise:
+            throw CommandFailure.refused("the session is known by another issuer or sid to its provider's logout")
         }
     }
 }

@@ -95,7 +95,7 @@ import Testing
                 jwks_refresh: 30s
                 authorization_endpoint: https://login.example.com/authorize?tenant=7
                 disabled: true
-                logout: { audiences: [native-sso, other], allow_missing_exp: true, allow_typ_jwt: true }
+                logout: { audiences: [native-sso, other], allow_missing_exp: true, allow_typ_jwt: true, reach: user }
               - issuer: https://accounts.example.net
                 discovery: https://accounts.example.net/custom?p=1
                 jwks_hosts: [keys.example.org]
@@ -136,7 +136,7 @@ import Testing
             first.logout
                 == LogoutPolicy(
                     audiences: ["native-sso", "other"].map(ClientID.init(validated:)), allowsMissingExpiry: true,
-                    allowsJWTType: true))
+                    allowsJWTType: true, reach: .user))
         #expect(first.algorithms == [.es256, .ps384])
         let issuer = try #require(Issuer("https://idp.example.com"))
         #expect(

@@ -45,19 +45,24 @@ struct World {
     func admission(number: UInt64) -> Admission { admission(sid: "sid-1", number: number, firstSight: nil) }
 
     /// One that brings its login in.
-    func firstAdmission(sid: String, number: UInt64 = 1000, login: Login = Login()) -> Admission {
-        admission(sid: sid, number: number, firstSight: .days(30), login: login)
+    func firstAdmission(
+        sid: String, number: UInt64 = 1000, login: Login = Login(),
+        tokenIssuedAt: UnixTime = UnixTime(seconds: 1_800_000_000)
+    ) -> Admission {
+        admission(
+            sid: sid, number: number, firstSight: .days(30), login: login, tokenIssuedAt: tokenIssuedAt)
     }
 
     private func admission(
-        sid: String, number: UInt64, firstSight: Seconds?, login: Login = Login()
+        sid: String, number: UInt64, firstSight: Seconds?, login: Login = Login(),
+        tokenIssuedAt: UnixTime = UnixTime(seconds: 1_800_000_000)
     ) -> Admission {
         Admission(
             requestID: UniqueID(high: 2, low: number), issuer: Issuer(validated: "https://idp.example.com"),
             sessionID: SessionID(validated: sid), subject: Subject(validated: "user"),
             sourceClient: ClientID(validated: "app-one"), otherAudience: [], client: client, allowsSelfExchange: false,
             device: device, profile: .deviceID, scope: Scope(["openid"]), audiences: ["https://api.example.com"],
-            login: login, idleLimit: .days(30),
+            login: login, tokenIssuedAt: tokenIssuedAt, idleLimit: .days(30),
             grantLifetime: nil, firstSightLifetime: firstSight, isPermitted: true,
             proposedGrantID: UniqueID(high: 3, low: number), proposedSessionRowID: UniqueID(high: 4, low: number))
     }

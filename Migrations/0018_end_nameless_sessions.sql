@@ -1,0 +1,361 @@
+-- Why: what a logout did not reach.
+--   * A login whose id_token has no `sid` was kept under a name of ours, as if the provider knew it by that. It is nameless now
+--     (idp_sid NULL), and a logout that names a session and its user can end it, too: nobody can say that it is another.
+--   * A user's login without auth_time was let in after the user's logout by its first sight. No login is younger than its
+--     id_token, so that the token's iat says it.
+--   * Between the mark of a logout and the end of a session that bore the same name, an enrolment of that session came in:
+--     there was no mark while the row was live.
+--   * A registration that came after the first sight, with another name for the logout, said "known" and forgot the name.
+-- Locks: ACCESS EXCLUSIVE on session and subject_logout until the commit; milliseconds. It waits half a second and gives up:
+-- run it again.
+-- Old code: goes on as before, with the same holes. A login that it enrolled keeps a name of ours; no release enrolled any.
+SET LOCAL ROLE native_sso_admin;
+SET LOCAL lock_timeout = '500ms';
+SET LOCAL search_path = native_sso;
+
+-- NULL: its provider does not name it.
+ALTER TABLE session ALTER COLUMN idp_sid DROP NOT NULL;
+-- When the token was issued that brought it in, where auth_time does not say as much.
+ALTER TABLE session ADD COLUMN issued_at timestamptz(0);
+
+-- The provider's own word replaces what was only assumed: no name, or the name in the id_tokens. Then it is fixed.
+CREATE OR REPLACE FUNCTION guard_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (NEW.ended_at IS NULL) <> (NEW.end_reason IS NULL) THEN
+        RAISE EXCEPTION 'a session ends at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.subject IS NULL AND NEW.ended_at IS NULL THEN
+        RAISE EXCEPTION 'a live session has a subject' USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.expires_at > NEW.created_at + interval '400 days' THEN
+        RAISE EXCEPTION 'no session lives longer than 400 days' USING ERRCODE = 'check_violation';
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        IF OLD.ended_at IS NOT NULL THEN
+            RAISE EXCEPTION 'an ended session stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+        IF NEW.session_id <> OLD.session_id OR NEW.issuer <> OLD.issuer OR NEW.sid <> OLD.sid
+            OR NEW.idp_issuer <> OLD.idp_issuer
+            OR NEW.idp_sid IS DISTINCT FROM OLD.idp_sid
+                AND NOT (
+                    (OLD.idp_sid IS NULL OR OLD.idp_sid = OLD.sid) AND OLD.idp_issuer = OLD.issuer
+                    AND NEW.idp_sid IS NOT NULL)
+            OR NEW.subject IS DISTINCT FROM OLD.subject OR NEW.created_at <> OLD.created_at
+            OR NEW.expires_at > OLD.expires_at
+        THEN
+            RAISE EXCEPTION 'the identity of a session is fixed, and its life is never prolonged'
+                USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- The last logout of one session of the user: what he began before it without a name stays over.
+ALTER TABLE subject_logout ALTER COLUMN issued_at DROP NOT NULL;
+ALTER TABLE subject_logout ADD COLUMN nameless_issued_at timestamptz(0);
+
+-- A login that its provider ended before it came in becomes the row of an ended one, and the INSERT does nothing, as it does
+-- where the row is there already.
+-- Of a login that comes with neither auth_time nor a token, as a registration may, nobody can say whether it is older than
+-- the user's logout: it is let in.
+CREATE OR REPLACE FUNCTION keep_logged_out() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.ended_at IS NOT NULL THEN
+        RETURN NEW;
+    END IF;
+    PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
+    -- Where both names are one, the unique key does the same.
+    IF NEW.idp_sid IS NOT NULL AND (NEW.issuer <> NEW.idp_issuer OR NEW.sid <> NEW.idp_sid) THEN
+        PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
+        IF native_sso.is_logged_out(NEW.idp_issuer, NEW.idp_sid) THEN
+            NEW.ended_at := NEW.created_at;
+        END IF;
+    END IF;
+    IF EXISTS (
+        SELECT FROM native_sso.subject_logout o
+        WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject
+            AND least(NEW.auth_time, NEW.issued_at)
+                <= CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END)
+    THEN
+        NEW.ended_at := NEW.created_at;
+    END IF;
+    IF NEW.ended_at IS NULL THEN
+        RETURN NEW;
+    END IF;
+    NEW.end_reason := 'logout';
+    INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid) DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+-- Whether the provider ended the session of that name. Under the lock of the name.
+CREATE FUNCTION is_logged_out(p_issuer text, p_sid text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM native_sso.session l
+        WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.end_reason = 'logout');
+END
+$$;
+
+DROP FUNCTION begin_logout;
+DROP FUNCTION end_logged_out;
+DROP FUNCTION finish_logout;
+
+-- First step of a logout: from its commit on, what comes in later is dead. $1 digest of issuer and jti, $2 issuer, $3 sid or
+-- NULL, $4 subject or NULL, $5 the token's iat, $6 the row of the mark where a session of that name is not over yet, $7
+-- whether of the subject's sessions only the nameless are meant.
+-- Returns when it was, for the next steps; NULL where the token was used before.
+-- Locks: of the subject first, then of the session, as keep_logged_out does.
+CREATE FUNCTION begin_logout(
+    p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamptz, p_session_id uuid,
+    p_nameless boolean DEFAULT false)
+RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_now timestamptz := date_trunc('second', now());
+BEGIN
+    IF EXISTS (SELECT FROM used_proof p WHERE p.kind = 'logout_token' AND p.digest = p_digest) THEN
+        RETURN NULL;
+    END IF;
+    IF p_subject IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock(logout_lock('sub', p_issuer, p_subject));
+        INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, nameless_issued_at, recorded_at)
+        VALUES (
+            p_issuer, p_subject, CASE WHEN NOT p_nameless THEN p_issued_at END, CASE WHEN p_nameless THEN p_issued_at END,
+            v_now)
+        ON CONFLICT (idp_issuer, subject) DO UPDATE SET
+            issued_at = greatest(o.issued_at, excluded.issued_at),
+            nameless_issued_at = greatest(o.nameless_issued_at, excluded.nameless_issued_at),
+            recorded_at = excluded.recorded_at;
+    END IF;
+    IF p_sid IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));
+        IF NOT is_logged_out(p_issuer, p_sid) THEN
+            -- Under the name itself, so that a first sight meets it; under that of its row where a session that is live, or
+            -- ended otherwise, has the name. The latter goes with the last step.
+            INSERT INTO session (
+                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
+            VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
+            ON CONFLICT (issuer, sid) DO NOTHING;
+            IF NOT FOUND THEN
+                INSERT INTO session (
+                    session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
+                VALUES (p_session_id, p_issuer, p_session_id::text, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout');
+            END IF;
+        END IF;
+    END IF;
+    -- After the wait for those who were about to bring a login in: what they brought is older than this, to the second.
+    RETURN date_trunc('second', clock_timestamp()) + interval '1 second';
+END
+$$;
+GRANT EXECUTE ON FUNCTION begin_logout TO native_sso_broker;
+
+-- Next step, again and again, each a transaction. $1 request, $2 issuer, $3 sid, or $4 subject, $5 of a subject's, only
+-- sessions that came in until then, $6 where to go on, $7 how many at most. More than one: those that somebody has are passed
+-- over. $8 of a subject's, only the nameless.
+CREATE FUNCTION end_logged_out(
+    p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamptz, p_after uuid, p_limit bigint,
+    p_nameless boolean DEFAULT false)
+RETURNS logout_batch
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+DECLARE
+    v_after uuid := coalesce(p_after, '00000000-0000-0000-0000-000000000000');
+    v_ids uuid[];
+    v_ended bigint;
+BEGIN
+    IF p_sid IS NOT NULL THEN
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l
+            WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.session_id > v_after AND l.ended_at IS NULL
+            ORDER BY l.session_id LIMIT 1 FOR NO KEY UPDATE);
+        IF v_ids = '{}' THEN
+            -- One that was registered under another name since it came in is still known by this one.
+            v_ids := ARRAY(
+                SELECT l.session_id FROM session l
+                WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.idp_issuer = p_issuer AND l.ended_at IS NULL
+                FOR NO KEY UPDATE);
+        END IF;
+    ELSIF p_limit > 1 THEN
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l
+            WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
+                AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
+                AND (NOT p_nameless OR l.idp_sid IS NULL)
+            ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
+    ELSE
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l
+            WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
+                AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
+                AND (NOT p_nameless OR l.idp_sid IS NULL)
+            ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
+    END IF;
+    WITH ended AS (
+        UPDATE session l SET ended_at = date_trunc('second', now()), end_reason = 'logout'
+        WHERE l.session_id = ANY (v_ids) AND l.ended_at IS NULL
+        RETURNING l.session_id
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason)
+        SELECT clock_timestamp(), 'session_ended', p_request_id, session_id, 'logout' FROM ended
+    )
+    SELECT count(*) INTO v_ended FROM ended;
+    RETURN ROW (v_ended, CASE WHEN v_ids <> '{}' THEN v_ids[cardinality(v_ids)] END)::logout_batch;
+END
+$$;
+GRANT EXECUTE ON FUNCTION end_logged_out TO native_sso_broker;
+
+-- Last step: the token is used up, and the logout is in the audit. False: the same token was faster. $7 the row of the mark,
+-- which goes if a session that this logout ended stands for it.
+-- No logout token is good for as long as an hour; see use_client_assertion.
+CREATE FUNCTION finish_logout(
+    p_request_id uuid, p_digest bytea, p_expires_at timestamptz, p_issuer text, p_of_subject boolean, p_ended bigint,
+    p_session_id uuid DEFAULT NULL)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    IF p_expires_at < now() - interval '30 minutes' THEN
+        RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
+    END IF;
+    DELETE FROM session m
+    WHERE m.session_id = p_session_id AND m.sid = p_session_id::text AND m.end_reason = 'logout'
+        AND EXISTS (
+            SELECT FROM session l
+            WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.end_reason = 'logout'
+                AND l.session_id <> m.session_id);
+    INSERT INTO used_proof (kind, digest, expires_at)
+    VALUES ('logout_token', p_digest, least(p_expires_at, now() + interval '1 hour'))
+    ON CONFLICT (kind, digest) DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO audit_event (occurred_at, kind, request_id, reason, details)
+    VALUES (
+        clock_timestamp(), 'logout_recorded', p_request_id, CASE WHEN p_of_subject THEN 'subject' ELSE 'session' END,
+        jsonb_build_object('issuer', p_issuer, 'sessions_ended', p_ended));
+    RETURN true;
+END
+$$;
+GRANT EXECUTE ON FUNCTION finish_logout TO native_sso_broker;
+
+-- What became of a registration: registered; known: it was there, of the same user; mapped: it was there, and from now on a
+-- logout ends it by the name that was told, too; ended: it is over, by a logout that came before it or otherwise. Nothing was
+-- done where it is taken: the sid is another user's; or mapped_otherwise: somebody told another name before.
+CREATE OR REPLACE FUNCTION register_session(
+    p_issuer text, p_sid text, p_subject text, p_source_client text DEFAULT NULL, p_auth_time timestamptz DEFAULT NULL,
+    p_acr text DEFAULT NULL, p_amr text[] DEFAULT '{}', p_lifetime interval DEFAULT '90 days',
+    p_idp_issuer text DEFAULT NULL, p_idp_sid text DEFAULT NULL,
+    p_actor text DEFAULT NULL, p_why text DEFAULT NULL)
+RETURNS registration
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+DECLARE
+    v_now timestamptz := date_trunc('second', clock_timestamp());
+    v_random text := replace(gen_random_uuid()::text, '-', '');
+    -- RFC 9562 §5.7: rows made one after another lie together, and the sweep goes by it.
+    v_id uuid := (lpad(to_hex((extract(epoch FROM v_now) * 1000)::bigint), 12, '0') || '7' || substr(v_random, 14))::uuid;
+    v_actor text := coalesce(p_actor, session_user);
+    v_details jsonb := jsonb_strip_nulls(jsonb_build_object('database_user', session_user, 'why', p_why));
+    v_found uuid;
+    v_subject text;
+    v_over boolean;
+    v_idp_issuer text;
+    v_idp_sid text;
+    v_is_assumed boolean;
+BEGIN
+    IF p_subject IS NULL THEN
+        RAISE EXCEPTION 'a session has a subject' USING ERRCODE = 'check_violation';
+    END IF;
+    IF p_lifetime IS NULL OR p_lifetime <= interval '0' THEN
+        RAISE EXCEPTION 'a session lives for a while' USING ERRCODE = 'check_violation';
+    END IF;
+    INSERT INTO session (
+        session_id, issuer, sid, idp_issuer, idp_sid, subject, source_client_id, auth_time, acr, amr, created_at,
+        expires_at, last_used_at)
+    VALUES (
+        v_id, p_issuer, p_sid, coalesce(p_idp_issuer, p_issuer), coalesce(p_idp_sid, p_sid), p_subject, p_source_client,
+        p_auth_time, p_acr, coalesce(p_amr, '{}'), v_now, date_trunc('second', v_now + p_lifetime), v_now)
+    ON CONFLICT (issuer, sid) DO NOTHING;
+    IF FOUND THEN
+        INSERT INTO audit_event (occurred_at, kind, session_id, actor, details)
+        VALUES (clock_timestamp(), 'session_registered', v_id, v_actor, v_details);
+        RETURN ROW ('registered', v_id)::registration;
+    END IF;
+    SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
+        (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
+    INTO v_found, v_subject, v_over, v_idp_issuer, v_idp_sid, v_is_assumed
+    FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the session of a registration comes and goes' USING ERRCODE = 'serialization_failure';
+    END IF;
+    IF v_subject <> p_subject THEN
+        RETURN ROW ('taken', v_found)::registration;
+    END IF;
+    IF v_over THEN
+        RETURN ROW ('ended', v_found)::registration;
+    END IF;
+    IF coalesce(p_idp_issuer, v_idp_issuer) = v_idp_issuer AND coalesce(p_idp_sid, v_idp_sid) IS NOT DISTINCT FROM v_idp_sid THEN
+        RETURN ROW ('known', v_found)::registration;
+    END IF;
+    IF coalesce(p_idp_issuer, v_idp_issuer) <> v_idp_issuer OR NOT v_is_assumed THEN
+        RETURN ROW ('mapped_otherwise', v_found)::registration;
+    END IF;
+    -- First the row and then the name: whoever locks a name never waits for a row meanwhile.
+    PERFORM FROM session l
+    WHERE l.session_id = v_found AND l.idp_sid IS NOT DISTINCT FROM v_idp_sid AND l.ended_at IS NULL
+    FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the session of a registration changed meanwhile' USING ERRCODE = 'serialization_failure';
+    END IF;
+    PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, p_idp_sid));
+    IF is_logged_out(v_idp_issuer, p_idp_sid) THEN
+        UPDATE session SET ended_at = v_now, end_reason = 'logout' WHERE session_id = v_found;
+        INSERT INTO audit_event (occurred_at, kind, session_id, reason, actor, details)
+        VALUES (clock_timestamp(), 'session_ended', v_found, 'logout', v_actor, v_details);
+        RETURN ROW ('ended', v_found)::registration;
+    END IF;
+    UPDATE session SET idp_sid = p_idp_sid WHERE session_id = v_found;
+    INSERT INTO audit_event (occurred_at, kind, session_id, actor, details)
+    VALUES (clock_timestamp(), 'session_mapped', v_found, v_actor, v_details);
+    RETURN ROW ('mapped', v_found)::registration;
+END
+$$;
+
+-- admit takes one thing more, p_issued_at, where auth_time does not say as much, and keeps it with a login that it brings in; so
+-- does enrol, which leaves nameless what its provider does not name. Their texts are else what they were: each change must
+-- find its place, once.
+DO $$
+DECLARE
+    v_function text;
+    v_text text;
+    v_change text[];
+BEGIN
+    FOREACH v_function IN ARRAY ARRAY['admit', 'enrol'] LOOP
+        v_text := pg_get_functiondef(('native_sso.' || v_function)::regproc);
+        FOREACH v_change SLICE 1 IN ARRAY CASE v_function
+            WHEN 'admit' THEN ARRAY[
+                [E')\n RETURNS admission\n', E', p_issued_at timestamptz DEFAULT NULL)\n RETURNS admission\n'],
+                [E'INSERT INTO session AS l (\n', E'INSERT INTO session AS l (issued_at,\n'],
+                [E'(\n            p_session_id, p_issuer, p_sid, p_issuer, p_sid,',
+                 E'(p_issued_at,\n            p_session_id, p_issuer, p_sid, p_issuer, p_sid,']]
+            ELSE ARRAY[
+                [E'INSERT INTO session (\n', E'INSERT INTO session (issued_at,\n'],
+                [E'(\n                p_session_id, p_issuer, p_sid, p_issuer, coalesce(p_idp_sid, p_sid),',
+                 E'(CASE WHEN p_auth_time <= p_issued_at THEN NULL ELSE p_issued_at END,\n'
+                    '                p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid,']]
+            END
+        LOOP
+            IF cardinality(string_to_array(v_text, v_change[1])) <> 2 THEN
+                RAISE EXCEPTION 'in % there is not one place for %', v_function, v_change[2];
+            END IF;
+            v_text := replace(v_text, v_change[1], v_change[2]);
+        END LOOP;
+        IF v_function = 'admit' THEN
+            -- One with another list of parameters would stand beside it.
+            DROP FUNCTION admit;
+        END IF;
+        EXECUTE v_text;
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %I TO native_sso_broker', v_function);
+    END LOOP;
+END
+$$;

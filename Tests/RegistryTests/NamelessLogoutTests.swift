@@ -1,0 +1,184 @@
+import BrokerTesting
+import Glibc
+import NativeSSO
+import PostgresClient
+import Testing
+
+@testable import Registry
+
+/// Logins of which the provider did not say what session they are, or when they began.
+@Suite(.timeLimit(.minutes(2))) struct NamelessLogoutTests {
+    private static let issuer = Issuer(validated: "https://idp.example.com")
+    private static let user = Subject(validated: "user")
+
+    private static func record(_ subject: LogoutSubject, _ tokenID: String, issuedAt: UnixTime? = nil) -> LogoutRecord {
+        LogoutRecord(
+            LogoutTokenClaims(
+                issuer: issuer, subject: subject, audience: [], issuedAt: issuedAt ?? now, tokenID: tokenID,
+                refusedAfter: now.adding(360)),
+            requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
+    }
+
+    /// The database runs on this machine.
+    private static var now: UnixTime { UnixTime(seconds: Int64(time(nil))) }
+
+    private static func sid(_ text: String) -> SessionID { SessionID(validated: text) }
+
+    /// App one of the world enrols a login.
+    private static func enrol(
+        _ database: PostgresFixture, sid: String, named idpSID: String? = nil, of user: String = "user",
+        authenticatedAt: UnixTime? = nil, issuedAt: UnixTime? = nil
+    ) async throws -> EnrolmentFacts {
+        var randomness = SystemRandomNumberGenerator()
+        let now = Self.now
+        return try await PostgresEnrolmentRegistry(database: database.service).enrol(
+            EnrolmentEntry(
+                requestID: UniqueID(high: 1, low: 1), issuer: issuer, providerSessionID: idpSID.map(Self.sid),
+                subject: Subject(validated: user), client: ClientID(validated: "app-one"),
+                device: try #require(DeviceDigest(octets: Array(repeating: 9, count: 32))), profile: .deviceID,
+                token: EnrolledTokenDigest(of: SubjectToken("e30.\(sid).c2ln")), tokenIssuedAt: issuedAt ?? now,
+                tokenUsableUntil: now.adding(300), login: Login(authenticatedAt: authenticatedAt), lifetime: .days(1),
+                isPermitted: true, proposedSessionID: Self.sid(sid),
+                proposedRowID: .timeOrdered(milliseconds: UInt64(now.seconds * 1000), using: &randomness)))
+    }
+
+    private static let reaches: [(LogoutReach, [String])] = [
+        (.session, ["nameless", "other", "stranger"]), (.nameless, ["other", "stranger"]), (.user, ["stranger"]),
+    ]
+
+    /// A logout with `sid` and `sub`, of which the id_token that was enrolled had no `sid`.
+    @Test(arguments: reaches)
+    func bySessionAndUser(_ reach: LogoutReach, _ left: [String]) async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            _ = try await database.registry.admit(world.firstAdmission(sid: "other"))
+            #expect(try await Self.enrol(database, sid: "nameless").session != nil)
+            #expect(try await Self.enrol(database, sid: "stranger", of: "another").session != nil)
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            let logout = LogoutSubject(Self.sid("sid-1"), of: Self.user, reach: reach)
+            let ended = try await logouts.end(Self.record(logout, "one"))
+            #expect(ended == Int64(4 - left.count))
+            #expect(try await Self.live(database) == left)
+        }
+    }
+
+    /// What began before it and comes later is dead; what began afterwards, or has another name, lives.
+    @Test func anEnrolmentAfterItsLogout() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let (now, logouts) = (Self.now, PostgresLogoutRegistry(database: database.service))
+            let logout = LogoutSubject.sessionAndNameless(Self.sid("sid-1"), of: Self.user)
+            #expect(try await logouts.end(Self.record(logout, "one", issuedAt: now)) == 1)
+            let before = try await Self.enrol(database, sid: "before", authenticatedAt: now)
+            #expect(before.loginHasEnded && before.session == nil)
+            let undated = try await Self.enrol(database, sid: "undated", issuedAt: now)
+            #expect(undated.loginHasEnded && undated.session == nil)
+            let after = try await Self.enrol(
+                database, sid: "after", authenticatedAt: now.adding(1), issuedAt: now.adding(1))
+            #expect(after.session != nil)
+            let named = try await database.registry.admit(
+                world.firstAdmission(sid: "other", login: Login(authenticatedAt: now.adding(-10))))
+            #expect(named.grant != nil)
+            #expect(try await Self.live(database) == ["after", "other"])
+            // A logout of the user as a whole reaches further, and a later one of a session takes nothing of it back.
+            _ = try await logouts.end(Self.record(.user(Self.user), "two", issuedAt: now.adding(1)))
+            _ = try await logouts.end(Self.record(logout, "three", issuedAt: now))
+            #expect(try await Self.live(database).isEmpty)
+            let late = try await database.registry.admit(
+                world.firstAdmission(sid: "late", number: 1001, login: Login(authenticatedAt: now.adding(1))))
+            #expect(late.grant == nil)
+        }
+    }
+
+    /// A login that does not say when it began is no younger than its id_token.
+    @Test(arguments: [(-1, false), (0, false), (1, true)] as [(Int64, Bool)])
+    func withoutAuthenticationTime(_ issued: Int64, _ lives: Bool) async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let (now, logouts) = (Self.now, PostgresLogoutRegistry(database: database.service))
+            _ = try await logouts.end(Self.record(.user(Self.user), "one", issuedAt: now))
+            let issuedAt = now.adding(Seconds(issued))
+            let facts = try await database.registry.admit(world.firstAdmission(sid: "late", tokenIssuedAt: issuedAt))
+            #expect((facts.grant != nil) == lives)
+            for name in [nil, "named"] {
+                let enrolled = try await Self.enrol(
+                    database, sid: "enrolled-\(name ?? "")", named: name, issuedAt: issuedAt)
+                #expect((enrolled.session != nil) == lives)
+            }
+        }
+    }
+
+    /// Between the first step of a logout and the end of a session that is there, another one of that name comes in.
+    @Test func theMarkBesideALiveSession() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            let record = Self.record(.session(Self.sid("sid-1")), "one")
+            let before = try await database.counts().sessions
+            _ = try await database.service.query(
+                LogoutStatements.begin,
+                [.bytes(record.digest), .text(Self.issuer.string)] + record.subject.names
+                    + [try .instant(record.issuedAt), .uuid(record.proposedSessionRowID), .bool(false)])
+            #expect(try await Self.live(database) == ["sid-1"])
+            let facts = try await Self.enrol(database, sid: "meanwhile", named: "sid-1")
+            #expect(facts.loginHasEnded && facts.session == nil)
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            #expect(try await logouts.end(record) == 1)
+            #expect(try await Self.live(database).isEmpty)
+            // The mark goes: the session that ended stands for it.
+            #expect(try await database.counts().sessions == before)
+            #expect(try await Self.enrol(database, sid: "later", named: "sid-1").session == nil)
+        }
+    }
+
+    /// A session that came in by its first sight learns its provider's name for it, once; each name ends it.
+    @Test(arguments: ["sid-1", "idp-1"]) func aNameThatIsToldLater(_ name: String) async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            #expect(try await Self.register(database, named: nil) == "known")
+            #expect(try await Self.register(database, named: "sid-1") == "known")
+            #expect(try await Self.register(database, named: "idp-1") == "mapped")
+            #expect(try await Self.register(database, named: "idp-1") == "known")
+            #expect(try await Self.register(database, named: nil) == "known")
+            #expect(try await Self.register(database, named: "idp-2") == "mapped_otherwise")
+            #expect(
+                try await Self.register(database, named: "idp-1", by: "https://other.example.com") == "mapped_otherwise"
+            )
+            #expect(try await Self.live(database) == ["sid-1"])
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            #expect(try await logouts.end(Self.record(.session(Self.sid(name)), "one")) == 1)
+            #expect(try await Self.register(database, named: "idp-1") == "ended")
+        }
+    }
+
+    /// The logout by that name came first.
+    @Test func aNameThatIsOver() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            #expect(try await logouts.end(Self.record(.session(Self.sid("idp-1")), "one")) == 0)
+            #expect(try await Self.live(database) == ["sid-1"])
+            #expect(try await Self.register(database, named: "idp-1") == "ended")
+            #expect(try await Self.live(database).isEmpty)
+        }
+    }
+
+    private static func register(
+        _ database: PostgresFixture, named name: String?, by provider: String? = nil
+    ) async throws -> String {
+        try await database.run(
+            registration,
+            [.text(issuer.string), .text("sid-1"), .text("user"), .optionalText(provider), .optionalText(name)])[0]
+            .text(0)
+    }
+
+    private static func live(_ database: PostgresFixture) async throws -> [String] {
+        try await database.run(liveSIDs, []).map { try $0.text(0) }
+    }
+
+    private static let registration = Statement(
+        """
+        SELECT outcome FROM native_sso.register_session($1, $2, $3, p_idp_issuer => $4, p_idp_sid => $5)
+        """)
+    private static let liveSIDs = Statement(
+        "SELECT sid::text FROM native_sso.session WHERE ended_at IS NULL ORDER BY sid")
+}
