@@ -1,9 +1,11 @@
 import BrokerTesting
+import JOSE
 import PrivateCluster
 import StrictCoding
 import SystemTesting
+import Testing
 
-/// Glewlwyd with one user, and brokers on one database that take its logins.
+/// Glewlwyd with two users, and brokers on one database that take its logins.
 final class GlewlwydStage: Sendable {
     private static let starting = Task { try await GlewlwydStage() }
     /// Started on first use.
@@ -16,11 +18,11 @@ final class GlewlwydStage: Sendable {
     private let strict: Broker
     private let typed: Broker
     private let sql: SQLSession
-    private static let user = (name: "alice", password: Unguessable.make())
+    private static let password = Unguessable.make()
 
     private init() async throws {
         provider = try await Glewlwyd()
-        try await provider.configure(users: [Self.user])
+        try await provider.configure(users: ["alice", "bob"].map { (name: $0, password: Self.password) })
         var configured = BrokerConfiguration.Provider(
             provider.issuer, algorithms: ["RS256"], admitsOnFirstSight: false)
         configured.enrolsByExchange = true
@@ -29,30 +31,29 @@ final class GlewlwydStage: Sendable {
             BrokerConfiguration(issuer: "https://sso.example.test", providers: [configured]),
             on: try await PrivateCluster.shared)
         try await installation.command("group", "add", "vendor", "--issuer", provider.issuer)
-        for (client, flags) in [
-            ("app-one", ["--self-exchange"]), ("app-two", []), ("app-strict", []), ("app-typed", []),
-        ] {
+        for client in ["app-one", "app-two", "app-by-user", "app-strict", "app-typed"] {
             try await installation.command(
-                [
-                    "client", "add", client, "--audience", "https://api.example.test", "--allowed-scope",
-                    "openid profile",
-                    "--default-scope", "openid",
-                ] + flags)
+                "client", "add", client, "--audience", "https://api.example.test", "--allowed-scope", "openid profile",
+                "--default-scope", "openid", "--self-exchange")
             try await installation.command("group", "member", "add", "vendor", client, "--role", "both")
         }
         sql = try installation.session()
         broker = try installation.startBroker()
         strict = try installation.startBroker("strict") { $0.providers[0].logout = [] }
         typed = try installation.startBroker("typed") { $0.providers[0].logout = ["allow_typ_jwt"] }
-        for (client, broker) in [("app-one", broker), ("app-strict", strict), ("app-typed", typed)] {
+        for (client, broker) in [
+            ("app-one", broker), ("app-by-user", broker), ("app-strict", strict), ("app-typed", typed),
+        ] {
             try await broker.untilReady()
             try await provider.register(
                 client, redirectURI: Self.redirectURI(of: client),
-                logoutURI: "http://127.0.0.1:\(broker.internalPort)/backchannel-logout", namesSession: true)
+                logoutURI: "http://127.0.0.1:\(broker.internalPort)/backchannel-logout",
+                namesSession: client != "app-by-user")
         }
     }
 
     struct Login {
+        let client: String
         let browser: Glewlwyd.Visitor
         let idToken: String
         let claims: JSONObject
@@ -60,24 +61,29 @@ final class GlewlwydStage: Sendable {
         let device = Unguessable.make()
     }
 
-    /// The user logs in at the provider, in a browser of its own, for an app.
+    /// A user logs in at the provider, in a browser of its own, for an app.
     func logIn(
-        _ client: String = "app-one", demands: [(name: String, value: String)] = []
+        _ client: String = "app-one", user: String = "alice", demands: [(name: String, value: String)] = []
     ) async throws -> Login {
         let browser = Glewlwyd.Visitor(of: provider)
-        try await browser.logIn(Self.user.name, password: Self.user.password)
+        try await browser.logIn(user, password: Self.password)
         let tokens = try await browser.authorize(client, redirectURI: Self.redirectURI(of: client), demands: demands)
         guard let idToken = tokens.string("id_token") else { throw Glewlwyd.Failure(description: "no id_token") }
-        let parts = idToken.split(separator: ".")
+        return Login(client: client, browser: browser, idToken: idToken, claims: try claims(of: idToken))
+    }
+
+    /// Of any token, unverified.
+    func claims(of token: String) throws -> JSONObject {
+        let parts = token.split(separator: ".")
         guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
             let claims = try JSONReader.parse(payload).object
-        else { throw Glewlwyd.Failure(description: "no id_token, but \(idToken.count) characters") }
-        return Login(browser: browser, idToken: idToken, claims: claims)
+        else { throw JWSError.unknownKey }
+        return claims
     }
 
     func enrolment(_ login: Login, _ profile: NativeProfile) -> TokenForm {
         var form = TokenForm([
-            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": "app-one",
+            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": login.client,
             "audience": provider.issuer, "subject_token": login.idToken,
             "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
             "requested_token_type": "urn:ietf:params:oauth:token-type:id_token",
@@ -89,6 +95,34 @@ final class GlewlwydStage: Sendable {
             form["scope"] = "openid device_sso"
         }
         return form
+    }
+
+    /// Both apps exchange and refresh with what an enrolment gave, until the user logs out at the provider.
+    func ends(_ enrolled: JSONObject, of login: Login, _ profile: NativeProfile) async throws {
+        let idToken = try #require(enrolled.string("id_token"))
+        let device = enrolled.string("device_secret") ?? login.device
+        func exchange(_ client: String) -> TokenForm {
+            .exchange(
+                idToken, issuer: installation.configuration.issuer, device: device, profile: profile, client: client)
+        }
+        var refreshTokens: [(client: String, token: String)] = []
+        for client in ["app-one", "app-two"] {
+            let exchanged = try await broker.token(exchange(client))
+            try #require(exchanged.status == 200, "\(client): \(exchanged.text)")
+            let refreshed = try await broker.token(.refresh(try #require(exchanged.refreshToken), client: client))
+            try #require(refreshed.status == 200, "\(client): \(refreshed.text)")
+            refreshTokens.append((client, try #require(refreshed.refreshToken)))
+        }
+        try await login.browser.logOut(login.idToken)
+        // It tells of the logout after its answer to the user.
+        try await untilEnded(try #require(login.claims.string("sid")))
+        for (client, token) in refreshTokens {
+            for form in [TokenForm.refresh(token, client: client), exchange(client)] {
+                let refused = try await broker.token(form)
+                #expect(refused.error == "invalid_grant", "\(client): \(refused.text)")
+                #expect(try await auditedReason(of: refused) == "session_ended")
+            }
+        }
     }
 
     /// Waits until the broker has ended the session that was enrolled from the provider's.

@@ -41,6 +41,8 @@ struct GlewlwydTests {
         // Whatever was asked for, and however the user logged in.
         #expect(login.claims.number("auth_time")?.wholeSeconds == 0)
         #expect(login.claims.strings("amr") == ["session"])
+        // Who has the one has the other.
+        #expect(login.claims.string("sid") == login.browser.cookie("GLEWLWYD2_OIDC_SESSION"))
     }
 
     /// Enrolment by exchange, the other app's exchange, refreshes, and the end by its own logout token.
@@ -50,41 +52,45 @@ struct GlewlwydTests {
         let login = try await stage.logIn()
         let enrolled = try await stage.broker.token(stage.enrolment(login, profile))
         try #require(enrolled.status == 200, "\(enrolled.text)")
-        let (idToken, device) = (
-            try #require(enrolled.json?.string("id_token")), enrolled.json?.string("device_secret") ?? login.device
-        )
-        var refreshTokens: [(client: String, token: String)] = []
-        for client in ["app-one", "app-two"] {
-            let exchanged = try await stage.broker.token(
-                .exchange(
-                    idToken, issuer: stage.installation.configuration.issuer, device: device, profile: profile,
-                    client: client))
-            try #require(exchanged.status == 200, "\(client): \(exchanged.text)")
-            let first = try #require(exchanged.refreshToken)
-            let refreshed = try await stage.broker.token(.refresh(first, client: client))
-            try #require(refreshed.status == 200, "\(client): \(refreshed.text)")
-            refreshTokens.append((client, try #require(refreshed.refreshToken)))
-        }
-
-        let sid = try #require(login.claims.string("sid"))
-        try await login.browser.logOut(login.idToken)
-        // It tells of the logout after its answer to the user.
-        try await stage.untilEnded(sid)
-        for (client, token) in refreshTokens {
-            let refused = try await stage.broker.token(.refresh(token, client: client))
-            #expect(refused.error == "invalid_grant", "\(client): \(refused.text)")
-            #expect(try await stage.auditedReason(of: refused) == "session_ended")
-        }
-        let late = try await stage.broker.token(
-            .exchange(
-                idToken, issuer: stage.installation.configuration.issuer, device: device, profile: profile,
-                client: "app-two"))
-        #expect(late.error == "invalid_grant")
-        #expect(try await stage.auditedReason(of: late) == "session_ended")
-
+        try await stage.ends(try #require(enrolled.json), of: login, profile)
         // The next login is another session.
         let next = try await stage.broker.token(stage.enrolment(try await stage.logIn(), profile))
         #expect(next.status == 200, "\(next.text)")
+    }
+
+    /// A client that does not require `sid` gets logout tokens with `sub` alone: every session of the user ends, whichever
+    /// app began it.
+    @Test func aLogoutByUser() async throws {
+        let stage = try await GlewlwydStage.shared
+        let first = try await stage.logIn("app-by-user", user: "bob")
+        let second = try await stage.logIn(user: "bob")
+        var ends: [(form: TokenForm, sid: String)] = []
+        for login in [first, second] {
+            let enrolled = try await stage.broker.token(stage.enrolment(login, .deviceSecret))
+            try #require(enrolled.status == 200, "\(enrolled.text)")
+            let (idToken, device) = (
+                try #require(enrolled.json?.string("id_token")), try #require(enrolled.json?.string("device_secret"))
+            )
+            let form = TokenForm.exchange(
+                idToken, issuer: stage.installation.configuration.issuer, device: device, profile: .deviceSecret,
+                client: "app-two")
+            #expect(try await stage.broker.token(form).status == 200)
+            ends.append((form, try #require(login.claims.string("sid"))))
+        }
+        try await first.browser.logOut(first.idToken)
+        for end in ends {
+            try await stage.untilEnded(end.sid)
+            let late = try await stage.broker.token(end.form)
+            #expect(late.error == "invalid_grant")
+            #expect(try await stage.auditedReason(of: late) == "session_ended")
+        }
+        // What comes later is another session, though `auth_time` is before every logout. Both sides count in seconds: a login
+        // in that of the logout is none that came later.
+        _ = try await eventually("a later login is taken") {
+            let next = try await stage.broker.token(
+                stage.enrolment(try await stage.logIn(user: "bob"), .deviceSecret))
+            return next.status == 200 ? true : nil
+        }
     }
 
     /// Its logout tokens have the type of an id_token and no `exp`: a broker that was not told to bear that takes none.

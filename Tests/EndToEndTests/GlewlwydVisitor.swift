@@ -38,6 +38,8 @@ extension Glewlwyd {
             return answer
         }
 
+        func cookie(_ name: String) -> String? { cookies.withLock { $0[name] } }
+
         func logIn(_ name: String, password: String) async throws {
             try await send("POST", "/api/auth/", json: #"{"username": "\#(name)", "password": "\#(password)"}"#)
         }
