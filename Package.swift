@@ -92,6 +92,7 @@ let package = Package(
                 .embedInCode("0014_create_enrolment.sql"),
                 .embedInCode("0015_bind_enrolment.sql"),
                 .embedInCode("0018_end_nameless_sessions.sql"),
+                .embedInCode("0019_explain_requests.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),

@@ -46,5 +46,6 @@ public enum Migrations {
         Migration(version: 15, name: "bind_enrolment", sql: PackageResources._015_bind_enrolment_sql),
         Migration(
             version: 18, name: "end_nameless_sessions", sql: PackageResources._018_end_nameless_sessions_sql),
+        Migration(version: 19, name: "explain_requests", sql: PackageResources._019_explain_requests_sql),
     ]
 }

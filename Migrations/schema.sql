@@ -686,10 +686,10 @@ CREATE FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) R
 ALTER FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) OWNER TO native_sso_admin;
 
 --
--- Name: end_free_sessions(uuid[], text, text, jsonb); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: end_free_sessions(uuid[], text, text, jsonb, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) RETURNS SETOF uuid
+CREATE FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid) RETURNS SETOF uuid
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
@@ -701,13 +701,13 @@ CREATE FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text
             ORDER BY session_id FOR NO KEY UPDATE SKIP LOCKED)
         RETURNING session_id
     ), audited AS (
-        INSERT INTO audit_event (occurred_at, kind, session_id, reason, actor, details)
-        SELECT now(), 'session_ended', session_id, p_reason, p_actor, p_details FROM ended
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
+        SELECT now(), 'session_ended', p_request_id, session_id, p_reason, p_actor, p_details FROM ended
     )
     SELECT session_id FROM ended
 $$;
 
-ALTER FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) OWNER TO native_sso_admin;
 
 --
 -- Name: end_logged_out(uuid, text, text, text, timestamp with time zone, uuid, bigint, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -768,10 +768,10 @@ $$;
 ALTER FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) OWNER TO native_sso_admin;
 
 --
--- Name: end_sessions(uuid[], text, text, jsonb); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: end_sessions(uuid[], text, text, jsonb, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) RETURNS SETOF uuid
+CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid) RETURNS SETOF uuid
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
@@ -784,13 +784,13 @@ CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_a
             ORDER BY session_id FOR NO KEY UPDATE)
         RETURNING session_id
     ), audited AS (
-        INSERT INTO audit_event (occurred_at, kind, session_id, reason, actor, details)
-        SELECT now(), 'session_ended', session_id, p_reason, p_actor, p_details FROM ended
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
+        SELECT now(), 'session_ended', p_request_id, session_id, p_reason, p_actor, p_details FROM ended
     )
     SELECT session_id FROM ended
 $$;
 
-ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) OWNER TO native_sso_admin;
 
 --
 -- Name: enrol(uuid, text, text, text, text, bytea, text, bytea, timestamp with time zone, timestamp with time zone, text, text[], bigint, boolean, uuid, text, timestamp with time zone, text, boolean, native_sso.jwk_thumbprint, bytea, bigint, bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1152,35 +1152,39 @@ $$;
 ALTER FUNCTION native_sso.prepare_audit_partitions() OWNER TO native_sso_admin;
 
 --
--- Name: record_administration(text, text, text, jsonb); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: record_administration(text, text, text, jsonb, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb) RETURNS void
+CREATE FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
-    INSERT INTO audit_event (occurred_at, kind, actor, reason, details)
-    VALUES (now(), p_kind, p_actor, p_reason, p_details)
+    INSERT INTO audit_event (occurred_at, kind, request_id, actor, reason, details)
+    VALUES (now(), p_kind, p_request_id, p_actor, p_reason, p_details)
 $$;
 
-ALTER FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid) OWNER TO native_sso_admin;
 
 --
--- Name: record_audit(timestamp with time zone[], text[], uuid[], text[], text[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: record_audit(timestamp with time zone[], text[], uuid[], text[], text[], uuid[], uuid[], text[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]) RETURNS void
+CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[] DEFAULT NULL::uuid[], p_grant_ids uuid[] DEFAULT NULL::uuid[], p_source_clients text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
-    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason)
-    SELECT least(occurred_at, now()), kind, request_id, nullif(client_id, ''), reason
-    FROM unnest(p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons)
-        AS event (occurred_at, kind, request_id, client_id, reason)
+    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details)
+    SELECT least(occurred_at, now()), kind, request_id, nullif(client_id, ''), reason,
+        nullif(session_id, '00000000-0000-0000-0000-000000000000'),
+        nullif(grant_id, '00000000-0000-0000-0000-000000000000'),
+        CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END
+    FROM unnest(
+            p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients)
+        AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client)
     WHERE kind LIKE '%\_refused'
 $$;
 
-ALTER FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) OWNER TO native_sso_admin;
 
 --
 -- Name: record_idp_keys(text, text[], text[], text[], text[], timestamp with time zone[], timestamp with time zone[], text[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -2023,6 +2027,18 @@ ALTER TABLE ONLY native_sso.used_proof
     ADD CONSTRAINT used_proof_pkey PRIMARY KEY (kind, digest);
 
 --
+-- Name: audit_event_time; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX audit_event_time ON ONLY native_sso.audit_event USING brin (occurred_at) WITH (pages_per_range='32', autosummarize='on');
+
+--
+-- Name: audit_event_default_occurred_at_idx; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX audit_event_default_occurred_at_idx ON native_sso.audit_event_default USING brin (occurred_at) WITH (pages_per_range='32', autosummarize='on');
+
+--
 -- Name: audit_event_request; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -2087,6 +2103,12 @@ CREATE INDEX subject_logout_age ON native_sso.subject_logout USING btree (record
 --
 
 CREATE INDEX used_proof_expiry ON native_sso.used_proof USING btree (expires_at);
+
+--
+-- Name: audit_event_default_occurred_at_idx; Type: INDEX ATTACH; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER INDEX native_sso.audit_event_time ATTACH PARTITION native_sso.audit_event_default_occurred_at_idx;
 
 --
 -- Name: audit_event_default_request_id_idx; Type: INDEX ATTACH; Schema: native_sso; Owner: native_sso_admin
@@ -2262,10 +2284,10 @@ REVOKE ALL ON FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OU
 REVOKE ALL ON FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) FROM PUBLIC;
 
 --
--- Name: FUNCTION end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2275,10 +2297,10 @@ REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer tex
 GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) TO native_sso_broker;
 
 --
--- Name: FUNCTION end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2344,17 +2366,17 @@ REVOKE ALL ON FUNCTION native_sso.prepare_audit_partitions() FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.prepare_audit_partitions() TO native_sso_broker;
 
 --
--- Name: FUNCTION record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid) FROM PUBLIC;
 
 --
--- Name: FUNCTION record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[]) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) TO native_sso_broker;
 
 --
 -- Name: FUNCTION record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]); Type: ACL; Schema: native_sso; Owner: native_sso_admin

@@ -17,4 +17,5 @@ enum RegistryStatements {
         ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
         + RetentionStatements.all + LogoutStatements.all + GrantStatements.all + DeviceStatements.all
+        + AuditListStatements.all
 }

@@ -36,14 +36,17 @@ struct Broker {
     }
 
     func exchange(_ request: ExchangeRequest) async throws(ExchangeError) -> TokenAnswer {
-        try await Exchange(
+        var subject = AuditSubject()
+        return try await Exchange(
             idTokens: idTokens, registry: registry, directory: directory, devices: keys, limits: limits, mint: mint,
             lifetimes: lifetimes, clock: clock
-        ).run(request)
+        ).run(request, about: &subject)
     }
 
     func refresh(_ request: RefreshRequest) async throws(RefreshError) -> TokenAnswer {
-        try await Refresh(registry: registry, limits: limits, mint: mint, lifetimes: lifetimes).run(request)
+        var subject = AuditSubject()
+        return try await Refresh(registry: registry, limits: limits, mint: mint, lifetimes: lifetimes).run(
+            request, about: &subject)
     }
 
     /// Runs an exchange that must fail.

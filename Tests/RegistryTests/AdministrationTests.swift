@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Administration", .serialized)
 struct AdministrationTests {
-    private let act = AdministrativeAct(actor: "ada (root)", reason: "ticket 12")
+    private let act = AdministrativeAct(actor: "ada (root)", reason: "ticket 12", requestID: UniqueID(high: 1, low: 2))
 
     private static func client(_ name: String, enabled: Bool = true) -> Client {
         Client(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What clients prove themselves with, as an operator changes it", .serialized)
 struct CredentialAdministrationTests {
-    private static let act = AdministrativeAct(actor: "ada", reason: "rotation")
+    private static let act = AdministrativeAct(actor: "ada", reason: "rotation", requestID: UniqueID(high: 1, low: 2))
     private static let server = ClientID(validated: "server")
     private static let key = ClientKey(id: ClientKeyID(validated: "k1"), publicJWK: #"{"alg": "ES256", "kty": "EC"}"#)
 

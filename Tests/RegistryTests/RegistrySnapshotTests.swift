@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Clients and scopes in memory", .serialized)
 struct RegistrySnapshotTests {
-    private let act = AdministrativeAct(actor: "test", reason: nil)
+    private let act = AdministrativeAct(actor: "test", reason: nil, requestID: UniqueID(high: 1, low: 2))
 
     @Test("Before it was ever loaded it is an outage, not an unknown client")
     func neverLoaded() async throws {

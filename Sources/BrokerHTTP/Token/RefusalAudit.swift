@@ -18,7 +18,7 @@ struct RefusalAudit: Sendable {
             audit.record(
                 AuditEvent(
                     kind: kind, requestID: record.requestID, occurredAtMilliseconds: clock.milliseconds,
-                    client: client, reason: refusal.reason))
+                    client: client, reason: refusal.reason, subject: record.subject))
         } else {
             metrics.auditEventSampledOut()
         }

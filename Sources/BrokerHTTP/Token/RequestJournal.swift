@@ -12,13 +12,18 @@ struct RequestRecord: Sendable {
     var grant = GrantLabel.none
     /// Registered, though perhaps not authenticated; never what an unknown caller wrote.
     var client: ClientID?
+    /// Which login and grant it turned out to be about.
+    var subject = AuditSubject()
     /// What a refusal is counted by: the refresh token or subject token; the client's assertion while that is used up.
     var presented: Credential?
 
-    /// With a name of its own, from now on.
-    static func new() -> RequestRecord {
+    /// With a name of its own, from now on: nothing that the caller sends names a request. The name holds its time, so that
+    /// the audit's index of names grows at its end.
+    static func new(_ clock: any WallClock) -> RequestRecord {
         var randomness = PooledRandomness()
-        return RequestRecord(requestID: .random(using: &randomness), start: .now)
+        return RequestRecord(
+            requestID: .timeOrdered(milliseconds: UInt64(clamping: clock.milliseconds), using: &randomness), start: .now
+        )
     }
 }
 
@@ -39,7 +44,7 @@ struct RequestJournal: Sendable {
 
     func begin() -> RequestRecord {
         metrics.requestBegan()
-        return .new()
+        return .new(audit.clock)
     }
 
     func end(_ record: RequestRecord, _ outcome: TokenOutcome, status: HTTPResponseStatus) {

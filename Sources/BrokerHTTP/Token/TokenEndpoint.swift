@@ -104,7 +104,7 @@ extension TokenEndpoint: Responder {
                     parameters, client: client, proof: proof, requestID: record.requestID, issuers: issuers)
             }
             try await use(identified, presented.assertion, for: parameters.subjectToken, &record)
-            response = try await run(request)
+            response = try await run(request, about: &record.subject)
         case .enrolment(let parameters):
             record.grant = .enrolment
             let request = try TokenError.refusing { () throws(Refusal) in
@@ -125,7 +125,7 @@ extension TokenEndpoint: Responder {
             response = try await run(
                 RefreshRequest(
                     requestID: record.requestID, client: client, refreshToken: parameters.refreshToken.secret,
-                    scope: parameters.scope.map { Scope($0.tokens) }, proof: proof))
+                    scope: parameters.scope.map { Scope($0.tokens) }, proof: proof), about: &record.subject)
         }
         return .succeeded(GrantedTokens(response: response, nonce: proof == nil ? nil : proofs.freshNonce))
     }
@@ -140,9 +140,11 @@ extension TokenEndpoint: Responder {
         record.presented = presented
     }
 
-    private func run(_ request: ExchangeRequest) async throws(TokenError) -> TokenResponse {
+    private func run(
+        _ request: ExchangeRequest, about subject: inout AuditSubject
+    ) async throws(TokenError) -> TokenResponse {
         do throws(ExchangeError) {
-            return TokenResponse(try await exchange.run(request), issuedTokenType: .accessToken)
+            return TokenResponse(try await exchange.run(request, about: &subject), issuedTokenType: .accessToken)
         } catch {
             throw TokenError(error) { .exchange($0, profile: request.profile, client: refused(request, $0)) }
         }
@@ -165,9 +167,11 @@ extension TokenEndpoint: Responder {
         }
     }
 
-    private func run(_ request: RefreshRequest) async throws(TokenError) -> TokenResponse {
+    private func run(
+        _ request: RefreshRequest, about subject: inout AuditSubject
+    ) async throws(TokenError) -> TokenResponse {
         do throws(RefreshError) {
-            return TokenResponse(try await refresh.run(request), issuedTokenType: nil)
+            return TokenResponse(try await refresh.run(request, about: &subject), issuedTokenType: nil)
         } catch {
             throw TokenError(error) { .refresh($0) }
         }

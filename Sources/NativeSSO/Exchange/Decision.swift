@@ -15,7 +15,8 @@ package func decide(_ appraisal: Appraisal, _ facts: AdmissionFacts) throws(Exch
         key: appraisal.key)
 }
 
-private func refusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+/// The first rule that says no.
+func refusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
     if facts.proofWasUsed { return .proofReplayed }
     return appraisal.binding ?? groupRefusal(appraisal, facts) ?? sessionRefusal(appraisal, facts)
         ?? deviceRefusal(appraisal, facts) ?? appraisal.scopeRefusal ?? ceilingRefusal(appraisal, facts)

@@ -26,7 +26,10 @@ public struct Exchange: Sendable {
         self.clock = clock
     }
 
-    public func run(_ request: ExchangeRequest) async throws(ExchangeError) -> TokenAnswer {
+    /// - Parameter subject: What the request is about, as far as that becomes known: also where it is refused.
+    public func run(
+        _ request: ExchangeRequest, about subject: inout AuditSubject
+    ) async throws(ExchangeError) -> TokenAnswer {
         let now = clock.now
         let idToken = try await verify(request, at: now)
         let appraisal = try appraise(request, idToken, at: now)
@@ -36,6 +39,8 @@ public struct Exchange: Sendable {
             return try await registry.admit(  // one statement, one commit; facts either way
                 Admission(request, idToken, appraisal, device: digest, milliseconds: clock.milliseconds))
         }
+        subject.session = facts.session?.id
+        subject.sourceClient = facts.source.map { _ in idToken.sourceClient }
         let grant = try decide(appraisal, facts)  // pure; a property test holds it to the statement's guards
         return try await ExchangeError.port { () async throws(PortError) in
             try await mint.answer(  // after COMMIT: no row lock is held while a key module signs

@@ -20,14 +20,17 @@ public struct AuditEvent: Sendable, Hashable {
     public let client: ClientID?
     /// The raw value of a closed enum.
     public let reason: String
+    public let subject: AuditSubject
 
     public init(
-        kind: Kind, requestID: UniqueID, occurredAtMilliseconds: Int64, client: ClientID?, reason: String
+        kind: Kind, requestID: UniqueID, occurredAtMilliseconds: Int64, client: ClientID?, reason: String,
+        subject: AuditSubject = AuditSubject()
     ) {
         self.kind = kind
         self.requestID = requestID
         self.occurredAtMilliseconds = occurredAtMilliseconds
         self.client = client
         self.reason = reason
+        self.subject = subject
     }
 }

@@ -37,13 +37,18 @@ public struct Refresh: Sendable {
         self.lifetimes = lifetimes
     }
 
-    public func run(_ request: RefreshRequest) async throws(RefreshError) -> TokenAnswer {
+    /// - Parameter subject: What the request is about, as far as that becomes known: also where it is refused.
+    public func run(
+        _ request: RefreshRequest, about subject: inout AuditSubject
+    ) async throws(RefreshError) -> TokenAnswer {
         let asked = try advancement(request)
+        subject.grant = asked.grantID  // the tag vouches for it
         try RefreshError.counting { () throws(RateLimited) in
             try limits.charge(refreshOf: asked.grantID, by: request.client)
         }
         // One statement, one commit; facts either way.
         let facts = try await RefreshError.port { () async throws(PortError) in try await registry.advance(asked) }
+        subject.session = facts.grant?.session.id
         let (decision, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
         // The successor of an unbound chain is the one that was made without a key; whoever comes late with one binds nothing by it.
         let bearsOn = decision == .redelivered && chain.key == nil && request.client.proofPolicy == .optional

@@ -13,14 +13,14 @@ extension Administration {
     /// Registers a client. One that proves who it is gets what it does that with afterwards.
     public func add(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
-            Self.insertClient, Self.parameters(client), as: "client_added", act, details: Self.details(client),
+            Self.insertClient, Self.parameters(client), as: .clientAdded, act, details: Self.details(client),
             orElse: .alreadyExists("client \(client.id)"))
     }
 
     /// Replaces everything but how the client authenticates.
     public func update(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
         _ = try await change(
-            Self.updateClient, Self.parameters(client), as: "client_updated", act,
+            Self.updateClient, Self.parameters(client), as: .clientUpdated, act,
             details: { Self.details(client, replacing: $0) }, orElse: .notFound("client \(client.id)"),
             returning: { row throws(PostgresError) in try Self.replaced(row) })
     }
@@ -28,7 +28,7 @@ extension Administration {
     /// Removes the client, its memberships and every grant that it holds.
     public func removeClient(_ id: ClientID, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
-            Self.deleteClient, [.text(id.string)], as: "client_removed", act, details: [("client_id", id.string)],
+            Self.deleteClient, [.text(id.string)], as: .clientRemoved, act, details: [("client_id", id.string)],
             orElse: .notFound("client \(id)"))
     }
 

@@ -12,7 +12,7 @@ extension Administration {
         _ digest: ClientSecretDigest, to client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
-            Self.insertSecret, [.text(client.string), .bytes(digest.octets)], as: "client_secret_added", act,
+            Self.insertSecret, [.text(client.string), .bytes(digest.octets)], as: .clientSecretAdded, act,
             details: Self.details(client, digest),
             orElse: .refused("client \(client) has two secrets, or another was added just now"))
     }
@@ -22,7 +22,7 @@ extension Administration {
         _ digest: ClientSecretDigest, of client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
-            Self.deleteSecret, [.text(client.string), .bytes(digest.octets)], as: "client_secret_retired", act,
+            Self.deleteSecret, [.text(client.string), .bytes(digest.octets)], as: .clientSecretRetired, act,
             details: Self.details(client, digest), orElse: .notFound("secret \(digest.label) of client \(client)"))
     }
 
@@ -36,7 +36,7 @@ extension Administration {
         _ key: ClientKey, to client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
-            Self.insertKey, [.text(client.string), .text(key.id.string), .text(key.publicJWK)], as: "client_key_added",
+            Self.insertKey, [.text(client.string), .text(key.id.string), .text(key.publicJWK)], as: .clientKeyAdded,
             act, details: [("client_id", client.string), ("kid", key.id.string), ("public_jwk", key.publicJWK)],
             orElse: .alreadyExists("key \(key.id) of client \(client)"))
     }
@@ -46,7 +46,7 @@ extension Administration {
         _ id: ClientKeyID, of client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
-            Self.deleteKey, [.text(client.string), .text(id.string)], as: "client_key_removed", act,
+            Self.deleteKey, [.text(client.string), .text(id.string)], as: .clientKeyRemoved, act,
             details: [("client_id", client.string), ("kid", id.string)],
             orElse: .notFound("key \(id) of client \(client)"))
     }

@@ -27,18 +27,18 @@ extension Administration {
     public func block(
         _ digest: DeviceDigest, at issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
-        try await set(DeviceStatements.block, "device_blocked", digest, issuer, act, orElse: "this device, unblocked,")
+        try await set(DeviceStatements.block, .deviceBlocked, digest, issuer, act, orElse: "this device, unblocked,")
     }
 
     public func unblock(
         _ digest: DeviceDigest, at issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await set(
-            DeviceStatements.unblock, "device_unblocked", digest, issuer, act, orElse: "this device, blocked,")
+            DeviceStatements.unblock, .deviceUnblocked, digest, issuer, act, orElse: "this device, blocked,")
     }
 
     private func set(
-        _ statement: Statement, _ kind: String, _ digest: DeviceDigest, _ issuer: Issuer, _ act: AdministrativeAct,
+        _ statement: Statement, _ kind: AuditKind, _ digest: DeviceDigest, _ issuer: Issuer, _ act: AdministrativeAct,
         orElse missing: String
     ) async throws(AdministrationError) {
         try await change(

@@ -55,7 +55,8 @@ extension Administration {
         _ statement: Statement, _ grants: [UniqueID], _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
         try await rows(
-            statement, [.uuidArray(grants.map(\.octets)), .text(act.actor), .optionalText(act.reason)]
+            statement,
+            [.uuidArray(grants.map(\.octets)), .text(act.actor), .optionalText(act.reason), .uuid(act.requestID)]
         ) { try $0.uniqueID(0) }
     }
 }

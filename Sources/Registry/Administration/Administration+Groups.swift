@@ -56,14 +56,14 @@ extension Administration {
         _ id: GroupID, issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
-            Self.insertGroup, [.text(id.string), .text(issuer.string)], as: "group_added", act,
+            Self.insertGroup, [.text(id.string), .text(issuer.string)], as: .groupAdded, act,
             details: [("group_id", id.string), ("issuer", issuer.string)], orElse: .alreadyExists("group \(id)"))
     }
 
     /// Removes the group and its memberships: from then on its members share no login.
     public func removeGroup(_ id: GroupID, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
-            Self.deleteGroup, [.text(id.string)], as: "group_removed", act, details: [("group_id", id.string)],
+            Self.deleteGroup, [.text(id.string)], as: .groupRemoved, act, details: [("group_id", id.string)],
             orElse: .notFound("group \(id)"))
     }
 
@@ -78,7 +78,7 @@ extension Administration {
         return try await change(
             Self.upsertMember,
             [.text(group.string), .text(client.string), .text(role.rawValue), given, .bool(ceiling == .keep)],
-            as: "group_member_set", act,
+            as: .groupMemberSet, act,
             details: { member in
                 [
                     ("group_id", group.string), ("client_id", client.string), ("role", role.rawValue),
@@ -98,7 +98,7 @@ extension Administration {
         _ client: ClientID, from group: GroupID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
-            Self.deleteMember, [.text(group.string), .text(client.string)], as: "group_member_removed", act,
+            Self.deleteMember, [.text(group.string), .text(client.string)], as: .groupMemberRemoved, act,
             details: [("group_id", group.string), ("client_id", client.string)],
             orElse: .notFound("client \(client) in group \(group)"))
     }

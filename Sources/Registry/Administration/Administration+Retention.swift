@@ -23,7 +23,7 @@ extension Administration {
                 ("proofs", "\(report.proofs)"), ("logouts", "\(report.logouts)"),
                 ("audit_months", report.auditMonths.joined(separator: " ")),
             ]
-            _ = try await pool.query(AdministrativeAct.record, act.parameters(kind: "swept", details: details))
+            _ = try await pool.query(AdministrativeAct.record, act.parameters(kind: .swept, details: details))
             return report
         }
     }

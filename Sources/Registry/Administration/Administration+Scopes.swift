@@ -27,7 +27,7 @@ extension Administration {
         _ name: String, requiresConsent: Bool?, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> RegisteredScope {
         try await change(
-            Self.upsertScope, [.text(name), requiresConsent.map { .bool($0) } ?? .null], as: "scope_set", act,
+            Self.upsertScope, [.text(name), requiresConsent.map { .bool($0) } ?? .null], as: .scopeSet, act,
             details: { [("scope", name), ("requires_consent", String($0.requiresConsent))] },
             orElse: .notFound("scope \(name)")
         ) { row throws(PostgresError) in RegisteredScope(name: name, requiresConsent: try row.bool(0)) }
@@ -37,7 +37,7 @@ extension Administration {
     /// clients.
     public func removeScope(_ name: String, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
-            Self.deleteScope, [.text(name)], as: "scope_removed", act, details: [("scope", name)],
+            Self.deleteScope, [.text(name)], as: .scopeRemoved, act, details: [("scope", name)],
             orElse: .notFound("scope \(name)"))
     }
 

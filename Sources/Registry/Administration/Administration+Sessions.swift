@@ -93,7 +93,7 @@ extension Administration {
             statement,
             [
                 .uuidArray(sessions.map(\.octets)), .text(reason), .text(act.actor),
-                act.reason.map(PostgresValue.text) ?? .null,
+                act.reason.map(PostgresValue.text) ?? .null, .uuid(act.requestID),
             ]
         ) { try $0.uniqueID(0) }
     }

@@ -28,7 +28,7 @@ public struct Administration: Sendable {
     /// Runs `change` and records the act beside it; neither without the other.
     /// - Parameter missing: Thrown where the change touched no row.
     func change(
-        _ change: Statement, _ parameters: [PostgresValue], as kind: String, _ act: AdministrativeAct,
+        _ change: Statement, _ parameters: [PostgresValue], as kind: AuditKind, _ act: AdministrativeAct,
         details: [(String, String)], orElse missing: AdministrationError
     ) async throws(AdministrationError) {
         try await self.change(
@@ -41,7 +41,7 @@ public struct Administration: Sendable {
     ///   - details: What to record, given what was returned.
     ///   - violations: Thrown where the change is against the constraint of that name.
     func change<Value: Sendable>(
-        _ change: Statement, _ parameters: [PostgresValue], as kind: String, _ act: AdministrativeAct,
+        _ change: Statement, _ parameters: [PostgresValue], as kind: AuditKind, _ act: AdministrativeAct,
         details: @escaping @Sendable (Value) -> [(String, String)], orElse missing: AdministrationError,
         violating violations: [String: AdministrationError] = [:],
         returning decode: @escaping @Sendable (Row) throws(PostgresError) -> Value

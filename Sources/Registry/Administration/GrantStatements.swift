@@ -48,7 +48,7 @@ enum GrantStatements {
         ORDER BY g.grant_id DESC LIMIT $2
         """)
 
-    /// $1 grants, $2 who, $3 why.
+    /// $1 grants, $2 who, $3 why, $4 act.
     static let revoke = Statement(
         """
         WITH revoked AS (
@@ -58,15 +58,15 @@ enum GrantStatements {
                 ORDER BY grant_id FOR NO KEY UPDATE)
             RETURNING grant_id, client_id, session_id
         ), audited AS (
-            INSERT INTO native_sso.audit_event (occurred_at, kind, client_id, session_id, grant_id, reason, actor, details)
-            SELECT now(), 'grant_revoked', client_id, session_id, grant_id, 'operator', $2::text,
+            INSERT INTO native_sso.audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason, actor, details)
+            SELECT now(), 'grant_revoked', $4, client_id, session_id, grant_id, 'operator', $2::text,
                 jsonb_strip_nulls(jsonb_build_object('why', $3::text))
             FROM revoked
         )
         SELECT grant_id FROM revoked
         """)
 
-    /// $1 grants, $2 who, $3 why, but for those that somebody has at the moment.
+    /// $1 grants, $2 who, $3 why, $4 act, but for those that somebody has at the moment.
     static let revokeFree = Statement(
         """
         WITH revoked AS (
@@ -76,8 +76,8 @@ enum GrantStatements {
                 ORDER BY grant_id FOR NO KEY UPDATE SKIP LOCKED)
             RETURNING grant_id, client_id, session_id
         ), audited AS (
-            INSERT INTO native_sso.audit_event (occurred_at, kind, client_id, session_id, grant_id, reason, actor, details)
-            SELECT now(), 'grant_revoked', client_id, session_id, grant_id, 'operator', $2::text,
+            INSERT INTO native_sso.audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason, actor, details)
+            SELECT now(), 'grant_revoked', $4, client_id, session_id, grant_id, 'operator', $2::text,
                 jsonb_strip_nulls(jsonb_build_object('why', $3::text))
             FROM revoked
         )

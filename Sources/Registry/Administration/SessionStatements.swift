@@ -79,13 +79,13 @@ enum SessionStatements {
         FROM native_sso.sso_grant WHERE session_id = $1 ORDER BY grant_id
         """)
 
-    /// $1 sessions, $2 reason, $3 who, $4 why.
+    /// $1 sessions, $2 reason, $3 who, $4 why, $5 act.
     static let end = Statement(
-        "SELECT * FROM native_sso.end_sessions($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)))")
+        "SELECT * FROM native_sso.end_sessions($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5)")
 
     /// The same, but for those that somebody has at the moment.
     static let endFree = Statement(
-        "SELECT * FROM native_sso.end_free_sessions($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)))"
+        "SELECT * FROM native_sso.end_free_sessions($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5)"
     )
 
     /// $1 issuer, $2 sid, $3 subject, $4 client, $5 auth_time, $6 acr, $7 amr, $8 life in seconds, $9 and $10 as the

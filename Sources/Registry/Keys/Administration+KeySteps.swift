@@ -30,16 +30,18 @@ extension Administration {
     public func move(
         _ transitions: [KeyTransition], isForced: Bool, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
+        let kinds = transitions.compactMap { AuditKind(rawValue: "key_\($0.to)") }
+        guard kinds.count == transitions.count else { throw .refused("there is no such state of a key") }
         do throws(PostgresError) {
             try await pool.withTransaction { transaction throws(PostgresError) in
-                for step in transitions {
+                for (step, kind) in zip(transitions, kinds) {
                     let rows = try transaction.query(
                         KeyStepStatements.move, [.text(step.kid), .text(step.from), .text(step.to)])
                     guard !rows.isEmpty else { throw KeyStepStatements.overtaken }  // and what went before is undone
                     _ = try transaction.query(
                         AdministrativeAct.record,
                         act.parameters(
-                            kind: "key_\(step.to)",
+                            kind: kind,
                             details: [("kid", step.kid), ("old_state", step.from), ("forced", String(isForced))]))
                 }
             }

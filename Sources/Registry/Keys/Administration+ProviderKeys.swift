@@ -18,7 +18,7 @@ extension Administration {
         _ thumbprint: String, of issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
-            Self.revokeProviderKey, [.text(issuer.string), .text(thumbprint)], as: "idp_key_revoked", act,
+            Self.revokeProviderKey, [.text(issuer.string), .text(thumbprint)], as: .idpKeyRevoked, act,
             details: [("issuer", issuer.string), ("thumbprint", thumbprint)],
             orElse: .notFound("this key, unrevoked,"))
     }

@@ -70,7 +70,7 @@ extension Administration {
             [
                 .text(key.kid), .text(key.use), .text(key.algorithm), .text(key.reference),
                 key.publicJWK.map(PostgresValue.text) ?? .null, .bool(isPending),
-            ], as: "key_added", act,
+            ], as: .keyAdded, act,
             details: { state in
                 [("kid", key.kid), ("use", key.use), ("algorithm", key.algorithm), ("state", state)]
             },

@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import NativeSSO
 import OAuthWire
+public import Registry
 import StrictCoding
 
 // The values of the domain as arguments: what does not fit is a usage error before anything is done.
@@ -38,6 +39,10 @@ extension UniqueID: ExpressibleByArgument {
 }
 
 extension Membership.Role: ExpressibleByArgument {}
+
+extension AuditKind: ExpressibleByArgument {}
+
+extension Profile: ExpressibleByArgument {}
 
 extension Client.Authentication: ExpressibleByArgument {}
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NativeSSO
 import Registry
 import StrictCoding
 
@@ -34,8 +35,9 @@ struct ExecutionOptions: ParsableArguments {
             try options.output.show(plan)
             return
         }
-        try await body(options.act(reason: why.reason))
-        try options.output.show(plan.done)
+        let act = options.act(reason: why.reason)
+        try await body(act)
+        try options.output.show(plan.done(by: act))
     }
 }
 
@@ -45,7 +47,8 @@ struct Plan: CommandResult {
     let action: String
     /// What else goes with it.
     let consequences: [String]
-    private var isDone = false
+    /// Under which it is in the audit, once it is done.
+    private var requestID: UniqueID?
 
     init(_ action: String, consequences: [String] = []) {
         self.action = action
@@ -60,24 +63,28 @@ struct Plan: CommandResult {
         self.init("\(verb) \(found.count)\(orMore) \(noun)\(found.count == 1 ? "" : "s")", consequences: shown + rest)
     }
 
-    var done: Plan {
+    func done(by act: AdministrativeAct) -> Plan {
         var done = self
-        done.isDone = true
+        done.requestID = act.requestID
         return done
     }
 }
 
 extension Plan {
     var lines: [String] {
-        [isDone ? "done: \(action)" : "would \(action)"] + consequences.map { "  \($0)" }
-            + (isDone ? [] : ["Nothing was changed. Add --execute and --reason to do it."])
+        [requestID == nil ? "would \(action)" : "done: \(action)"] + consequences.map { "  \($0)" }
+            + [
+                requestID.map { "In the audit: native-sso explain \($0)" }
+                    ?? "Nothing was changed. Add --execute and --reason to do it."
+            ]
     }
 
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("action", action)
             json.member("consequences", consequences)
-            json.member("executed", isDone)
+            json.member("executed", requestID != nil)
+            if let requestID { json.member("request_id", requestID.description) }
         }
     }
 }

@@ -26,7 +26,9 @@ extension GlobalOptions {
     }
 
     func act(reason: String?) -> AdministrativeAct {
-        AdministrativeAct(
-            actor: Operator.name(environment: ProcessInfo.processInfo.environment), reason: reason)
+        var randomness = SystemRandomNumberGenerator()
+        return AdministrativeAct(
+            actor: Operator.name(environment: ProcessInfo.processInfo.environment), reason: reason,
+            requestID: .timeOrdered(milliseconds: UInt64(clamping: SystemClock().milliseconds), using: &randomness))
     }
 }

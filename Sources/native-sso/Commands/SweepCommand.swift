@@ -25,7 +25,7 @@ struct SweepCommand: AsyncParsableCommand {
             try await registry.sweep(policy, act)
         }
         guard let report = swept else { throw CommandFailure.refused("another sweep is running; nothing was removed") }
-        try options.output.show(Self.plan(report).done)
+        try options.output.show(Self.plan(report).done(by: act))
         if !report.isComplete { throw CommandFailure.refused("another sweep came between; the rest is left to it") }
     }
 

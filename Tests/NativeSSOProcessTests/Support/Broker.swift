@@ -17,6 +17,8 @@ struct Broker: Sendable {
     struct Answer: Sendable {
         let status: UInt
         let body: [UInt8]
+        /// `X-Request-Id`
+        let requestID: String
         var text: String { String(decoding: body, as: UTF8.self) }
         var object: JSONObject? { try? JSONReader.parse(body).object }
     }
@@ -38,10 +40,11 @@ struct Broker: Sendable {
         try await send(HTTPClientRequest(url: "http://127.0.0.1:\(internalPort)\(path)"))
     }
 
-    func post(_ form: [(String, String)]) async throws -> Answer {
+    func post(_ form: [(String, String)], header: (name: String, value: String)? = nil) async throws -> Answer {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(publicPort)/token")
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/x-www-form-urlencoded")
+        if let header { request.headers.add(name: header.name, value: header.value) }
         request.body = .bytes(
             ByteBuffer(string: form.map { "\(Self.escape($0))=\(Self.escape($1))" }.joined(separator: "&")))
         return try await send(request)
@@ -54,7 +57,9 @@ struct Broker: Sendable {
     private func send(_ request: HTTPClientRequest) async throws -> Answer {
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
         let body = try await response.body.collect(upTo: 1 << 20)
-        return Answer(status: response.status.code, body: Array(body.readableBytesView))
+        return Answer(
+            status: response.status.code, body: Array(body.readableBytesView),
+            requestID: response.headers.first(name: "x-request-id") ?? "")
     }
 
     /// Asks `/readyz` again and again, as a load balancer does, until it answers so.

@@ -88,7 +88,8 @@ struct PostgresFixture: GrantRegistryFixture {
 
     func endSession(_ id: UniqueID) async throws {
         _ = try await Administration(pool: superuser).end(
-            [id], reason: "operator", AdministrativeAct(actor: "test", reason: nil))
+            [id], reason: "operator",
+            AdministrativeAct(actor: "test", reason: nil, requestID: UniqueID(high: 1, low: 2)))
     }
 
     func counts() async throws -> RegistryCounts {

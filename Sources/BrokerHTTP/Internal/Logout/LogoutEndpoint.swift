@@ -22,7 +22,7 @@ public struct LogoutEndpoint: Sendable {
     }
 
     func answer(_ request: ReceivedRequest) async -> HTTPAnswer {
-        let record = RequestRecord.new()
+        let record = journal.begin()
         let outcome: LogoutOutcome
         do throws(TokenError) {
             outcome = .succeeded(EndedSessions(count: try await end(request, record.requestID)))

@@ -15,6 +15,8 @@ struct LogoutJournal: Sendable {
         self.logger = logger
     }
 
+    func begin() -> RequestRecord { .new(audit.clock) }
+
     func end(_ record: RequestRecord, _ outcome: LogoutOutcome, status: HTTPResponseStatus) {
         metrics.logoutEnded(outcome)
         if let refusal = outcome.refusal, refusal.auditKind != nil {

@@ -1,0 +1,170 @@
+import ArgumentParser
+import FoundationEssentials
+import NativeSSO
+import PostgresClient
+import Registry
+import StrictCoding
+
+/// `native-sso audit`
+struct AuditCommand: CommandGroup {
+    static let configuration = CommandConfiguration(
+        commandName: "audit", abstract: "Who was given or refused what, and who changed what.",
+        subcommands: [AuditListCommand.self])
+}
+
+/// `native-sso audit list`
+struct AuditListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Events, the newest first.",
+        discussion: "What all that is recorded under one request id means: native-sso explain ID.")
+
+    @Option(
+        help: ArgumentHelp("Not before: 2026-11-22T07:30:00Z, or 2h: two hours ago.", valueName: "when"))
+    var from = Moment(secondsAgo: 24 * 3600)
+
+    @Option(help: ArgumentHelp("Before; now by default.", valueName: "when"))
+    var until: Moment?
+
+    @Option(help: "Only events of this kind, such as exchange_refused.")
+    var kind: AuditKind?
+
+    @Option(help: "Only events of this app.")
+    var client: ClientID?
+
+    @Option(help: "Only events of this session, by its session_id.")
+    var session: UniqueID?
+
+    @Option(help: "The identity provider of --sid; may be left out where the configuration has only one.")
+    var issuer: Issuer?
+
+    @Option(parsing: .unconditional, help: "Only events of the session with this `sid`.")
+    var sid: SessionID?
+
+    @Option(help: ArgumentHelp("Where a listing goes on: `next` of the page before.", valueName: "next"))
+    var after: PagePosition?
+
+    @Option(help: "At most so many.")
+    var limit: Int64 = 100
+
+    @OptionGroup var options: GlobalOptions
+
+    mutating func validate() throws {
+        guard session == nil || sid == nil else { throw ValidationError("Give --session or --sid, not both.") }
+        guard issuer == nil || sid != nil else { throw ValidationError("--issuer needs --sid.") }
+        guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
+    }
+
+    func run() async throws {
+        let now = SystemClock().now
+        var selection = AuditSelection()
+        selection.from = from.timestamp(now)
+        selection.until = until?.timestamp(now)
+        selection.kind = kind
+        selection.client = client
+        selection.sessions = session.map { [$0] }
+        let named: (issuer: Issuer, sid: SessionID)? = try sid.map { (try options.configuration().issuer(issuer), $0) }
+        let records = try await options.administer { registry throws(AdministrationError) in
+            if let named {
+                let found = try await registry.sessions(.session(named.issuer, named.sid), liveOnly: false, limit: 1)
+                guard !found.isEmpty else { throw .notFound("this session") }
+                selection.sessions = found.map(\.id)
+            }
+            return try await registry.audit(selection, limit: limit, before: after?.position)
+        }
+        let next = records.count == limit ? records.last.map { PagePosition($0.position) } : nil
+        try options.output.show(AuditListing(records: records, next: next))
+    }
+}
+
+/// A page of the audit.
+struct AuditListing: CommandResult {
+    let records: [AuditRecord]
+    /// `nil`: this is the last page.
+    let next: PagePosition?
+
+    var lines: [String] {
+        var table = Table(
+            "events", columns: ["occurred_at", "kind", "reason", "client_id", "session_id", "actor", "request_id"])
+        for record in records {
+            table.append([
+                .instant(record.time), .text(record.kind), Cell(record.reason), Cell(record.client?.string),
+                Cell(record.session?.description), Cell(record.actor), Cell(record.requestID?.description),
+            ])
+        }
+        return table.lines + (next.map { ["There may be more: --after \($0)"] } ?? [])
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member(
+                "events",
+                array: { json in
+                    for record in records {
+                        json.object { json in
+                            Cell(record.requestID?.description).write(as: "request_id", to: &json)
+                            record.write(to: &json)
+                            // From a column of the type jsonb.
+                            json.member("details", raw: Array((record.details ?? "null").utf8))
+                        }
+                    }
+                })
+            Cell(next?.description).write(as: "next", to: &json)
+        }
+    }
+}
+
+/// An instant on the command line.
+enum Moment: ExpressibleByArgument, CustomStringConvertible {
+    case instant(UnixTime)
+    case ago(Seconds)
+
+    init(secondsAgo: Int64) { self = .ago(Seconds(secondsAgo)) }
+
+    /// `2026-11-22T07:30:00Z`, or `2h`.
+    init?(argument: String) {
+        if let span = Seconds(argument: argument) {
+            self = .ago(span)
+        } else if let date = try? Date(argument, strategy: .iso8601) {
+            self = .instant(UnixTime(seconds: Int64(date.timeIntervalSince1970)))
+        } else {
+            return nil
+        }
+    }
+
+    func timestamp(_ now: UnixTime) -> PostgresTimestamp {
+        let instant =
+            switch self {
+            case .instant(let instant): instant
+            case .ago(let span): now.adding(Seconds(-span.count))
+            }
+        return PostgresTimestamp(microseconds: instant.seconds * 1_000_000)
+    }
+
+    var description: String {
+        switch self {
+        case .instant(let instant): instant.rfc3339
+        case .ago(let span): span.description
+        }
+    }
+}
+
+/// Where a page of the audit ends, as text: four numbers with points between them.
+struct PagePosition: ExpressibleByArgument, CustomStringConvertible {
+    let position: AuditRecord.Position
+
+    init(_ position: AuditRecord.Position) { self.position = position }
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ".", omittingEmptySubsequences: false).map { Int64($0) }
+        guard parts.count == 4, let microseconds = parts[0], let partition = parts[1], let block = parts[2],
+            let place = parts[3], abs(microseconds) < 1 << 58, (0...Int64(UInt32.max)).contains(partition),
+            (0...Int64(UInt32.max)).contains(block), (0...Int64(UInt16.max)).contains(place)
+        else { return nil }
+        position = AuditRecord.Position(microseconds: microseconds, partition: partition, row: "(\(block),\(place))")
+    }
+
+    var description: String {
+        let row = position.row.filter { $0 != "(" && $0 != ")" }.replacing(",", with: ".")
+        return "\(position.microseconds).\(position.partition).\(row)"
+    }
+}

@@ -1,0 +1,146 @@
+import ArgumentParser
+import BrokerHTTP
+import NativeSSO
+import Registry
+
+/// `native-sso explain`
+struct ExplainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say in words what became of a request, or whether two apps may share logins.",
+        discussion: """
+            Every answer of the broker has an X-Request-Id, and every administrative act shows one. What apps are told of a \
+            refusal is less than this: do not pass it on to whoever holds a token.
+            """)
+
+    @Argument(help: "The X-Request-Id of an answer.") var requestID: UniqueID?
+
+    @Option(help: "The app that logged in: may --to use its logins?")
+    var from: ClientID?
+
+    @Option(help: "The app that would use the login.")
+    var to: ClientID?
+
+    @Option(help: "Of --from and --to: at this identity provider; at all by default.")
+    var issuer: Issuer?
+
+    @Option(
+        help: "Of --from and --to: under this profile; all that the identity provider is configured for by default.")
+    var profile: Profile?
+
+    @Option(
+        help: ArgumentHelp("Of --from and --to: with this scope; its default by default.", valueName: "\"scope …\""))
+    var scope: Scope?
+
+    @Option(help: "What a reason means that stands in the log or in the metrics.")
+    var reason: String?
+
+    @Option(help: "At most so many events.")
+    var limit: Int64 = 100
+
+    @OptionGroup var options: GlobalOptions
+
+    mutating func validate() throws {
+        guard [requestID != nil, from != nil || to != nil, reason != nil].count(where: { $0 }) == 1,
+            (from == nil) == (to == nil)
+        else { throw ValidationError("Give a request id, or --from and --to, or --reason.") }
+        guard from != nil || issuer == nil && profile == nil && scope == nil else {
+            throw ValidationError("--issuer, --profile and --scope go with --from and --to.")
+        }
+        guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
+    }
+
+    func run() async throws {
+        if let requestID {
+            try await explain(requestID)
+        } else if let from, let to {
+            try await explain(from, to)
+        } else if let reason {
+            try explain(reason)
+        }
+    }
+
+    private func explain(_ requestID: UniqueID) async throws(CommandFailure) {
+        let records = try await options.administer { registry throws(AdministrationError) in
+            try await registry.audit(ofRequest: requestID, limit: limit)
+        }
+        guard !records.isEmpty else {
+            throw .notFound(
+                "nothing is recorded under this request id. No event has a refresh that was granted, an answer of status 5xx, "
+                    + "or what was no request to the token endpoint: the log of the broker has every request, by request_id. "
+                    + "Of a flood of refusals the audit keeps a sample, and for no longer than retention.audit")
+        }
+        try options.output.show(RequestReport(requestID: requestID, records: records))
+        if records.count == limit { options.output.warn(["There may be more than --limit \(limit) events."]) }
+    }
+
+    private func explain(_ from: ClientID, _ to: ClientID) async throws(CommandFailure) {
+        let configured = try options.configuration().identityProviders
+        if let issuer, !configured.contains(where: { $0.issuer == issuer }) {
+            throw .notFound("the identity provider \(issuer) is not configured")
+        }
+        let (clients, groups, scopes) = try await options.administer { registry throws(AdministrationError) in
+            (try await registry.clients(), try await registry.groups(), try await registry.scopes())
+        }
+        guard clients.contains(where: { $0.id == from }) else { throw .notFound("client \(from) does not exist") }
+        guard let target = clients.first(where: { $0.id == to }) else { throw .notFound("client \(to) does not exist") }
+        let consent = Scope(scopes.filter(\.requiresConsent).map(\.name))
+        let report = SharingReport(
+            source: from, target: to,
+            answers: configured.filter { issuer == nil || $0.issuer == issuer }.flatMap { provider in
+                Profile.allCases.filter { profile.map { [$0] }?.contains($0) ?? provider.policy.profiles.contains($0) }
+                    .map { profile in
+                        answer(from, target, provider, profile, groups, consent)
+                    }
+            })
+        try options.output.show(report)
+        guard report.isYes else { throw .refused("\(to) may not use logins of \(from)") }
+    }
+
+    private func answer(
+        _ from: ClientID, _ target: Client, _ provider: Configuration.IdentityProvider, _ profile: Profile,
+        _ groups: [SharingGroup], _ consent: Scope
+    ) -> SharingReport.Answer {
+        let sharing = LoginSharing(
+            of: (from, groups.membership(of: from, at: provider.issuer)),
+            with: (target, groups.membership(of: target.id, at: provider.issuer)), at: provider.policy,
+            profile: profile, scope: scope, scopesRequiringConsent: consent, now: SystemClock().now)
+        // What the endpoint asks before the grant's own rules.
+        let early: String? =
+            if provider.isDisabled {
+                "audience_unknown"
+            } else if !provider.policy.profiles.contains(profile) {
+                "profile_not_enabled"
+            } else if !target.isEnabled {
+                "client_disabled"
+            } else if !target.grants.contains(.tokenExchange) {
+                "grant_not_allowed"
+            } else {
+                nil
+            }
+        let reason = early ?? sharing.refusal?.reason
+        return SharingReport.Answer(
+            issuer: provider.issuer, profile: profile, reason: reason,
+            explanation: reason.flatMap {
+                RefusalExplanation(reason: $0, of: early == nil ? .exchangeRefused : .requestRefused)
+            }, scope: sharing.scope)
+    }
+
+    private func explain(_ reason: String) throws(CommandFailure) {
+        guard let known = RefusalExplanation(reason: reason, of: nil) else {
+            throw .notFound("no refusal has this reason")
+        }
+        try options.output.show(
+            Record([("reason", .text(reason)), ("cause", .text(known.cause)), ("remedy", .text(known.remedy))]))
+    }
+}
+
+extension [SharingGroup] {
+    fileprivate func membership(of client: ClientID, at issuer: Issuer) -> Membership? {
+        for group in self where group.issuer == issuer {
+            guard let member = group.members.first(where: { $0.client == client }) else { continue }
+            return Membership(group: group.id, role: member.role, scopeCeiling: member.scopeCeiling)
+        }
+        return nil
+    }
+}

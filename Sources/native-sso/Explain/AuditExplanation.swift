@@ -1,0 +1,185 @@
+import BrokerHTTP
+import NativeSSO
+import Registry
+import StrictCoding
+
+/// An audit event in words: for the developer of an app, or whoever keeps the broker. Made of names that are registered, of
+/// row ids and of fixed texts; no secret, token, device value or user is in it.
+struct AuditExplanation: Sendable, Hashable {
+    /// One sentence.
+    let sentence: String
+    /// What can be done about it; `nil` where nothing is wrong.
+    var remedy: String?
+}
+
+extension AuditExplanation {
+    init(_ record: AuditRecord) {
+        guard let kind = AuditKind(rawValue: record.kind) else {
+            self.init(sentence: "A newer version of native-sso recorded \(record.kind), which this one does not know.")
+            return
+        }
+        let words = AuditWords(record)
+        // No `default`: a new kind does not compile until someone has found the words for it.
+        switch kind {
+        case .requestRefused:
+            self = words.refusal(
+                "\(words.app) made a request, which was refused before any grant was looked at,", .requestRefused)
+        case .exchangeRefused:
+            self = words.refusal(
+                "\(words.app) asked for tokens from \(words.login)\(words.place) and was refused", .exchangeRefused)
+        case .enrolmentRefused:
+            self = words.refusal("\(words.app) brought a login of its own and was refused", .enrolmentRefused)
+        case .refreshRefused:
+            self = words.refusal(
+                "\(words.app) asked to refresh \(words.grant)\(words.place) and was refused", .refreshRefused)
+        case .logoutRefused:
+            self = words.refusal("A logout token was refused", .logoutRefused)
+        case .exchangeGranted:
+            self.init(
+                sentence: "\(words.app) got tokens of its own from \(words.login)\(words.place), as \(words.grant).")
+        case .sessionEnrolled:
+            self.init(
+                sentence: "\(words.app) enrolled its login\(words.place): its sibling apps may use it from then on.")
+        case .enrolmentRepeated:
+            self.init(
+                sentence:
+                    "\(words.app) repeated an enrolment with the same id_token and device value, and got the same login again\(words.place)."
+            )
+        case .logoutRecorded:
+            self.init(
+                sentence: "The identity provider \(words.detail("issuer")) said that "
+                    + (record.reason == "subject" ? "a user" : "a session")
+                    + " is logged out; sessions that were live and ended: \(words.detail("sessions_ended")).")
+        case .sessionEnded: self = words.sessionEnd
+        case .grantRevoked: self = words.revocation
+        case .sessionRegistered:
+            self.init(sentence: "\(words.actor) registered a login before any app came with it\(words.place).")
+
+        case .sessionMapped:
+            self.init(
+                sentence: "\(words.actor) told by which name a logout ends a login that was there\(words.place).")
+
+        case .clientAdded: self = words.act("registered the client \(words.detail("client_id"))")
+        case .clientUpdated: self = words.act("changed the client \(words.detail("client_id"))")
+        case .clientRemoved:
+            self = words.act("removed the client \(words.detail("client_id")) with its memberships and grants")
+        case .clientSecretAdded: self = words.act("made a secret for the client \(words.detail("client_id"))")
+        case .clientSecretRetired: self = words.act("retired a secret of the client \(words.detail("client_id"))")
+        case .clientKeyAdded:
+            self = words.act("registered the key \(words.detail("kid")) of the client \(words.detail("client_id"))")
+        case .clientKeyRemoved:
+            self = words.act("removed the key \(words.detail("kid")) of the client \(words.detail("client_id"))")
+        case .groupAdded: self = words.act("made the sharing group \(words.detail("group_id"))")
+        case .groupRemoved:
+            self = words.act(
+                "removed the sharing group \(words.detail("group_id")): its members share no login any more")
+        case .groupMemberSet:
+            self = words.act(
+                "made the client \(words.detail("client_id")) a member of the group \(words.detail("group_id")) with the role \(words.detail("role")) and the scope ceiling \(words.detail("scope_ceiling"))"
+            )
+        case .groupMemberRemoved:
+            self = words.act(
+                "took the client \(words.detail("client_id")) out of the group \(words.detail("group_id"))")
+        case .scopeSet:
+            self = words.act(
+                "set the scope \(words.detail("scope")), requires consent: \(words.detail("requires_consent"))")
+        case .scopeRemoved: self = words.act("removed the scope \(words.detail("scope")) from the registry")
+        case .deviceBlocked:
+            self = words.act("blocked a device of \(words.detail("issuer")): whatever comes with it is refused")
+        case .deviceUnblocked: self = words.act("unblocked a device of \(words.detail("issuer"))")
+        case .idpKeyRevoked:
+            self = words.act(
+                "revoked the key \(words.detail("thumbprint")) of \(words.detail("issuer")): no token by it is accepted any more"
+            )
+        case .keyAdded:
+            self = words.act(
+                "made the key \(words.detail("kid")) for \(words.detail("use")), as \(words.detail("state"))")
+        case .keyPublished: self = words.act("published the key \(words.detail("kid"))")
+        case .keyActive: self = words.act("made \(words.detail("kid")) the active key")
+        case .keyRetired: self = words.act("retired the key \(words.detail("kid"))")
+        case .keyRemoved: self = words.act("removed the key \(words.detail("kid"))")
+        case .swept: self = words.act("removed what was over for longer than it is kept")
+        }
+    }
+}
+
+/// The parts of a sentence about one event.
+private struct AuditWords {
+    private let record: AuditRecord
+    private let details: JSONObject?
+
+    init(_ record: AuditRecord) {
+        self.record = record
+        details = record.details.flatMap { try? JSONReader.parse(Array($0.utf8)).object }
+    }
+
+    var app: String { record.client.map { "App \($0)" } ?? "A caller that named no registered app" }
+
+    var login: String { record.sourceClient.map { "the login of app \($0)" } ?? "a login" }
+
+    var grant: String { record.grant.map { "grant \($0)" } ?? "a grant" }
+
+    /// Where it was: the session and the group, as far as they are known.
+    var place: String {
+        let session = record.session.map { id in
+            "session \(id)" + (record.sessionID.map { ", sid \($0)" } ?? ", which is gone by now")
+        }
+        let group = record.group.map { "group \($0)" }
+        let parts = [session, group].compactMap(\.self)
+        return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
+    }
+
+    var actor: String { record.actor ?? "An operator" }
+
+    func detail(_ name: String) -> String {
+        switch details?[name] {
+        case .string(let text)?: text
+        case .number(let number)?: number.int64.map(String.init) ?? "unknown"
+        default: "unknown"
+        }
+    }
+
+    private func because(_ text: String?) -> String { text.map { ", because: \($0)" } ?? "" }
+
+    /// An act of an operator; ``AuditRecord/reason`` is why.
+    func act(_ what: String) -> AuditExplanation {
+        AuditExplanation(sentence: "\(actor) \(what)\(because(record.reason)).")
+    }
+
+    func refusal(_ beginning: String, _ kind: AuditEvent.Kind) -> AuditExplanation {
+        let reason = record.reason ?? "none"
+        guard let known = RefusalExplanation(reason: reason, of: kind) else {
+            return AuditExplanation(sentence: "\(beginning) for a reason that this version does not know: \(reason).")
+        }
+        return AuditExplanation(sentence: "\(beginning) because \(known.cause) (\(reason)).", remedy: known.remedy)
+    }
+
+    /// By a logout of the identity provider, or by an operator.
+    var sessionEnd: AuditExplanation {
+        let session =
+            "session \(record.session?.description ?? "unknown")"
+            + (record.sessionID.map { ", sid \($0)," } ?? "")
+        let remedy = "Every app in it is refused from its next call on. The user logs in again."
+        guard record.reason != "logout" else {
+            return AuditExplanation(
+                sentence: "A logout at the identity provider ended \(session) with everything issued in it.",
+                remedy: remedy)
+        }
+        return AuditExplanation(
+            sentence: "\(actor) ended \(session) with everything issued in it\(because(details?.string("why"))).",
+            remedy: remedy)
+    }
+
+    /// By an operator, or because a refresh token showed that somebody has a copy.
+    var revocation: AuditExplanation {
+        let whose = "\(grant) of app \(record.client?.string ?? "unknown")\(place)"
+        guard let misuse = record.reason.flatMap({ RefusalExplanation(reason: $0, of: .refreshRefused) }) else {
+            return AuditExplanation(
+                sentence: "\(actor) revoked \(whose)\(because(details?.string("why"))).",
+                remedy: "Its refresh token is refused. While the login lives the app may exchange again.")
+        }
+        return AuditExplanation(
+            sentence: "The broker revoked \(whose), because \(misuse.cause) (\(record.reason ?? "")).",
+            remedy: misuse.remedy)
+    }
+}

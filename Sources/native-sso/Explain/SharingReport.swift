@@ -1,0 +1,56 @@
+import BrokerHTTP
+import NativeSSO
+import StrictCoding
+
+/// Whether one app may use the logins of another, at each identity provider.
+struct SharingReport: CommandResult {
+    struct Answer: Sendable {
+        let issuer: Issuer
+        let profile: Profile
+        let reason: String?
+        let explanation: RefusalExplanation?
+        /// What an exchange would grant.
+        let scope: Scope
+    }
+
+    let source: ClientID
+    let target: ClientID
+    let answers: [Answer]
+
+    /// At one of them, under one profile.
+    var isYes: Bool { answers.contains { $0.reason == nil } }
+
+    var lines: [String] {
+        answers.flatMap { answer in
+            let beginning = "\(answer.issuer), \(answer.profile.rawValue): "
+            guard let reason = answer.reason else {
+                return ["\(beginning)yes, \(target) may use logins of \(source); it gets: \(answer.scope)"]
+            }
+            return ["\(beginning)no, because \(answer.explanation?.cause ?? "of a rule without words") (\(reason))"]
+                + (answer.explanation.map { ["  \($0.remedy)"] } ?? [])
+        }
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("from", source.string)
+            json.member("to", target.string)
+            json.member("may_share", isYes)
+            json.member(
+                "answers",
+                array: { json in
+                    for answer in answers {
+                        json.object { json in
+                            json.member("issuer", answer.issuer.string)
+                            json.member("profile", answer.profile.rawValue)
+                            json.member("may_share", answer.reason == nil)
+                            Cell(answer.reason).write(as: "reason", to: &json)
+                            Cell(answer.explanation?.cause).write(as: "cause", to: &json)
+                            Cell(answer.explanation?.remedy).write(as: "remedy", to: &json)
+                            json.member("scope", answer.scope.tokens)
+                        }
+                    }
+                })
+        }
+    }
+}

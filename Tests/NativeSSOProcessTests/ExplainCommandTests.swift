@@ -1,0 +1,217 @@
+import Foundation
+import StrictCoding
+import Testing
+
+@Suite("What became of a request, in words", .timeLimit(.minutes(10)))
+struct ExplainCommandTests {
+    /// The kinds and reasons recorded under one request id, as they were recorded.
+    private func events(_ requestID: String, _ installation: Installation) async throws -> [JSONObject] {
+        // The audit of refusals is written behind the answer.
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
+            let outcome = try await installation.run(["--json", "explain", requestID])
+            if outcome.status == 0 {
+                let report = try #require(try JSONReader.parse(Array(outcome.output.utf8)).object)
+                #expect(report.string("request_id") == requestID)
+                return try #require(report.array("events")).compactMap(\.object)
+            }
+            #expect(outcome.status == 1, "\(outcome.errors)")
+            try #require(ContinuousClock.now < deadline, "\(outcome.errors)")
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    @Test func `a login's life, request by request`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let broker = try await Broker.start(installation)
+            try await broker.waitUntilReady()
+            let login = try Login(installation, sid: "s-1")
+
+            let exchange = try await broker.post(login.exchange(by: "app2"))
+            #expect(exchange.status == 200, "\(exchange.text)")
+            let granted = try #require(try await events(exchange.requestID, installation).first)
+            #expect(granted.string("kind") == "exchange_granted")
+            #expect(granted.string("sid") == "s-1" && granted.string("group_id") == "vendor")
+            let sentence = try #require(granted.string("sentence"))
+            for name in ["App app2", "app app1", "sid s-1", "group vendor", granted.string("session_id") ?? "-"] {
+                #expect(sentence.contains(name), "\(sentence)")
+            }
+
+            let beyond = try await broker.post(login.exchange(by: "app2", scope: "openid payments"))
+            let refused = try #require(try await events(beyond.requestID, installation).first)
+            #expect(refused.string("reason") == "scope_exceeds_client")
+            #expect(refused.string("session_id") == granted.string("session_id"))
+            #expect(refused.string("source_client") == "app1")
+            #expect(refused.string("remedy")?.contains("--allowed-scope") == true)
+
+            // A replay leaves two events under one id: what was refused, and what was done about it.
+            let first = try #require(exchange.object?.string("refresh_token"))
+            var token = first
+            for _ in 1...2 {
+                token = try #require(
+                    try await broker.post(Login.refresh(token, by: "app2")).object?.string("refresh_token"))
+            }
+            let replay = try await broker.post(Login.refresh(first, by: "app2"))
+            #expect(replay.status == 400)
+            try await broker.wait { _ in try await events(replay.requestID, installation).count == 2 }
+            let both = try await events(replay.requestID, installation)
+            #expect(Set(both.map { $0.string("kind") }) == ["grant_revoked", "refresh_refused"])
+            #expect(both.allSatisfy { $0.string("reason") == "refresh_token_replayed" })
+            #expect(Set(both.map { $0.string("grant_id") }) == [granted.string("grant_id")])
+
+            let ended = try await installation.run([
+                "--json", "session", "end", "--sid", "s-1", "--execute", "--reason", "lost phone",
+            ])
+            let act = try #require(try JSONReader.parse(Array(ended.output.utf8)).object?.string("request_id"))
+            let end = try #require(try await events(act, installation).first)
+            #expect(end.string("kind") == "session_ended" && end.string("sid") == "s-1")
+            #expect(end.string("sentence")?.contains("lost phone") == true)
+
+            let late = try await broker.post(login.exchange(by: "app2"))
+            #expect(try await events(late.requestID, installation).first?.string("reason") == "session_ended")
+
+            // No secret of any of it is in what was shown.
+            let shown = try await installation.run(["explain", replay.requestID]).output
+            for secret in [login.idToken, login.deviceSecret, first, token] { #expect(!shown.contains(secret)) }
+            #expect(shown.contains("somebody holds a copy"))
+        }
+    }
+
+    @Test func `an id that a caller sends names nothing`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let broker = try await Broker.start(installation)
+            try await broker.waitUntilReady()
+            let login = try Login(installation, sid: "s-1")
+            let granted = try await broker.post(login.exchange(by: "app2"))
+            let forged = try await broker.post(
+                login.exchange(by: "app2", scope: "openid payments"), header: ("x-request-id", granted.requestID))
+            #expect(forged.requestID != granted.requestID)
+            #expect(
+                try await events(forged.requestID, installation).map { $0.string("kind") } == ["exchange_refused"])
+            #expect(
+                try await events(granted.requestID, installation).map { $0.string("kind") } == ["exchange_granted"])
+        }
+    }
+
+    @Test func `every act of an operator shows the id under which it is recorded`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            try await installation.succeed("client", "add", "app3", "--audience", "https://api.example.com")
+            let commands: [(command: [String], kind: String, words: String)] = [
+                (["group", "member", "remove", "vendor", "app2"], "group_member_removed", "out of the group vendor"),
+                (["client", "remove", "app3"], "client_removed", "removed the client app3"),
+                (["group", "remove", "vendor"], "group_removed", "sharing group vendor"),
+            ]
+            for (command, kind, words) in commands {
+                let outcome = try await installation.run(["--json"] + command + ["--execute", "--reason", "ticket 9"])
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                let id = try #require(try JSONReader.parse(Array(outcome.output.utf8)).object?.string("request_id"))
+                let found = try await events(id, installation)
+                #expect(found.map { $0.string("kind") } == [kind])
+                let sentence = found.first?.string("sentence") ?? ""
+                #expect(sentence.contains(words) && sentence.contains("ticket 9"), "\(sentence)")
+            }
+            let text = try await installation.succeed("client", "remove", "app1", "--execute", "--reason", "x")
+            #expect(text.contains("In the audit: native-sso explain "))
+        }
+    }
+
+    @Test func `what it cannot know it says, by its exit status, too`() async throws {
+        try await Installation.lendReady { installation in
+            let unknown = try await installation.run(["explain", "01900000-0000-7000-8000-000000000000"])
+            #expect(unknown.status == 1 && unknown.errors.contains("the log of the broker has every request"))
+            for wrong in [
+                ["explain"], ["explain", "x"], ["explain", "--from", "app1"], ["explain", "--to", "app1"],
+                ["explain", "01900000-0000-7000-8000-000000000000", "--reason", "client_unknown"],
+                ["explain", "--reason", "client_unknown", "--issuer", "https://idp.example.com"],
+                ["audit", "list", "--kind", "no_such_kind"], ["audit", "list", "--from", "yesterday"],
+                ["audit", "list", "--after", "1.2.3"], ["audit", "list", "--limit", "0"],
+            ] {
+                #expect(try await installation.run(wrong).status == 2, "\(wrong)")
+            }
+            let reason = try await installation.object("explain", "--reason", "device_hash_mismatch")
+            #expect(reason.string("cause")?.contains("device value") == true)
+            #expect(try await installation.run(["explain", "--reason", "no_such_reason"]).status == 1)
+        }
+    }
+
+    @Test func `which rule keeps two apps from sharing logins`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            for app in ["app3", "app4"] {
+                try await installation.succeed(
+                    "client", "add", app, "--audience", "https://api.example.com", "--allowed-scope", "openid orders",
+                    "--default-scope", "openid orders")
+            }
+            try await installation.succeed("group", "add", "other", "--issuer", Installation.identityProvider)
+            try await installation.succeed("group", "member", "add", "other", "app3", "--role", "both")
+
+            func answer(_ from: String, _ to: String, _ more: String...) async throws -> String? {
+                let outcome = try await installation.run(["--json", "explain", "--from", from, "--to", to] + more)
+                let report = try #require(try JSONReader.parse(Array(outcome.output.utf8)).object, "\(outcome.errors)")
+                let answers = try #require(report.array("answers")).compactMap(\.object)
+                // One for each profile of the identity provider, and the rules are the same.
+                #expect(Set(answers.map { $0.string("reason") }).count == 1)
+                #expect(report.bool("may_share") == (outcome.status == 0))
+                #expect(outcome.status == 0 || outcome.status == 1 && answers.first?.string("cause") != nil)
+                return answers.first?.string("reason")
+            }
+            #expect(try await answer("app1", "app2") == nil)
+            #expect(try await answer("app2", "app1") == "direction_forbidden")
+            #expect(try await answer("app1", "app3") == "group_mismatch")
+            #expect(try await answer("app1", "app4") == "client_not_in_group")
+            #expect(try await answer("app4", "app2") == "source_not_in_group")
+            #expect(try await answer("app2", "app2") == "self_exchange")
+            #expect(try await answer("app1", "app2", "--profile", "device-id") == "profile_not_enabled")
+            #expect(try await answer("app1", "app2", "--scope", "openid payments") == "scope_exceeds_client")
+            try await installation.succeed(
+                "group", "member", "add", "vendor", "app4", "--role", "target", "--scope-ceiling", "openid")
+            #expect(try await answer("app1", "app4") == "scope_exceeds_member")
+            #expect(try await answer("app1", "app4", "--scope", "openid") == nil)
+            try await installation.succeed("scope", "add", "orders", "--requires-consent")
+            #expect(try await answer("app1", "app2", "--scope", "openid orders") == "consent_required")
+            try await installation.succeed("client", "disable", "app2")
+            #expect(try await answer("app1", "app2") == "client_disabled")
+            #expect(try await installation.run(["explain", "--from", "app1", "--to", "nobody"]).status == 1)
+            let elsewhere = try await installation.run([
+                "explain", "--from", "app1", "--to", "app2", "--issuer", "https://other.example.com",
+            ])
+            #expect(elsewhere.status == 1)
+        }
+    }
+
+    @Test func `audit list, page by page and by what it is asked for`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            func kinds(_ arguments: String...) async throws -> (kinds: [String], next: String?) {
+                let outcome = try await installation.run(["--json", "audit", "list"] + arguments)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                let page = try #require(
+                    try JSONReader.parse(Array(outcome.output.utf8), limits: JSONLimits(members: 10_000)).object)
+                return (
+                    try #require(page.array("events")).compactMap { $0.object?.string("kind") }, page.string("next")
+                )
+            }
+            let all = try await kinds()
+            #expect(all.next == nil)
+            #expect(all.kinds.prefix(3) == ["group_member_set", "group_member_set", "group_added"])
+            var (seen, next): ([String], String?) = ([], nil)
+            repeat {
+                let page =
+                    next == nil
+                    ? try await kinds("--limit", "2") : try await kinds("--limit", "2", "--after", next ?? "")
+                seen += page.kinds
+                next = page.next
+            } while next != nil
+            #expect(seen == all.kinds)
+            #expect(try await kinds("--kind", "group_added").kinds == ["group_added"])
+            #expect(try await kinds("--until", "2020-01-01T00:00:00Z").kinds.isEmpty)
+            #expect(try await kinds("--from", "2020-01-01T00:00:00Z", "--until", "2020-01-02T00:00:00Z").kinds.isEmpty)
+            #expect(try await kinds("--from", "1h").kinds == all.kinds)
+            let text = try await installation.succeed("audit", "list", "--limit", "1")
+            #expect(text.contains("group_member_set") && text.contains("--after "))
+        }
+    }
+}
