@@ -206,7 +206,8 @@ let package = Package(
         .testTarget(
             name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], swiftSettings: strict),
         .testTarget(
-            name: "KeyModuleTests", dependencies: ["KeyModule", "NativeSSO", "JOSE", "StrictCoding", .crypto, .jwtKit],
+            name: "KeyModuleTests",
+            dependencies: ["KeyModule", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding", .crypto, .jwtKit],
             swiftSettings: strict),
         .testTarget(
             name: "BrokerHTTPTests",
@@ -216,7 +217,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "JOSETests", dependencies: ["JOSE", "StrictCoding", "BrokerTesting", .jwtKit],
+            name: "JOSETests", dependencies: ["JOSE", "ChildProcesses", "StrictCoding", "BrokerTesting", .jwtKit],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "IdentityProviderTests",
@@ -271,8 +272,8 @@ let package = Package(
         .testTarget(
             name: "NativeSSOCommandTests",
             dependencies: [
-                "native-sso", "BrokerHTTP", "BrokerTesting", "NativeSSO", "JOSE", "PostgresClient", "StrictCoding",
-                .logging,
+                "native-sso", "BrokerHTTP", "BrokerTesting", "ChildProcesses", "IdentityProvider", "NativeSSO", "JOSE",
+                "PostgresClient", "StrictCoding", .logging,
                 .serviceLifecycle,
                 .unixSignals,
             ],

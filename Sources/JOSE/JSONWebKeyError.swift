@@ -19,3 +19,19 @@ public enum JSONWebKeyError: Error, Sendable, Equatable {
     /// The point is not on the curve.
     case invalidPoint
 }
+
+extension JSONWebKeyError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notObject: "no JSON object"
+        case .unsupportedKeyType: "kty or crv is none that is known"
+        case .unsupportedAlgorithm: "alg is none that is known"
+        case .algorithmDoesNotFitKey: "alg is for another kind of key"
+        case .notForVerification: "use or key_ops say that it is for something else"
+        case .privateKey: "it has private members"
+        case .malformedMember: "a member is missing or malformed"
+        case .weakKey: "it is weak"
+        case .invalidPoint: "it is no point of its curve"
+        }
+    }
+}

@@ -15,6 +15,20 @@ public enum JSONWebKeySetError: Error, Sendable, Equatable {
     case noUsableKey
 }
 
+/// For the log.
+extension JSONWebKeySetError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .tooLarge: "it is larger than 256 KiB"
+        case .notJSON(let error): error.description
+        case .noKeys: "it is no object with an array named keys"
+        case .tooManyKeys: "it has more than 64 entries"
+        case .ambiguousKeyID: "two keys go by one kid"
+        case .noUsableKey: "no entry can verify a signature"
+        }
+    }
+}
+
 /// The signature keys of one party, RFC 7517 §5.
 public struct JSONWebKeySet: Sendable, Equatable {
     public let keys: [JSONWebKey]

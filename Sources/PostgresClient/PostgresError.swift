@@ -26,3 +26,15 @@ public enum PostgresError: Error, Sendable, Equatable {
         case commitFailed = "commit_failed"
     }
 }
+
+/// For the log: fixed words, a reason code, and what the server said.
+extension PostgresError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unavailable(let reason): "unavailable: \(reason.rawValue)"
+        case .outcomeUnknown(let reason): "outcome unknown: \(reason.rawValue)"
+        case .server(let state, let message, _): message.isEmpty ? "refused: \(state)" : "refused: \(state) \(message)"
+        case .unexpectedResult(let column): "column \(column) of the answer is none that was asked for"
+        }
+    }
+}

@@ -12,3 +12,18 @@ public enum JSONError: Error, Sendable, Equatable {
     case tooManyMembers
     case tooManyElements
 }
+
+extension JSONError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unexpectedEnd: "the JSON ends early"
+        case .unexpectedByte(let offset): "no JSON at octet \(offset)"
+        case .trailingBytes(let offset): "something follows the JSON at octet \(offset)"
+        case .invalidUnicode(let offset): "no UTF-8 at octet \(offset)"
+        case .duplicateName(let offset): "a repeated name at octet \(offset)"
+        case .tooDeep: "the JSON is nested too deeply"
+        case .tooManyMembers: "the JSON has too many members"
+        case .tooManyElements: "the JSON has too many elements"
+        }
+    }
+}

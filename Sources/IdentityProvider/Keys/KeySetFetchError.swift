@@ -16,3 +16,20 @@ public enum KeySetFetchError: Error, Sendable, Equatable {
     case metadata(ProviderMetadataError)
     case keySet(JSONWebKeySetError)
 }
+
+/// For the log.
+extension KeySetFetchError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .timedOut: "no answer in time"
+        case .unreachable(let what): "unreachable: \(what)"
+        case .redirected: "answered with a redirect, which is not followed"
+        case .status(let status): "answered with status \(status)"
+        case .encoded: "answered with a Content-Encoding, which is not decoded"
+        case .tooLarge: "answered with too much"
+        case .unreadableFile: "the file cannot be read"
+        case .metadata(let error): "discovery: \(error)"
+        case .keySet(let error): "key set: \(error)"
+        }
+    }
+}

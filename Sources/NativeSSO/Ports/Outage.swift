@@ -23,3 +23,12 @@ public enum PortError: Error, Sendable {
     /// A defect: two parts of the broker, or the broker and its database, disagree. Becomes a 500.
     case broken(String)
 }
+
+extension PortError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .outage(let outage): outage.description
+        case .broken(let what): what
+        }
+    }
+}

@@ -2,8 +2,9 @@ import NativeSSO
 import PostgresClient
 
 /// A row that maps to nothing the domain knows. Thrown rather than guessed at.
-struct CorruptRow: Error {
+struct CorruptRow: Error, CustomStringConvertible {
     let column: String
+    var description: String { "column \(column)" }
 }
 
 extension Row {
