@@ -156,6 +156,35 @@ struct KeyCommandTests {
         }
     }
 
+    /// The others are about to sign with it, and whoever asks this broker for keys would refuse what they sign.
+    @Test func `a broker that lacks a published key does not begin, and one that loses it later says so`() async throws
+    {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            try await installation.succeed("key", "generate", "--use", "access-token", "--pending")
+            let new = try #require(
+                try await installation.keys(use: "access-token").first { $0.string("state") == "pending" }?.string(
+                    "kid"))
+            try await installation.step("publish", new)
+            let (file, aside) = (installation.file("keys/\(new).pem"), installation.file("aside.pem"))
+            try FileManager.default.moveItem(atPath: file, toPath: aside)
+            let broker = try await Broker.start(installation)
+            try await broker.wait { try await $0.get("/readyz").text.contains("published_key_not_loaded") }
+            #expect(try await broker.get("/metrics").text.contains("native_sso_keys_not_loaded 1\n"))
+
+            try FileManager.default.moveItem(atPath: aside, toPath: file)
+            try await broker.waitUntilReady()
+            #expect(try await broker.get("/.well-known/jwks.json").text.contains(new))
+            #expect(try await broker.get("/metrics").text.contains("native_sso_keys_not_loaded 0\n"))
+
+            try FileManager.default.moveItem(atPath: file, toPath: aside)
+            broker.program.signal(SIGHUP)
+            try await broker.wait { try await $0.get("/metrics").text.contains("native_sso_keys_not_loaded 1\n") }
+            #expect(try await broker.get("/readyz").status == 200)
+            #expect(broker.program.errors.contains("keys are not all usable"))
+        }
+    }
+
     @Test func `removing a refresh-token key says what it costs; the device key and the only active one stay`()
         async throws
     {

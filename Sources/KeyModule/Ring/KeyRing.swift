@@ -8,11 +8,15 @@ import Synchronization
 public final class KeyRing: Sendable {
     // Held for as long as it takes to copy one reference, some 20 ns against the 20 µs of the cheapest signature.
     private let keys = Mutex<KeySet?>(nil)
+    private let whole = Atomic(false)
 
     public init() {}
 
     /// What is in use; `nil`: nothing was loaded yet.
     public var current: KeySet? { keys.withLock { $0 } }
+
+    /// Whether there was a moment at which every active and published key that the registry lists was loaded.
+    public var hasBeenWhole: Bool { whole.load(ordering: .relaxed) }
 
     /// Takes `new` into use.
     ///
@@ -27,6 +31,9 @@ public final class KeyRing: Sendable {
                 return false
             }
             present = new
+            if new.missing.isEmpty, new.problems.allSatisfy({ $0.state == .retired }) {
+                whole.store(true, ordering: .relaxed)
+            }
             return true
         }
     }

@@ -57,7 +57,7 @@ extension Broker {
     /// refusal without its audit record.
     private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
         let reload = reload
-        let (keys, audit, pool, lanes, documents) = (keys, audit, pool, lanes, documents)
+        let (keys, audit, pool, lanes, documents, commits) = (keys, audit, pool, lanes, documents, commits)
         let sweep = SweepService(configuration.retention, database: pool, logger: logger)
         var services: [any Service] = [
             ClosingService { await pool.shutdown() },
@@ -69,6 +69,7 @@ extension Broker {
                 await keys.refresh()
             },
             PeriodicService(interval: sweep.interval) { await sweep.run() },
+            PeriodicService(interval: CommitProbe.interval) { await commits.run() },
             HangupService {
                 reload?.readAgain()
                 await keys.readAgain()

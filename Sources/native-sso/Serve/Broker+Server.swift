@@ -12,7 +12,10 @@ extension Broker {
         let connections = ConnectionCounts()
         let listener = configuration.publicListener
         let metrics = BrokerMetrics(
-            sources: [LaneReport(lanes: lanes), PoolReport(pool: pool), LogReport(sink: .standardError), connections]
+            sources: [
+                LaneReport(lanes: lanes), PoolReport(pool: pool), LogReport(sink: .standardError), connections, commits,
+                KeyReport(ring: ring),
+            ]
                 + (tls.map { [$0] } ?? []))
         let readiness = Readiness(checks: checks)
         return BrokerServer(
@@ -102,7 +105,7 @@ extension Broker {
     }
 
     private var checks: [any ReadinessCheck] {
-        [DatabaseCheck(database: lanes), DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring)]
+        [DatabaseCheck(database: lanes), commits, DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring)]
             + providers.map { IdentityProviderCheck(keys: $0.keys) }
     }
 

@@ -19,6 +19,7 @@ struct Broker: Sendable {
     let pool: ConnectionPool
     let ring = KeyRing()
     let keys: KeyRefresh
+    let commits: CommitProbe
     let snapshot: RegistrySnapshot
     let audit: PostgresAuditTrail
     let documents: DocumentClient
@@ -52,6 +53,7 @@ struct Broker: Sendable {
         self.pool = pool
         keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: files, ring: ring, logger: logger)
         snapshot = RegistrySnapshot(database: pool)
+        commits = CommitProbe(database: pool, logger: logger)
         audit = PostgresAuditTrail(database: pool) { lost in
             logger.error("audit events lost", metadata: ["events": .stringConvertible(lost)])
         }

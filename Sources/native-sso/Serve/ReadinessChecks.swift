@@ -33,14 +33,33 @@ struct DirectoryCheck: ReadinessCheck {
     func problem() async -> StaticString? { snapshot.isLoaded ? nil : "never_loaded" }
 }
 
-/// Every use has an active key that is loaded.
+/// Every use has an active key that is loaded, and at the start so are the published ones: a broker that lacks the file of one
+/// would show a JWKS without it, and whoever asks it for keys would refuse what the others are about to sign.
+///
+/// Once all were there, one that is missing later is an error in the log and in ``KeyReport``, and no more: whoever publishes a
+/// key before its file is on every broker must not end the service of all of them. What a retired key made dies out by itself.
 struct KeyCheck: ReadinessCheck {
     let name = "key_module"
     let ring: KeyRing
 
     func problem() async -> StaticString? {
         guard let keys = ring.current else { return "never_loaded" }
-        return keys.missing.isEmpty ? nil : "no_active_key"
+        guard keys.missing.isEmpty else { return "no_active_key" }
+        return ring.hasBeenWhole ? nil : "published_key_not_loaded"
+    }
+}
+
+/// The keys as metrics.
+struct KeyReport: MetricSource {
+    let ring: KeyRing
+
+    var samples: [MetricSample] {
+        [
+            MetricSample(
+                "keys_not_loaded", "Keys in use, also published and retired ones, that could not be loaded here.",
+                .gauge,
+                Int64(ring.current?.problems.count ?? 0))
+        ]
     }
 }
 

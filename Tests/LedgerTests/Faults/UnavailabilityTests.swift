@@ -44,6 +44,13 @@ extension ReplicationFaults {
             #expect(exchange.isOutage, "\(exchange.status) \(exchange.text)")
             // None of it can be seen by anybody.
             #expect(try await stage.state(of: chain.login) == "1|f")
+            // Reads are answered all the same, so that only a commit tells. However often it is asked, one probe waits.
+            _ = try await eventually("the missing standby in /readyz") {
+                let answer = try await HTTPRequest("GET", "/readyz").send(to: broker.internalPort)
+                return answer.status == 503 && answer.text.contains("standby_missing") ? true : nil
+            }
+            for _ in 1...5 { #expect(try await broker.readiness() == 503) }
+            #expect(["0", "1"].contains(try await stage.rows(Self.probes)))
 
             let returned = ContinuousClock.now
             try await standby.restart()
@@ -62,6 +69,9 @@ extension ReplicationFaults {
             #expect(try await broker.token(logins.refresh(other.refreshToken)).outcome == .refused)
             await broker.process.terminate()
         }
+
+        private static let probes =
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%commit probe%'"
 
         /// The service may have fewer connections than it wants: it answers what it can. It may have none: an outage.
         @Test func aRoleWithoutConnections() async throws {
