@@ -81,6 +81,11 @@ struct ClientCredentialCommandTests {
             let twice = try await installation.run(
                 ["client", "key", "add", "signer", "--file", installation.file("curve.jwk")])
             #expect(twice.status == 1)
+            // Nor under another name: whoever removes a key must be rid of it.
+            try installation.write(Self.jwk(curve) { $0["kid"] = .string("alias") }, to: "alias.jwk")
+            let alias = try await installation.run(
+                ["client", "key", "add", "signer", "--file", installation.file("alias.jwk")])
+            #expect(alias.status == 1 && alias.errors.contains("as test-ES256"), "\(alias.errors)")
             let listed = try await installation.object("client", "key", "list", "signer").array("keys") ?? []
             #expect(Set(listed.compactMap { $0.object?.string("algorithm") }) == ["ES256", "PS256"])
 

@@ -33,8 +33,13 @@ struct ClientKeyAddCommand: AsyncParsableCommand {
         let key = try ClientKeyFile(file, kid: kid, algorithm: algorithm)
         try await options.administer { registry throws(AdministrationError) in
             try await registry.require(client, .privateKeyJWT)
-            guard try await registry.keys(of: client).count < Self.mostKeys else {
+            let present = try await registry.keys(of: client).map(\.key)
+            guard present.count < Self.mostKeys else {
                 throw .refused("client \(client) has \(Self.mostKeys) keys; remove those that it does not use")
+            }
+            // Whoever removes a key that was stolen must not find it good under another name.
+            if let same = present.first(where: { $0.id != key.registered.id && key.isSameKey(as: $0) }) {
+                throw .alreadyExists("this key of client \(client), as \(same.id),")
             }
             try await registry.addKey(key.registered, to: client, options.act(reason: why.reason))
         }

@@ -8,6 +8,8 @@ import StrictCoding
 struct ClientKeyFile {
     let registered: ClientKey
     let algorithm: Algorithm
+    /// RFC 7638.
+    private let thumbprint: [UInt8]
 
     /// What a client may sign with: what the broker takes.
     struct Algorithm: ExpressibleByArgument, Hashable {
@@ -43,6 +45,14 @@ struct ClientKeyFile {
         json.value(.object(publicKey.json))
         registered = ClientKey(id: id, publicJWK: String(decoding: json.bytes, as: UTF8.self))
         self.algorithm = algorithm
+        thumbprint = publicKey.thumbprint
+    }
+
+    /// Whether it is the same key, whatever `kid` and `alg` it has there.
+    func isSameKey(as other: ClientKey) -> Bool {
+        guard let json = (try? JSONReader.parse(other.publicJWK.utf8))?.object, let key = try? JSONWebKey(json)
+        else { return false }
+        return key.thumbprint == thumbprint
     }
 
     private static func key(in path: String) throws(CommandFailure) -> JSONWebKey {
