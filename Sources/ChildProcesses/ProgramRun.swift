@@ -1,29 +1,34 @@
-import Foundation
+package import Foundation
 import Glibc
 
 /// A program that ran to its end.
 package struct ProgramRun: Sendable {
     /// `nil`: it had not ended in time, and was killed.
     package let status: Int32?
-    package let output: String
+    /// Whatever it wrote to standard output.
+    package let octets: [UInt8]
     package let errors: String
+
+    package var output: String { String(decoding: octets, as: UTF8.self) }
 
     /// Runs it. Blocks for at most `limit`, and ten seconds more where it must be killed.
     ///
     /// Input, output and errors are files without a name: no pipe can fill up, no signal tells of a reader that left, and
     /// nobody waits for a grandchild that keeps them open.
+    /// - Parameter output: Where standard output goes instead of into the result.
     package init(
         _ arguments: [String], environment: [String: String], inOwnSession: Bool, input: String = "",
+        output: FileHandle? = nil,
         within limit: Duration
     ) throws(SystemCallFailure) {
         let (source, sink, complaints) = (try UnnamedFile(), try UnnamedFile(), try UnnamedFile())
         try source.write(input)
         let child = try ChildProcess(
             arguments, environment: environment, inOwnSession: inOwnSession, input: source.handle,
-            output: sink.handle, errors: complaints.handle)
+            output: output ?? sink.handle, errors: complaints.handle)
         status = child.wait(within: limit)
         if status == nil { child.kill() }
-        (output, errors) = (sink.contents(), complaints.contents())
+        (octets, errors) = (sink.contents(), String(decoding: complaints.contents(), as: UTF8.self))
     }
 }
 
@@ -50,12 +55,12 @@ private struct UnnamedFile {
         lseek(handle.fileDescriptor, 0, SEEK_SET)
     }
 
-    func contents() -> String {
+    func contents() -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = pread(handle.fileDescriptor, &buffer, buffer.count, bytes.count)
-            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            guard count > 0 else { return bytes }
             bytes += buffer[..<count]
         }
     }

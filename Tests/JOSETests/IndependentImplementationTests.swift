@@ -1,4 +1,5 @@
 import BrokerTesting
+import ChildProcesses
 import Crypto
 import Foundation
 import JOSE
@@ -59,22 +60,15 @@ import Testing
         }
     }
 
-    private static let command: URL? = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/bin/openssl"]
-        .first { FileManager.default.isExecutableFile(atPath: $0) }.map { URL(filePath: $0) }
+    private static let command: String? = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/bin/openssl"]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     private func openssl(_ arguments: String...) throws -> [UInt8] {
-        let process = Process()
-        let command: URL = try #require(Self.command)
-        process.executableURL = command
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let bytes = Array(output.fileHandleForReading.readDataToEndOfFile())
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return bytes
+        let run = try ProgramRun(
+            [try #require(Self.command)] + arguments, environment: ChildProcess.bareEnvironment, inOwnSession: true,
+            within: .seconds(60))
+        try #require(run.status == 0, "\(run.errors)")
+        return run.octets
     }
 
     /// The octets of r and s, side by side, of an ECDSA-Sig-Value (RFC 3279 §2.2.3) of two numbers of 256 bits.

@@ -1,26 +1,20 @@
-import Foundation
+import ChildProcesses
 
 /// The `openssl` program: an implementation of the formats that shares no code with the tests.
 enum OpenSSLCommand {
     struct Failure: Error {
-        let status: Int32
-        let output: String
+        /// `nil`: it did not end.
+        let status: Int32?
+        let errors: String
     }
 
+    /// What it wrote to standard output.
     @discardableResult
     static func run(_ arguments: [String]) throws -> [UInt8] {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let octets = Array(output.fileHandleForReading.readDataToEndOfFile())
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failure(status: process.terminationStatus, output: String(decoding: octets, as: UTF8.self))
-        }
-        return octets
+        let run = try ProgramRun(
+            ["/usr/bin/env", "openssl"] + arguments, environment: ChildProcess.bareEnvironment, inOwnSession: true,
+            within: .seconds(60))
+        guard run.status == 0 else { throw Failure(status: run.status, errors: run.errors) }
+        return run.octets
     }
 }

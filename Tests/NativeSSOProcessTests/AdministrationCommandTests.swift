@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Glibc
 import PrivateCluster
@@ -269,15 +270,10 @@ struct AdministrationCommandTests {
     @Test func `a reader who goes away is no failure`() async throws {
         try await Installation.lendReady { installation in
             let command = "\(Program.path) key list --config \(installation.file("native-sso.yaml"))"
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/bin/bash")
-            process.arguments = ["-c", "{ \(command) 2>&4; echo $? >&4; } 4>&2 | true"]
-            let errors = Pipe()
-            process.standardError = errors
-            try process.run()
-            let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            process.waitUntilExit()
-            #expect(text == "0\n")
+            let run = try ProgramRun(
+                ["/bin/bash", "-c", "{ \(command) 2>&4; echo $? >&4; } 4>&2 | true"],
+                environment: ChildProcess.bareEnvironment, inOwnSession: true, within: .seconds(60))
+            #expect(run.status == 0 && run.errors == "0\n")
         }
     }
 }
