@@ -1,6 +1,7 @@
 @testable import BrokerHTTP
 import BrokerTesting
 import NativeSSO
+import StrictCoding
 import Testing
 
 @Suite("Who is charged for what", .timeLimit(.minutes(1)))
@@ -108,6 +109,42 @@ struct RequestLimiterTests {
         try guesses.charge(failureOf: token())
         #expect(limit { () throws(RateLimited) in try guesses.charge(failureOf: token()) }?.limit == .deviceFailures)
         #expect(exchange(guesses, token()) == nil)
+    }
+
+    /// V-04: whoever has an id_token of somebody else's uses up what is that token's.
+    @Test("An enrolment: its user and its app when it is recorded; its id_token when it is refused")
+    func enrolments() throws {
+        let (client, server) = (
+            Domain.client("app-one"), Domain.client("server", authentication: .clientSecretBasic)
+        )
+        func check(_ limiter: RequestLimiter, _ token: String, by client: Client = client) -> RateLimited.Limit? {
+            limit { () throws(RateLimited) in
+                try limiter.check(
+                    enrolmentOf: fresh, token: EnrolledTokenDigest(of: SubjectToken(token)), by: client)
+            }?.limit
+        }
+        let users = RequestLimiter(with { ($0.user, $0.deviceFailures) = (Self.one, Self.one) }, clock: clock)
+        for _ in 0..<3 { #expect(check(users, "a.a.a") == nil) }
+        try users.charge(failureOf: EnrolledTokenDigest(of: SubjectToken("a.a.a")))
+        // Another signature over the same is the same token.
+        #expect(check(users, "a.a.b") == .deviceFailures)
+        #expect(check(users, "b.b.b") == nil)
+        users.count(enrolmentOf: fresh, by: client)
+        #expect(check(users, "b.b.b") == .user)
+
+        let apps = RequestLimiter(with { $0.client = Self.one }, clock: clock)
+        apps.count(enrolmentOf: fresh, by: server)
+        #expect(check(apps, "a.a.a", by: server) == nil)
+        apps.count(enrolmentOf: fresh, by: client)
+        #expect(check(apps, "a.a.a") == .client)
+    }
+
+    private var fresh: FreshIDToken {
+        FreshIDToken(
+            issuer: Issuer(validated: "https://idp.example.com"), subject: Subject(validated: "user"),
+            providerSessionID: nil, client: ClientID(validated: "app-one"), audience: [ClientID(validated: "app-one")],
+            issuedAt: UnixTime(seconds: 1), expiresAt: UnixTime(seconds: 2), login: Login(), deviceIDHash: nil,
+            deviceSecretHash: nil, hashFunction: .sha256, claims: JSONObject())
     }
 
     @Test("An app is charged for those who hold a login; a client that authenticates, when it does; each once")

@@ -105,6 +105,42 @@ struct SessionCommandTests {
         }
     }
 
+    @Test func `device unpin`() async throws {
+        try await Installation.lendReady { installation in
+            try await put(installation)
+            let (first, second) = (String(repeating: "a", count: 43), String(repeating: "b", count: 43))
+            let device = ["device", "unpin", Self.firstDevice]
+            #expect(try await installation.run(device).status == 1)
+            try await installation.cluster.psql(
+                """
+                UPDATE native_sso.device SET pinned_keys = '{"app1": "\(first)", "app2": "\(second)"}'
+                WHERE device_digest = '\\x\(Self.firstDevice)'
+                """, database: installation.database)
+            func pinned() async throws -> [String]? {
+                try await installation.object("device", "show", Self.firstDevice).strings("pinned_clients")
+            }
+            let plan = try await installation.run(device + ["--client", "app2"])
+            #expect(plan.output.hasPrefix("would unpin "), "\(plan.errors)")
+            #expect(plan.output.contains(second) && !plan.output.contains(first))
+            #expect(try await pinned() == ["app1", "app2"])
+            #expect(try await installation.run(device + ["--execute"]).status == 2)
+            #expect(try await installation.run(device + ["--client", "app3"]).status == 1)
+            let unpinned = try await installation.run(
+                device + ["--client", "app2", "--execute", "--reason", "lost its key"])
+            #expect(unpinned.output.hasPrefix("done: unpin "), "\(unpinned.errors)")
+            #expect(try await pinned() == ["app1"])
+            try await installation.succeed(
+                "device", "unpin", Self.firstDevice, "--execute", "--reason", "new owner")
+            #expect(try await pinned() == [])
+            #expect(try await installation.run(device).status == 1)
+            let audit = try await installation.audit()
+            let unpinnings = audit.filter { $0.hasPrefix("device_unpinned|") }
+            #expect(unpinnings.count == 2)
+            #expect(unpinnings.contains { $0.contains("lost its key") && $0.contains("app2") })
+            #expect(unpinnings.contains { $0.contains("new owner") })
+        }
+    }
+
     @Test func `grant list and revoke`() async throws {
         try await Installation.lendReady { installation in
             try await put(installation)

@@ -45,7 +45,7 @@ struct PostgresEnrolmentRegistryTests {
         try await TestDatabase.withFixture { database in
             try await database.put(client: Self.client, isEnabled: true)
             try await database.put(Self.member(.source))
-            let registry = PostgresEnrolmentRegistry(database: database.service)
+            let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 16)
             let now = try await Administration(pool: database.superuser).now()
             try await body(database) { asked in try await registry.enrol(try asked.entry(at: now)) }
         }
@@ -135,7 +135,7 @@ struct PostgresEnrolmentRegistryTests {
     @Test("Sixteen devices with one id_token at once: one session")
     func race() async throws {
         try await withWorld { database, enrol in
-            let registry = PostgresEnrolmentRegistry(database: database.service)
+            let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 16)
             let now = try await Administration(pool: database.superuser).now()
             let before = try await database.counts().sessions
             let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -265,7 +265,7 @@ struct PostgresEnrolmentRegistryTests {
     @Test("Eight keys on one device at once: one is pinned, and who enrolled holds it")
     func pinRace() async throws {
         try await withWorld { database, _ in
-            let registry = PostgresEnrolmentRegistry(database: database.service)
+            let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 16)
             let now = try await Administration(pool: database.superuser).now()
             let winners = try await withThrowingTaskGroup(of: KeyThumbprint?.self) { group in
                 for number in 1...8 as ClosedRange<UInt64> {
@@ -336,4 +336,45 @@ struct PostgresEnrolmentRegistryTests {
             }
         }
     }
+
+    @Test("Enrolments that wait leave connections to others, and whoever finds the line full is told to come again")
+    func bounded() async throws {
+        try await withWorld { database, _ in
+            let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 1, waiting: 0)
+            let now = try await Administration(pool: database.superuser).now()
+            let entry = try Asked().entry(at: now)
+            var asked = Asked()
+            (asked.number, asked.token, asked.device) = (2, "e30.two.c2ln", 2)
+            let other = try asked.entry(at: now)
+            // As a logout of the user does.
+            try await database.withOwnConnection { logout in
+                _ = try await logout.query(Self.lock, [])
+                async let first = registry.enrol(entry)
+                while try await database.run(Self.waiting, [])[0].int64(0) == 0 { await Task.yield() }
+                do throws(PortError) {
+                    _ = try await registry.enrol(other)
+                    Issue.record("it got in")
+                } catch {
+                    guard case .outage(let outage) = error else {
+                        Issue.record("\(error)")
+                        return
+                    }
+                    #expect(outage.detail == "too many enrolments at once")
+                }
+                _ = try await database.service.query(Statement("SELECT 1"), [])
+                _ = try await logout.query(Self.unlock, [])
+                let facts = try await first
+                #expect(facts.session != nil)
+            }
+            let late = try await registry.enrol(other)
+            #expect(late.session != nil)
+        }
+    }
+
+    private static let waiting = Statement(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+    private static let lock = Statement(
+        "SELECT pg_advisory_lock(native_sso.logout_lock('sub', 'https://idp.example.com', 'user')) IS NULL")
+    private static let unlock = Statement(
+        "SELECT pg_advisory_unlock(native_sso.logout_lock('sub', 'https://idp.example.com', 'user'))")
 }

@@ -15,6 +15,18 @@ import Testing
         #expect(await turnstile.enter())
     }
 
+    @Test func whoWaitedTooLongIsTurnedAwayWhenSomebodyLeaves() async {
+        let turnstile = Turnstile(width: 1, queue: 8, patience: .zero)
+        #expect(await turnstile.enter())
+        async let second = turnstile.enter()
+        async let third = turnstile.enter()
+        while turnstile.waiting < 2 { await Task.yield() }
+        turnstile.leave()
+        #expect(await !second)
+        #expect(await !third)
+        #expect(await turnstile.enter())
+    }
+
     @Test func neverMoreThanItsWidth() async {
         let turnstile = Turnstile(width: 2, queue: 100)
         let inside = Inside()

@@ -23,6 +23,8 @@ enum Flow {
         }
     }
 
+    static func key(_ token: EnrolledTokenDigest) -> UInt64 { hash { $0.combine(token) } }
+
     static func key(_ grant: UniqueID) -> UInt64 { hash { $0.combine(grant) } }
 
     private static func hash(_ combine: (inout Hasher) -> Void) -> UInt64 {

@@ -75,6 +75,13 @@ public final class RequestLimiter: Sendable {
         try Self.admit(limit, table.charge(flow(), at: now))
     }
 
+    private func check(
+        _ table: FlowTable?, _ limit: RateLimited.Limit, _ flow: @autoclosure () -> UInt64, at now: Int64
+    ) throws(RateLimited) {
+        guard let table else { return }
+        try Self.admit(limit, table.wait(flow(), at: now))
+    }
+
     private static func admit(_ limit: RateLimited.Limit, _ wait: Int64) throws(RateLimited) {
         guard wait > 0 else { return }
         throw RateLimited(limit, retryAfter: Seconds((wait - 1) / 1_000_000_000 + 1))
@@ -96,10 +103,25 @@ extension RequestLimiter: UseLimits {
         try charge(deviceFailures, .deviceFailures, Flow.key(idToken.issuer, idToken.sessionID.string), at: now())
     }
 
-    public func charge(enrolmentOf idToken: FreshIDToken, by client: Client) throws(RateLimited) {
+    public func check(
+        enrolmentOf idToken: FreshIDToken, token: EnrolledTokenDigest, by client: Client
+    ) throws(RateLimited) {
         let now = now()
-        try charge(user, .user, Flow.key(idToken.issuer, idToken.subject.string), at: now)
-        try charge(unauthenticated: client, at: now)
+        try check(deviceFailures, .deviceFailures, Flow.key(token), at: now)
+        try check(user, .user, Flow.key(idToken.issuer, idToken.subject.string), at: now)
+        guard client.authentication == .none else { return }
+        try check(self.client, .client, Flow.key(client.id), at: now)
+    }
+
+    public func count(enrolmentOf idToken: FreshIDToken, by client: Client) {
+        let now = now()
+        _ = user?.charge(Flow.key(idToken.issuer, idToken.subject.string), at: now)
+        guard client.authentication == .none else { return }
+        _ = self.client?.charge(Flow.key(client.id), at: now)
+    }
+
+    public func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited) {
+        try charge(deviceFailures, .deviceFailures, Flow.key(token), at: now())
     }
 
     public func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {

@@ -16,7 +16,7 @@ public struct RequestLimits: Sendable, Hashable {
     public var user: RateLimit?
     /// Exchanges on one device, whoever logs in on it.
     public var device: RateLimit?
-    /// Exchanges of one login that fail for the device value.
+    /// Exchanges of one login that fail for the device value; enrolments of one id_token that are refused.
     public var deviceFailures: RateLimit?
 
     public init(

@@ -7,6 +7,7 @@ public final class RecordingUseLimits: UseLimits {
         case exchange(SessionID, device: String, client: ClientID)
         case failure(SessionID)
         case enrolment(Subject, client: ClientID)
+        case refusedEnrolment(EnrolledTokenDigest)
         case refresh(UniqueID, client: ClientID)
     }
 
@@ -30,8 +31,18 @@ public final class RecordingUseLimits: UseLimits {
         try record(.failure(idToken.sessionID))
     }
 
-    public func charge(enrolmentOf idToken: FreshIDToken, by client: Client) throws(RateLimited) {
-        try record(.enrolment(idToken.subject, client: client.id))
+    public func check(
+        enrolmentOf idToken: FreshIDToken, token: EnrolledTokenDigest, by client: Client
+    ) throws(RateLimited) {
+        if let refusal = state.withLock({ $0.refusal }) { throw refusal }
+    }
+
+    public func count(enrolmentOf idToken: FreshIDToken, by client: Client) {
+        state.withLock { $0.charges.append(.enrolment(idToken.subject, client: client.id)) }
+    }
+
+    public func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited) {
+        try record(.refusedEnrolment(token))
     }
 
     public func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {

@@ -23,21 +23,44 @@ public struct Enrolment: Sendable {
     public func run(_ request: EnrolmentRequest) async throws(EnrolmentError) -> EnrolmentAnswer {
         let now = clock.now
         let idToken = try await verify(request, at: now)
+        let token = EnrolledTokenDigest(of: request.idToken)
         let appraisal = EnrolmentAppraisal(of: request, idToken, at: now)
-        if appraisal.binding == nil {
-            try EnrolmentError.counting { () throws(RateLimited) in
-                try limits.charge(enrolmentOf: idToken, by: request.client)
+        try EnrolmentError.counting { () throws(RateLimited) in
+            if appraisal.binding == nil {
+                try limits.check(enrolmentOf: idToken, token: token, by: request.client)
+            } else {
+                try limits.charge(failureOf: token)
             }
         }
         let device = request.device ?? .newSecret()
         let facts = try await EnrolmentError.port { () async throws(PortError) in
             try mint.checkSigning()  // an outage that is known beforehand must not cost the app its id_token
             return try await registry.enrol(  // one statement, one commit; facts either way
-                entry(request, idToken, appraisal, device: try devices.digest(device, at: idToken.issuer)))
+                entry(request, idToken, token, appraisal, device: try devices.digest(device, at: idToken.issuer)))
         }
-        let session = try decide(appraisal, facts)
+        let session = try count(idToken, token, appraisal, by: request.client) { () throws(EnrolmentError) in
+            try decide(appraisal, facts)
+        }
         return try await EnrolmentError.port { () async throws(PortError) in
             try await mint.answer(request, idToken, session, device: device, at: facts.now)
+        }
+    }
+
+    /// Counts by how it ends: a refusal to the token, where it was not counted yet, and what was recorded to its user.
+    private func count(
+        _ idToken: FreshIDToken, _ token: EnrolledTokenDigest, _ appraisal: EnrolmentAppraisal, by client: Client,
+        _ decide: () throws(EnrolmentError) -> EnrolledSession
+    ) throws(EnrolmentError) -> EnrolledSession {
+        do throws(EnrolmentError) {
+            let session = try decide()
+            limits.count(enrolmentOf: idToken, by: client)
+            return session
+        } catch {
+            if case .refused = error, appraisal.binding == nil {
+                // Judged already: the next one is told to wait.
+                do throws(RateLimited) { try limits.charge(failureOf: token) } catch {}
+            }
+            throw error
         }
     }
 
@@ -55,13 +78,14 @@ public struct Enrolment: Sendable {
     }
 
     private func entry(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ appraisal: EnrolmentAppraisal, device: DeviceDigest
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ token: EnrolledTokenDigest,
+        _ appraisal: EnrolmentAppraisal, device: DeviceDigest
     ) -> EnrolmentEntry {
         var randomness = SystemRandomNumberGenerator()
         return EnrolmentEntry(
             requestID: request.requestID, issuer: idToken.issuer, providerSessionID: idToken.providerSessionID,
             subject: idToken.subject, client: request.client.id, device: device, profile: request.profile,
-            token: EnrolledTokenDigest(of: request.idToken), tokenIssuedAt: idToken.issuedAt,
+            token: token, tokenIssuedAt: idToken.issuedAt,
             tokenUsableUntil: idToken.issuedAt.adding(EnrolmentAppraisal.maximumAge), login: idToken.login,
             lifetime: request.issuer.sessionLifetime, isPermitted: appraisal.isPermitted, proof: request.proof,
             heedsPin: appraisal.heedsPin, assertion: request.assertion, proposedSessionID: .new(),

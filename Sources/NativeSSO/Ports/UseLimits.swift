@@ -13,8 +13,18 @@ public protocol UseLimits: Sendable {
     /// the right value, and must not be kept out by one who guesses.
     func charge(failureOf idToken: IDTokenClaims) throws(RateLimited)
 
-    /// An enrolment whose id_token is genuine, fresh and the client's own.
-    func charge(enrolmentOf idToken: FreshIDToken, by client: Client) throws(RateLimited)
+    /// Whether an enrolment may be tried whose id_token is genuine, fresh and the client's own. Counts nothing: whoever found a
+    /// token of somebody else's, and is refused, must not have used up what is that user's.
+    func check(
+        enrolmentOf idToken: FreshIDToken, token: EnrolledTokenDigest, by client: Client
+    ) throws(RateLimited)
+
+    /// An enrolment that was recorded.
+    func count(enrolmentOf idToken: FreshIDToken, by client: Client)
+
+    /// A genuine id_token whose enrolment is refused. Charged to that token and to nobody: not even to its user, who may come
+    /// with another.
+    func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited)
 
     /// A refresh whose token is one of ours.
     func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited)
@@ -35,7 +45,7 @@ public struct RateLimited: Error, Sendable, Hashable {
         case session = "rate_limited_session"
         case user = "rate_limited_user"
         case device = "rate_limited_device"
-        /// Device values that are not those of one login.
+        /// Device values that are not those of one login; refused enrolments of one id_token.
         case deviceFailures = "rate_limited_device_failures"
     }
 

@@ -10,6 +10,13 @@ public struct DeviceRecord: Sendable, Hashable {
     public let blockedAt: UnixTime?
     /// Sessions that began on it and are live.
     public let liveSessions: Int64
+    /// The only key that each app may show on it, by client.
+    public let pins: [KeyPin]
+}
+
+public struct KeyPin: Sendable, Hashable {
+    public let client: ClientID
+    public let key: KeyThumbprint
 }
 
 extension Administration {
@@ -17,7 +24,7 @@ extension Administration {
         let found = try await rows(DeviceStatements.select, [.text(issuer.string), .bytes(digest.octets)]) { row in
             DeviceRecord(
                 issuer: issuer, digest: digest, firstSeenAt: try row.instant(0), blockedAt: try row.optionalInstant(1),
-                liveSessions: try row.int64(2))
+                liveSessions: try row.int64(2), pins: try pins(row))
         }
         guard let device = found.first else { throw .notFound("this device") }
         return device
@@ -37,6 +44,26 @@ extension Administration {
             DeviceStatements.unblock, .deviceUnblocked, digest, issuer, act, orElse: "this device, blocked,")
     }
 
+    /// From the commit on, the next key that an app shows on the device is its only one there. Chains stay with the keys that
+    /// they have.
+    /// - Parameter client: Of this app alone; `nil`: of all.
+    public func unpin(
+        _ digest: DeviceDigest, at issuer: Issuer, client: ClientID?, _ act: AdministrativeAct
+    ) async throws(AdministrationError) {
+        try await change(
+            DeviceStatements.unpin,
+            [.text(issuer.string), .bytes(digest.octets), .optionalText(client?.string)], as: .deviceUnpinned, act,
+            details: [("issuer", issuer.string), ("device", Hexadecimal.encode(digest.octets))]
+                + (client.map { [("client", $0.string)] } ?? []),
+            orElse: .notFound("this device, pinned,"))
+    }
+
+    private func pins(_ row: Row) throws -> [KeyPin] {
+        try zip(row.textArray(3), row.textArray(4)).map { client, key in
+            KeyPin(client: try row.identifier(client, "pinned_keys"), key: try row.identifier(key, "pinned_keys"))
+        }
+    }
+
     private func set(
         _ statement: Statement, _ kind: AuditKind, _ digest: DeviceDigest, _ issuer: Issuer, _ act: AdministrativeAct,
         orElse missing: String
@@ -49,14 +76,16 @@ extension Administration {
 }
 
 enum DeviceStatements {
-    static let all = [select, block, unblock]
+    static let all = [select, block, unblock, unpin]
 
     // $1 issuer, $2 digest.
     static let select = Statement(
         """
         SELECT d.first_seen_at, d.blocked_at,
             (SELECT count(*) FROM native_sso.session s
-             WHERE s.device_digest = d.device_digest AND s.ended_at IS NULL AND s.expires_at > now())
+             WHERE s.device_digest = d.device_digest AND s.ended_at IS NULL AND s.expires_at > now()),
+            ARRAY(SELECT p.key FROM jsonb_each_text(d.pinned_keys) AS p ORDER BY p.key COLLATE "C"),
+            ARRAY(SELECT p.value FROM jsonb_each_text(d.pinned_keys) AS p ORDER BY p.key COLLATE "C")
         FROM native_sso.device d WHERE d.issuer = $1 AND d.device_digest = $2
         """)
     static let block = Statement(
@@ -68,5 +97,14 @@ enum DeviceStatements {
         """
         UPDATE native_sso.device SET blocked_at = NULL
         WHERE issuer = $1 AND device_digest = $2 AND blocked_at IS NOT NULL RETURNING 1
+        """)
+    // $3 client; NULL: every one.
+    static let unpin = Statement(
+        """
+        UPDATE native_sso.device d SET pinned_keys = CASE WHEN c.id IS NOT NULL THEN nullif(d.pinned_keys - c.id, '{}') END
+        FROM (VALUES ($3::text)) AS c (id)
+        WHERE d.issuer = $1 AND d.device_digest = $2
+            AND CASE WHEN c.id IS NULL THEN d.pinned_keys <> '{}' ELSE (d.pinned_keys ->> c.id) IS NOT NULL END
+        RETURNING 1
         """)
 }

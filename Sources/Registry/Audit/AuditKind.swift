@@ -36,6 +36,7 @@ public enum AuditKind: String, Sendable, CaseIterable {
     case scopeRemoved = "scope_removed"
     case deviceBlocked = "device_blocked"
     case deviceUnblocked = "device_unblocked"
+    case deviceUnpinned = "device_unpinned"
     case idpKeyRevoked = "idp_key_revoked"
     case keyAdded = "key_added"
     case keyPublished = "key_published"

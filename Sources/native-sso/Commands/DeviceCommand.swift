@@ -7,7 +7,9 @@ import StrictCoding
 struct DeviceCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "device", abstract: "Devices, by the digest that stands for their value.",
-        subcommands: [DeviceShowCommand.self, DeviceBlockCommand.self, DeviceUnblockCommand.self])
+        subcommands: [
+            DeviceShowCommand.self, DeviceBlockCommand.self, DeviceUnblockCommand.self, DeviceUnpinCommand.self,
+        ])
 }
 
 /// Which device a command is about.
@@ -17,6 +19,13 @@ struct DeviceOptions: ParsableArguments {
 
     @Option(help: "The identity provider; may be left out where the configuration has only one.")
     var issuer: Issuer?
+
+    func find(_ options: GlobalOptions) async throws(CommandFailure) -> DeviceRecord {
+        let issuer = try options.configuration().issuer(issuer)
+        return try await options.administer { registry throws(AdministrationError) in
+            try await registry.device(digest, at: issuer)
+        }
+    }
 }
 
 /// `native-sso device show`
@@ -27,15 +36,13 @@ struct DeviceShowCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try options.configuration().issuer(which.issuer)
-        let device = try await options.administer { registry throws(AdministrationError) in
-            try await registry.device(which.digest, at: issuer)
-        }
+        let device = try await which.find(options)
         try options.output.show(
             Record([
                 ("issuer", .text(device.issuer.string)), ("device", .text(Hexadecimal.encode(device.digest.octets))),
                 ("first_seen_at", .instant(device.firstSeenAt)), ("blocked_at", Cell(device.blockedAt)),
                 ("live_sessions", .number(device.liveSessions)),
+                ("pinned_clients", .list(device.pins.map(\.client.string))),
             ]))
     }
 }
@@ -50,19 +57,16 @@ struct DeviceBlockCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try options.configuration().issuer(which.issuer)
-        let device = try await options.administer { registry throws(AdministrationError) in
-            try await registry.device(which.digest, at: issuer)
-        }
+        let device = try await which.find(options)
         guard device.blockedAt == nil else { throw CommandFailure.refused("the device is blocked already") }
         let plan = Plan(
-            "block the device \(Hexadecimal.encode(which.digest.octets)) of \(issuer)",
+            "block \(device.name)",
             consequences: [
                 "\(device.liveSessions) live sessions began on it; they stay, and go on when it is unblocked"
             ])
         try await execution.carryOut(plan, options) { act throws(CommandFailure) in
             try await options.administer { registry throws(AdministrationError) in
-                try await registry.block(which.digest, at: issuer, act)
+                try await registry.block(device.digest, at: device.issuer, act)
             }
         }
     }
@@ -78,16 +82,50 @@ struct DeviceUnblockCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try options.configuration().issuer(which.issuer)
-        let device = try await options.administer { registry throws(AdministrationError) in
-            try await registry.device(which.digest, at: issuer)
-        }
+        let device = try await which.find(options)
         guard device.blockedAt != nil else { throw CommandFailure.refused("the device is not blocked") }
-        let plan = Plan("unblock the device \(Hexadecimal.encode(which.digest.octets)) of \(issuer)")
-        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
+        try await execution.carryOut(Plan("unblock \(device.name)"), options) { act throws(CommandFailure) in
             try await options.administer { registry throws(AdministrationError) in
-                try await registry.unblock(which.digest, at: issuer, act)
+                try await registry.unblock(device.digest, at: device.issuer, act)
             }
         }
     }
+}
+
+/// `native-sso device unpin`
+struct DeviceUnpinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unpin", abstract: "Forget the keys that apps have shown on a device (DPoP).",
+        discussion: """
+            The next key that an app shows there is its only one from then on, whoever shows it: be sure that the device is in the \
+            right hands.
+            """)
+
+    @OptionGroup var which: DeviceOptions
+
+    @Option(help: "Only the key of this client.")
+    var client: ClientID?
+
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let device = try await which.find(options)
+        let pins = device.pins.filter { client == nil || $0.client == client }
+        guard !pins.isEmpty else { throw CommandFailure.refused("no key is pinned") }
+        let plan = Plan(
+            "unpin \(device.name)",
+            consequences: pins.map { "\($0.client) may show another key than \($0.key)" } + [
+                "refresh tokens stay bound to the keys that they have, until their apps exchange again"
+            ])
+        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
+            try await options.administer { registry throws(AdministrationError) in
+                try await registry.unpin(device.digest, at: device.issuer, client: client, act)
+            }
+        }
+    }
+}
+
+extension DeviceRecord {
+    fileprivate var name: String { "the device \(Hexadecimal.encode(digest.octets)) of \(issuer)" }
 }

@@ -87,6 +87,8 @@ extension AuditExplanation {
         case .deviceBlocked:
             self = words.act("blocked a device of \(words.detail("issuer")): whatever comes with it is refused")
         case .deviceUnblocked: self = words.act("unblocked a device of \(words.detail("issuer"))")
+        case .deviceUnpinned:
+            self = words.act("unpinned a device of \(words.detail("issuer")): its apps may show other keys")
         case .idpKeyRevoked:
             self = words.act(
                 "revoked the key \(words.detail("thumbprint")) of \(words.detail("issuer")): no token by it is accepted any more"

@@ -59,7 +59,10 @@ extension Broker {
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
             enrolment: configuration.enrolledPolicy.map { _ in
                 Enrolment(
-                    idTokens: idTokens, registry: PostgresEnrolmentRegistry(database: pool), devices: ring,
+                    idTokens: idTokens,
+                    // With the logouts never the whole of the pool, from two connections on.
+                    registry: PostgresEnrolmentRegistry(database: pool, atOnce: configuration.database.pool / 4),
+                    devices: ring,
                     limits: limiter, mint: mint, clock: clock)
             },
             directory: snapshot, assertions: PostgresAssertionRegister(database: lanes), proofs: proofs,

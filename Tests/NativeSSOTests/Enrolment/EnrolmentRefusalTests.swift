@@ -76,16 +76,31 @@ import Testing
         #expect(await stage.failure() == .refused(.otherClient))
     }
 
-    /// V-04. Nobody is charged for a token that is another's or too old.
-    @Test func theUserIsCharged() async throws {
-        var stage = try EnrolmentStage()
+    /// V-04. A user is charged for what was recorded and for nothing else, whoever has a token of his.
+    @Test func whatIsCharged() async throws {
+        var stage = try EnrolmentStage(.deviceID)
+        let user = RecordingUseLimits.Charge.enrolment(Subject(validated: "user"), client: stage.client.id)
+        func refused(_ token: String) -> RecordingUseLimits.Charge {
+            .refusedEnrolment(EnrolledTokenDigest(of: SubjectToken(token)))
+        }
         _ = try await stage.run()
-        #expect(stage.limits.charges == [.enrolment(Subject(validated: "user"), client: stage.client.id)])
-        stage.limits.refuse(RateLimited(.user, retryAfter: 3))
-        #expect(await stage.failure("e30.two.c2ln") == .limited(.user))
-        #expect(stage.registry.entries.count == 1)
+        #expect(stage.limits.charges == [user])
+        // By the registry, by the scope, by its age.
+        stage.device = DeviceValue("another-device-of-the-thief", profile: .deviceID)
+        #expect(await stage.failure() == .refused(.tokenUsed))
+        stage.scope = Scope(["admin"])
+        #expect(await stage.failure("e30.two.c2ln") == .refused(.scopeExceedsClient))
         stage.age = 301
-        #expect(await stage.failure("e30.two.c2ln") == .refused(.stale))
+        #expect(await stage.failure("e30.old.c2ln") == .refused(.stale))
+        #expect(
+            stage.limits.charges == [user, refused("e30.e30.c2ln"), refused("e30.two.c2ln"), refused("e30.old.c2ln")])
+
+        stage.limits.refuse(RateLimited(.deviceFailures, retryAfter: 3))
+        #expect(await stage.failure("e30.old.c2ln") == .limited(.deviceFailures))
+        stage.limits.refuse(RateLimited(.user, retryAfter: 3))
+        stage.age = 60
+        #expect(await stage.failure("e30.new.c2ln") == .limited(.user))
+        #expect(stage.registry.entries.count == 4)
     }
 
     @Test func reasonsAreDistinct() {
