@@ -150,6 +150,8 @@ final class EnrolmentStage: Sendable {
     static let device = Unguessable.make()
 
     let provider: StubIdentityProvider
+    /// A second one, whose logins are enrolled as well.
+    let otherProvider: StubIdentityProvider
     let installation: Installation
     let broker: Broker
     let replica: Broker
@@ -158,16 +160,28 @@ final class EnrolmentStage: Sendable {
     private init() async throws {
         let key = try TestKey(.es256, keyID: "idp")
         provider = try StubIdentityProvider(keys: [key])
-        var configured = BrokerConfiguration.Provider(provider.issuer, admitsOnFirstSight: false)
-        configured.enrolsByExchange = true
-        installation = try await Installation(
-            BrokerConfiguration(issuer: "https://sso.example.test", providers: [configured]),
-            on: try await PrivateCluster.shared)
+        // Under the same name as the first one's key.
+        otherProvider = try StubIdentityProvider(keys: [try TestKey(.es256, keyID: "idp")])
+        var configuration = BrokerConfiguration(
+            issuer: "https://sso.example.test",
+            providers: [provider, otherProvider].map { provider in
+                var configured = BrokerConfiguration.Provider(provider.issuer, admitsOnFirstSight: false)
+                configured.enrolsByExchange = true
+                return configured
+            })
+        configuration.limits["device_failures"] = "1000000/1s"
+        installation = try await Installation(configuration, on: try await PrivateCluster.shared)
         let sql = try installation.session()
-        for app in ["app-one", "app-two"] {
-            let row = ClientRow(app, membership: .init(group: "vendor", issuer: provider.issuer)) {
+        let issuer = provider.issuer
+        for (app, role, dpop) in [
+            ("app-one", "both", "off"), ("app-two", "both", "optional"), ("app-bound", "source", "required"),
+            ("app-target", "target", "off"), ("app-outside", nil, "off"),
+        ] as [(String, String?, String)] {
+            let membership = role.map { ClientRow.Membership(group: "vendor", issuer: issuer, role: $0) }
+            let row = ClientRow(app, membership: membership) {
                 $0.allowedScope = ["openid", "profile"]
                 $0.defaultScope = ["openid"]
+                $0.dpop = dpop
             }
             for statement in row.sql { try await sql.rows(statement) }
         }
@@ -179,28 +193,52 @@ final class EnrolmentStage: Sendable {
     }
 
     /// As an ordinary identity provider makes it.
-    func freshToken() throws -> IDToken {
+    func freshToken(of client: String = "app-one") throws -> IDToken {
         var token = logins.login().token
+        token.claims["aud"] = .string(client)
         token.claims["di_hash"] = nil
         token.claims["ds_hash"] = nil
         token.claims["nonce"] = .string("n-0S6_WzA2Mj")
         return token
     }
 
-    func enrolment(_ token: IDToken, _ profile: NativeProfile) throws -> TokenForm {
+    func enrolment(
+        _ token: IDToken, _ profile: NativeProfile, client: String = "app-one", device: String = EnrolmentStage.device
+    ) throws -> TokenForm {
         var form = TokenForm([
-            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": "app-one",
+            "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": client,
             "audience": provider.issuer, "subject_token": try token.signed(),
             "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
             "requested_token_type": "urn:ietf:params:oauth:token-type:id_token",
         ])
         if profile == .deviceID {
-            form["actor_token"] = Self.device
+            form["actor_token"] = device
             form["actor_token_type"] = profile.rawValue
         } else {
             form["scope"] = "openid device_sso"
         }
         return form
+    }
+
+    /// `sid` of what an enrolment gave.
+    func sid(_ answer: HTTPAnswer) throws -> String {
+        let idToken = try #require(answer.json?.string("id_token"), "\(answer.text)")
+        return try #require(try claims(of: idToken).string("sid"))
+    }
+
+    /// Why a request was refused, as the audit has it.
+    func reason(of answer: HTTPAnswer, _ sql: SQLSession) async throws -> String {
+        let requestID = try #require(answer["X-Request-Id"])
+        return try await eventually("request \(requestID) is audited") {
+            try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
+        }
+    }
+
+    /// Sessions of the user of `token`.
+    func sessions(of token: IDToken, _ sql: SQLSession) async throws -> Int {
+        let subject = try #require(token.claims.string("sub"))
+        return try #require(
+            Int(try await sql.row("SELECT count(*) FROM native_sso.session WHERE subject = '\(subject)'")))
     }
 
     /// Of any token, unverified.

@@ -29,10 +29,10 @@ final class FaultStage: Sendable {
     static func install(
         _ issuer: String, _ key: TestKey, on cluster: PrivateCluster
     ) async throws -> (Installation, LoginFactory) {
+        var provider = BrokerConfiguration.Provider(issuer)
+        provider.enrolsByExchange = true
         let installation = try await Installation(
-            BrokerConfiguration(
-                issuer: "https://sso.example.test", providers: [BrokerConfiguration.Provider(issuer)]),
-            on: cluster)
+            BrokerConfiguration(issuer: "https://sso.example.test", providers: [provider]), on: cluster)
         let sql = try installation.session()
         for app in ["app-one", "app-two"] {
             let row = ClientRow(app, membership: .init(group: "vendor", issuer: issuer)) {

@@ -1,0 +1,235 @@
+import BrokerTesting
+import Glibc
+import JOSE
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Faults {
+    /// Each reason for which an enrolment is refused: what the app sees, and what the audit knows.
+    struct EnrolmentRefusalTests {
+        private struct Case {
+            let error: String
+            let reason: String
+            var client = "app-one"
+            var profile = NativeProfile.deviceSecret
+            var bendToken: (inout IDToken) throws -> Void = { _ in }
+            var bendForm: (inout TokenForm) -> Void = { _ in }
+        }
+
+        private static func cases(_ stage: EnrolmentStage) -> [Case] {
+            let now = Int64(time(nil))
+            return [
+                Case(error: "invalid_grant", reason: "enrolment_other_client") {
+                    $0.claims["aud"] = .string("app-two")
+                },
+                Case(error: "invalid_grant", reason: "enrolment_other_client") {
+                    $0.claims["aud"] = .array([.string("app-one"), .string("app-two")])
+                    $0.claims["azp"] = .string("app-one")
+                },
+                Case(error: "invalid_grant", reason: "enrolment_token_expired") {
+                    $0.claims["iat"] = .number(JSONNumber(now - 20))
+                    $0.claims["auth_time"] = nil
+                    $0.claims["exp"] = .number(JSONNumber(now - 10))
+                },
+                Case(error: "invalid_grant", reason: "enrolment_token_stale") {
+                    $0.claims["iat"] = .number(JSONNumber(now - 310))
+                    $0.claims["auth_time"] = nil
+                },
+                Case(error: "invalid_grant", reason: "device_hash_mismatch", profile: .deviceID) {
+                    $0.claims["di_hash"] = .string("b2011aotZ8lT3eslukasAw")
+                },
+                Case(error: "invalid_grant", reason: "direction_forbidden", client: "app-target"),
+                Case(error: "invalid_grant", reason: "client_not_in_group", client: "app-outside"),
+                Case(error: "invalid_scope", reason: "scope_lacks_openid", bendForm: { $0["scope"] = "device_sso" }),
+                Case(error: "invalid_scope", reason: "scope_lacks_device_sso", bendForm: { $0["scope"] = "openid" }),
+                Case(
+                    error: "invalid_scope", reason: "scope_exceeds_client",
+                    bendForm: { $0["scope"] = "openid device_sso admin" }),
+                Case(error: "invalid_dpop_proof", reason: "dpop_proof_required", client: "app-bound"),
+                // Another identity provider: its own keys count, whatever name they have, and its own name.
+                Case(
+                    error: "invalid_request", reason: "subject_token_bad_signature",
+                    bendForm: { $0["audience"] = stage.otherProvider.issuer }),
+                Case(error: "invalid_request", reason: "subject_token_iss") {
+                    $0.claims["iss"] = .string(stage.otherProvider.issuer)
+                },
+                Case(error: "invalid_request", reason: "subject_token_alg_not_allowed") {
+                    $0.header["alg"] = .string("none")
+                    $0.rewritesToken = { $0.split(separator: ".").prefix(2).joined(separator: ".") + ".AAAA" }
+                },
+                Case(error: "invalid_request", reason: "subject_token_is_logout_token") {
+                    $0.claims["events"] = .object(JSONObject())
+                },
+                Case(
+                    error: "invalid_target", reason: "audience_unknown", bendForm: { $0["audience"] = "https://x.test" }
+                ),
+                Case(
+                    error: "invalid_request", reason: "actor_token_malformed", profile: .deviceID,
+                    bendForm: { $0["actor_token"] = "short" }),
+            ]
+        }
+
+        @Test func eachByItsReason() async throws {
+            let stage = try await EnrolmentStage.shared
+            let sql = try stage.installation.session()
+            for refused in Self.cases(stage) {
+                var token = try stage.freshToken(of: refused.client)
+                try refused.bendToken(&token)
+                var form = try stage.enrolment(token, refused.profile, client: refused.client)
+                refused.bendForm(&form)
+                let answer = try await stage.broker.token(form)
+                #expect(answer.status == 400 && answer.error == refused.error, "\(refused.reason): \(answer.text)")
+                #expect(answer.keepsContract)
+                #expect(try await stage.reason(of: answer, sql) == refused.reason)
+                #expect(try await stage.sessions(of: token, sql) == 0, "\(refused.reason)")
+            }
+        }
+
+        /// What only the database knows.
+        @Test func byState() async throws {
+            let stage = try await EnrolmentStage.shared
+            let sql = try stage.installation.session()
+            let device = Unguessable.make()
+            let token = try stage.freshToken()
+            let first = try await stage.broker.token(stage.enrolment(token, .deviceID, device: device))
+            let sid = try stage.sid(first)
+            let stolen = try await stage.broker.token(stage.enrolment(token, .deviceID, device: Unguessable.make()))
+            #expect(stolen.error == "invalid_grant")
+            #expect(try await stage.reason(of: stolen, sql) == "enrolment_token_used")
+
+            let digest = try await sql.row(
+                "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = '\(sid)'")
+            try await command(stage, "device", "block", digest)
+            let blocked = try await stage.broker.token(
+                stage.enrolment(stage.freshToken(), .deviceID, device: device))
+            #expect(blocked.error == "invalid_grant")
+            #expect(try await stage.reason(of: blocked, sql) == "device_blocked")
+            try await command(stage, "device", "unblock", digest)
+
+            try await command(stage, "session", "end", "--sid", sid)
+            var late = token
+            late.claims["jti"] = .string("another")
+            let ended = try await stage.replica.token(stage.enrolment(late, .deviceID, device: device))
+            #expect(ended.error == "invalid_grant")
+            #expect(try await stage.reason(of: ended, sql) == "enrolment_login_ended")
+        }
+
+        /// RFC 9449: a proof is good once at whichever broker; the key of an app on a device is its only one, until an operator
+        /// forgets it.
+        @Test func byKey() async throws {
+            let stage = try await EnrolmentStage.shared
+            let sql = try stage.installation.session()
+            let (key, otherKey) = (try TestKey(.es256, keyID: "one"), try TestKey(.es256, keyID: "two"))
+            let device = Unguessable.make()
+            func send(_ token: IDToken, _ proof: TestProof, at broker: Broker) async throws -> HTTPAnswer {
+                let form = try stage.enrolment(token, .deviceID, client: "app-bound", device: device)
+                return try await HTTPRequest.token(form.parameters, fields: [("DPoP", try proof.signed())]).send(
+                    to: broker.publicPort)
+            }
+            func proof(_ key: TestKey) -> TestProof {
+                TestProof(
+                    by: key, for: stage.installation.configuration.issuer + "/token", at: Int64(time(nil)))
+            }
+            let used = proof(key)
+            let first = try await send(try stage.freshToken(of: "app-bound"), used, at: stage.broker)
+            try #require(first.status == 200, "\(first.text)")
+            #expect(first.json?.string("token_type") == "N_A")
+            let idToken = try #require(first.json?.string("id_token"))
+            let claims = try stage.claims(of: idToken)
+            #expect(claims["cnf"]?.object?.string("jkt") == TestProof.thumbprint(of: key))
+
+            let replayed = try await send(try stage.freshToken(of: "app-bound"), used, at: stage.replica)
+            #expect(replayed.error == "invalid_dpop_proof")
+            #expect(try await stage.reason(of: replayed, sql) == "dpop_replayed")
+            let elsewhere = try await send(try stage.freshToken(of: "app-bound"), proof(otherKey), at: stage.replica)
+            #expect(elsewhere.error == "invalid_grant")
+            #expect(try await stage.reason(of: elsewhere, sql) == "pin_conflict")
+            #expect(try await send(try stage.freshToken(of: "app-bound"), proof(key), at: stage.replica).status == 200)
+
+            let digest = try await sql.row(
+                "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = '\(stage.sid(first))'")
+            try await command(stage, "device", "unpin", digest)
+            #expect(
+                try await send(try stage.freshToken(of: "app-bound"), proof(otherKey), at: stage.broker).status == 200)
+
+            // A sibling has a key of its own, and what it gets is for that.
+            var exchange = TokenForm.exchange(
+                idToken, issuer: stage.installation.configuration.issuer, device: device, profile: .deviceID,
+                client: "app-two")
+            let exchanged = try await HTTPRequest.token(
+                exchange.parameters, fields: [("DPoP", try proof(try TestKey(.es256, keyID: "three")).signed())]
+            ).send(to: stage.broker.publicPort)
+            #expect(exchanged.json?.string("token_type") == "DPoP", "\(exchanged.text)")
+            exchange["actor_token"] = Unguessable.make()
+            #expect(try await stage.broker.token(exchange).error == "invalid_grant")
+        }
+
+        /// How long what was enrolled lives: the same ends as that of any login, and the same reasons.
+        @Test func byAge() async throws {
+            let stage = try await EnrolmentStage.shared
+            let sql = try stage.installation.session()
+            func chain() async throws -> (sid: String, exchange: TokenForm, refresh: TokenForm) {
+                let enrolled = try await stage.broker.token(stage.enrolment(stage.freshToken(), .deviceID))
+                let idToken = try #require(enrolled.json?.string("id_token"), "\(enrolled.text)")
+                let exchange = TokenForm.exchange(
+                    idToken, issuer: stage.installation.configuration.issuer, device: EnrolmentStage.device,
+                    profile: .deviceID, client: "app-two")
+                let exchanged = try await stage.broker.token(exchange)
+                let refreshToken = try #require(exchanged.refreshToken, "\(exchanged.text)")
+                return (try stage.sid(enrolled), exchange, .refresh(refreshToken, client: "app-two"))
+            }
+            func refused(_ form: TokenForm, _ reason: String) async throws {
+                let answer = try await stage.broker.token(form)
+                #expect(answer.status == 400 && answer.error == "invalid_grant", "\(answer.text)")
+                #expect(try await stage.reason(of: answer, sql) == reason)
+            }
+            let old = try await chain()
+            try await sql.rows(
+                "UPDATE native_sso.session SET expires_at = date_trunc('second', now()) WHERE sid = '\(old.sid)'")
+            try await refused(old.exchange, "session_expired")
+            try await refused(old.refresh, "session_expired")
+
+            let idle = try await chain()
+            try await sql.rows(
+                """
+                UPDATE native_sso.session SET last_used_at = date_trunc('second', now() - interval '30 days')
+                WHERE sid = '\(idle.sid)'
+                """)
+            try await refused(idle.exchange, "session_idle")
+            try await refused(idle.refresh, "session_idle")
+
+            let limited = try await chain()
+            try await sql.rows(
+                """
+                UPDATE native_sso.sso_grant SET expires_at = date_trunc('second', now())
+                WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = '\(limited.sid)')
+                """)
+            try await refused(limited.refresh, "grant_expired")
+        }
+
+        /// Refused again and again, an id_token is told to wait; its user's next login is not.
+        @Test func againAndAgain() async throws {
+            let stage = try await EnrolmentStage.shared
+            let strict = try stage.installation.startBroker("strict") { $0.limits["device_failures"] = "3/1h" }
+            try await strict.untilReady()
+            let token = try stage.freshToken()
+            #expect(try await strict.token(stage.enrolment(token, .deviceID)).status == 200)
+            var statuses: [Int] = []
+            for _ in 0..<5 {
+                statuses.append(
+                    try await strict.token(stage.enrolment(token, .deviceID, device: Unguessable.make())).status)
+            }
+            #expect(statuses == [400, 400, 400, 429, 429])
+            var next = token
+            next.claims["jti"] = .string("another")
+            #expect(try await strict.token(stage.enrolment(next, .deviceID)).status == 200)
+            await strict.process.terminate()
+        }
+
+        private func command(_ stage: EnrolmentStage, _ arguments: String...) async throws {
+            try await stage.installation.command(
+                arguments + ["--issuer", stage.provider.issuer, "--execute", "--reason", "test"])
+        }
+    }
+}
