@@ -24,6 +24,7 @@ struct BrokerConfiguration {
             profiles: [\(profiles.map(\.rawValue).joined(separator: ", "))]
             algorithms: [ES256, RS256]
             admit_on_first_sight: true
+            enrolment: exchange
         tokens: { access: \(accessTokenLifetime)s }
 
         """

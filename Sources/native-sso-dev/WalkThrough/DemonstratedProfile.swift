@@ -7,12 +7,14 @@ enum DemonstratedProfile: Sendable {
     case deviceSecret
     /// The current profile under the token type of its drafts 02 to 06. What follows the exchange is the same.
     case transitionalDeviceSecret
+    /// The current profile at an identity provider that knows nothing of it: the broker makes the device secret.
+    case enrolled
 
     /// The walks that show a profile that the broker accepts.
     static func all(of option: ProfileOption) -> [DemonstratedProfile] {
         switch option {
         case .deviceID: [.deviceID]
-        case .deviceSecret: [.deviceSecret, .transitionalDeviceSecret]
+        case .deviceSecret: [.deviceSecret, .transitionalDeviceSecret, .enrolled]
         }
     }
 
@@ -21,13 +23,14 @@ enum DemonstratedProfile: Sendable {
         case .deviceID: "2018 profile: device_id, di_hash, sid"
         case .deviceSecret: "current profile: device_secret, ds_hash, sid"
         case .transitionalDeviceSecret: "current profile, token type of the older drafts"
+        case .enrolled: "an ordinary login, enrolled at the broker"
         }
     }
 
     /// Of the login.
     var scope: String {
         switch self {
-        case .deviceID: "openid profile"
+        case .deviceID, .enrolled: "openid profile"
         case .deviceSecret, .transitionalDeviceSecret: "openid profile device_sso"
         }
     }
@@ -36,7 +39,7 @@ enum DemonstratedProfile: Sendable {
     var identification: TokenEndpoint.Identification {
         switch self {
         case .deviceID: .basic
-        case .deviceSecret, .transitionalDeviceSecret: .form
+        case .deviceSecret, .transitionalDeviceSecret, .enrolled: .form
         }
     }
 
@@ -44,7 +47,7 @@ enum DemonstratedProfile: Sendable {
     var hashClaim: String {
         switch self {
         case .deviceID: "di_hash"
-        case .deviceSecret, .transitionalDeviceSecret: "ds_hash"
+        case .deviceSecret, .transitionalDeviceSecret, .enrolled: "ds_hash"
         }
     }
 
@@ -52,7 +55,7 @@ enum DemonstratedProfile: Sendable {
     var consentRefusal: OAuthErrorCode {
         switch self {
         case .deviceID, .transitionalDeviceSecret: .invalidScope
-        case .deviceSecret: .interactionRequired
+        case .deviceSecret, .enrolled: .interactionRequired
         }
     }
 
@@ -60,7 +63,7 @@ enum DemonstratedProfile: Sendable {
     var foreignDevice: DeviceProof {
         switch self {
         case .deviceID: .identifier(DeviceIdentifier())
-        case .deviceSecret: .secret(Credential(DeviceIdentifier().text))
+        case .deviceSecret, .enrolled: .secret(Credential(DeviceIdentifier().text))
         case .transitionalDeviceSecret: .transitionalSecret(Credential(DeviceIdentifier().text))
         }
     }

@@ -72,14 +72,16 @@ struct Narrator: Sendable {
     private static let parameters = [
         Parameter.grantType, Parameter.clientID, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier,
         Parameter.deviceID, Parameter.deviceSecret, Parameter.audience, Parameter.subjectToken,
-        Parameter.subjectTokenType, Parameter.actorToken, Parameter.actorTokenType, Parameter.refreshToken,
+        Parameter.subjectTokenType, Parameter.actorToken, Parameter.actorTokenType, Parameter.requestedTokenType,
+        Parameter.refreshToken,
         Parameter.scope,
     ]
 
     private static func isPublic(_ name: String) -> Bool {
         [
-            "grant_type", "client_id", "redirect_uri", "audience", "subject_token_type", "actor_token_type", "scope",
-            "response_type", "code_challenge_method", "prompt", "iss", "token_type", "issued_token_type", "expires_in",
+            "grant_type", "client_id", "redirect_uri", "audience", "subject_token_type", "actor_token_type",
+            "requested_token_type", "scope", "response_type", "code_challenge_method", "prompt", "iss", "token_type",
+            "issued_token_type", "expires_in",
             "error", "error_description",
         ].contains(name)
     }

@@ -9,11 +9,14 @@ extension WalkThrough {
         let identifier = makeDeviceValue()
         let (attempt, code) = try await authenticate()
         let tokens = try await redeem(code, attempt, identifier)
-        let login = try await share(tokens, identifier)
-        return login
+        return profile == .enrolled ? try await enrol(tokens) : try await share(tokens, identifier)
     }
 
     private func makeDeviceValue() -> DeviceIdentifier? {
+        if profile == .enrolled {
+            narrator.step(0, "app-one asks for no device secret: its identity provider would not know what that is")
+            return nil
+        }
         guard profile == .deviceID else {
             narrator.step(0, "app-one will ask for the scope device_sso: the identity provider makes the device secret")
             return nil
@@ -62,10 +65,7 @@ extension WalkThrough {
             throw StepFailure("there is no id_token")
         }
         narrator.step(8, "the id_token is bound to the device and to a session")
-        for name in ["iss", "sub", "aud", "sid", profile.hashClaim, "auth_time", "acr"] {
-            guard let value = claims[name] else { throw StepFailure("the id_token has no \(name)") }
-            narrator.note("\(name): \(Narrator.text(value))")
-        }
+        try show(claims)
         let device: DeviceProof
         switch (profile, identifier, tokens.deviceSecret) {
         case (.deviceID, let identifier?, _): device = .identifier(identifier)
@@ -74,9 +74,36 @@ extension WalkThrough {
         default: throw StepFailure("there is no device_secret")
         }
         let login = SharedLogin(idToken: idToken, device: device)
-        try await login.save(to: self.device.shared)
-        narrator.note("app-one writes both to the shared keychain: \(self.device.shared.directory)")
+        try await keep(login)
         return login
+    }
+
+    /// The identity provider's id_token names no device: app-one brings it to the broker, which gives it one that does.
+    private func enrol(_ tokens: TokenSet) async throws -> SharedLogin {
+        guard let idToken = tokens.idToken else { throw StepFailure("there is no id_token") }
+        try expect(TokenClaims.read(idToken)?.contains(profile.hashClaim) == false, "the id_token names no device")
+        narrator.step(8, "app-one enrols its login: the broker's id_token is bound to a device and to a session")
+        let broker = TokenEndpoint(
+            address: description.tokenEndpoint, clientID: SampleApp.one.clientID,
+            identification: profile.identification, transport: transport)
+        let login = try await broker.enrol(idToken, issuer: description.identityProvider)
+        guard let claims = TokenClaims.read(login.idToken) else { throw StepFailure("the enrolled id_token is no JWT") }
+        try show(claims)
+        try expect(claims.string("iss") == description.broker, "the id_token is the broker's")
+        try await keep(login)
+        return login
+    }
+
+    private func show(_ claims: JSONObject) throws(StepFailure) {
+        for name in ["iss", "sub", "aud", "sid", profile.hashClaim, "auth_time", "acr"] {
+            guard let value = claims[name] else { throw StepFailure("the id_token has no \(name)") }
+            narrator.note("\(name): \(Narrator.text(value))")
+        }
+    }
+
+    private func keep(_ login: SharedLogin) async throws {
+        try await login.save(to: device.shared)
+        narrator.note("app-one writes both to the shared keychain: \(device.shared.directory)")
     }
 }
 

@@ -25,6 +25,7 @@ struct WalkThrough: Sendable {
         let (one, two) = try await exchange()
         guard profile != .transitionalDeviceSecret else { return }
         try await callServers(one, two)
+        guard profile != .enrolled else { return }
         let restarted = try await restart(two)
         try await expire(restarted)
         try await refuse(login)
@@ -38,7 +39,8 @@ struct WalkThrough: Sendable {
 
     func start(_ app: SampleApp) throws -> DemonstrationApp {
         try DemonstrationApp(
-            app, on: device, broker: description.tokenEndpoint, issuer: description.identityProvider,
+            app, on: device, broker: description.tokenEndpoint,
+            issuer: profile == .enrolled ? description.broker : description.identityProvider,
             identification: profile.identification, transport: transport)
     }
 
