@@ -43,7 +43,7 @@ package struct Appraisal: Sendable {
             claim: deviceHash, function: idToken.hashFunction, mode: issuer.hashMode)
         self.fitsDevice = fitsDevice
         binding =
-            if now.since(idToken.issuedAt) > issuer.maximumSubjectTokenAge {
+            if now.since(idToken.issuedAt) > issuer.maximumSubjectTokenAge(ofLoginAt: idToken.issuer) {
                 .subjectTokenTooOld
             } else if issuer.requiresUnexpiredIDToken && isExpired {
                 .subjectTokenExpired

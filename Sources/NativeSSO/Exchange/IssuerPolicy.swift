@@ -16,6 +16,8 @@ public struct IssuerPolicy: Sendable, Hashable {
     public let requiresUnexpiredIDToken: Bool
     /// Longest time since `iat`.
     public let maximumSubjectTokenAge: Seconds
+    /// The same of the id_tokens that this broker signed, by the identity provider of the login, where that has its own.
+    public let maximumAgeByProvider: [Issuer: Seconds]
     /// Life of a session that begins at first sight or by enrolment.
     public let sessionLifetime: Seconds
     /// Whether an app may bring its login here by showing a fresh id_token.
@@ -25,7 +27,8 @@ public struct IssuerPolicy: Sendable, Hashable {
         issuer: Issuer, audienceAliases: [String] = [], profiles: Set<Profile>, hashMode: DeviceHashMode = .leftHalf,
         acceptsHyphenatedIDTokenType: Bool = false, admitsOnFirstSight: Bool = false,
         requiresUnexpiredIDToken: Bool = false, maximumSubjectTokenAge: Seconds = .days(90),
-        sessionLifetime: Seconds = .days(90), enrolsByExchange: Bool = false
+        maximumAgeByProvider: [Issuer: Seconds] = [:], sessionLifetime: Seconds = .days(90),
+        enrolsByExchange: Bool = false
     ) {
         self.issuer = issuer
         self.audienceAliases = audienceAliases
@@ -35,8 +38,14 @@ public struct IssuerPolicy: Sendable, Hashable {
         self.admitsOnFirstSight = admitsOnFirstSight
         self.requiresUnexpiredIDToken = requiresUnexpiredIDToken
         self.maximumSubjectTokenAge = maximumSubjectTokenAge
+        self.maximumAgeByProvider = maximumAgeByProvider
         self.sessionLifetime = sessionLifetime
         self.enrolsByExchange = enrolsByExchange
+    }
+
+    /// Longest time since `iat` of an id_token whose login is one of `provider`.
+    func maximumSubjectTokenAge(ofLoginAt provider: Issuer) -> Seconds {
+        maximumAgeByProvider[provider] ?? maximumSubjectTokenAge
     }
 
     /// Whether `audience` names this issuer: the issuer itself or an alias, octet by octet.

@@ -36,8 +36,11 @@ struct Configuration: Sendable {
     var enrolledPolicy: IssuerPolicy? {
         let enrolling = identityProviders.filter { !$0.isDisabled && $0.policy.enrolsByExchange }
         guard !enrolling.isEmpty else { return nil }
+        let ages = Dictionary(
+            enrolling.map { ($0.issuer, $0.policy.maximumSubjectTokenAge) }, uniquingKeysWith: min)
         return IssuerPolicy(
             issuer: issuer, profiles: enrolling.reduce(into: []) { $0.formUnion($1.policy.profiles) },
-            maximumSubjectTokenAge: sessions.maximumSubjectTokenAge, sessionLifetime: sessions.absolute)
+            maximumSubjectTokenAge: ages.values.max() ?? sessions.maximumSubjectTokenAge, maximumAgeByProvider: ages,
+            sessionLifetime: sessions.absolute)
     }
 }

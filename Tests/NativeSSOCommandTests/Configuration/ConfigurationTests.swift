@@ -154,6 +154,29 @@ import Testing
         #expect(second.logout == LogoutPolicy())
     }
 
+    /// Each identity provider's own age holds for what was enrolled from it; keys are needed for the longest.
+    @Test func theAgeOfWhatIsEnrolled() throws {
+        let configuration = try SampleFile.read(
+            SampleFile.adding(
+                """
+                    enrolment: exchange
+                    subject_token_max_age: 30d
+                  - issuer: https://other.example.com
+                    profiles: [device-secret]
+                    algorithms: [RS256]
+                    enrolment: exchange
+                    subject_token_max_age: 60d
+                sessions: { subject_token_max_age: 1d }
+                """))
+        let policy = try #require(configuration.enrolledPolicy)
+        #expect(policy.maximumSubjectTokenAge == .days(60))
+        #expect(
+            policy.maximumAgeByProvider == [
+                try #require(Issuer("https://idp.example.com")): .days(30),
+                try #require(Issuer("https://other.example.com")): .days(60),
+            ])
+    }
+
     @Test func publicListenerOnAUnixSocket() throws {
         let listener = try SampleFile.read(
             SampleFile.adding(

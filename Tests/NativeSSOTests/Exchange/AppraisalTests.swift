@@ -13,6 +13,22 @@ import Testing
         }
     }
 
+    /// Of what an enrolment signed: as old as a login of its identity provider may be.
+    @Test func ageByTheProviderOfTheLogin() throws {
+        for (provider, expected) in [
+            (Issuer(validated: "https://idp.example.com"), ExchangeRefusal.subjectTokenTooOld),
+            (Issuer(validated: "https://other.example.com"), nil),
+        ] as [(Issuer, ExchangeRefusal?)] {
+            var scenario = try ExchangeScenario()
+            scenario.issuer = provider
+            scenario.policy = IssuerPolicy(
+                issuer: Issuer(validated: "https://sso.example.com"), profiles: Set(Profile.allCases),
+                maximumAgeByProvider: [Issuer(validated: "https://idp.example.com"): .days(30)])
+            scenario.issuedAt = scenario.now.adding(Seconds(-Seconds.days(30).count - 1))
+            #expect(try scenario.appraisal.binding == expected)
+        }
+    }
+
     /// The verifier refuses an `iat` out of reach; here nothing traps on one.
     @Test func extremeInstantsDoNotTrap() throws {
         for seconds in [Int64.min, .max] {
