@@ -91,6 +91,7 @@ let package = Package(
                 .embedInCode("0013_create_logout.sql"),
                 .embedInCode("0014_create_enrolment.sql"),
                 .embedInCode("0015_bind_enrolment.sql"),
+                .embedInCode("0016_relay_codes.sql"),
                 .embedInCode("0018_end_nameless_sessions.sql"),
                 .embedInCode("0019_explain_requests.sql"),
             ], swiftSettings: strict),
@@ -98,7 +99,10 @@ let package = Package(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),
         .target(
             name: "IdentityProvider",
-            dependencies: ["NativeSSO", "JOSE", "StrictCoding", .asyncHTTPClient, .nioCore, .nioHTTP1, .logging],
+            dependencies: [
+                "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .asyncHTTPClient, .nioCore, .nioPosix, .nioHTTP1,
+                .nioSSL, .logging,
+            ],
             swiftSettings: strict),
         .target(
             name: "BrokerHTTP",

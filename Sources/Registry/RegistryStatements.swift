@@ -16,6 +16,6 @@ enum RegistryStatements {
             SigningKeyStatements.all, SigningKeyStatements.insert,
         ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
-        + RetentionStatements.all + LogoutStatements.all + GrantStatements.all + DeviceStatements.all
-        + AuditListStatements.all
+        + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + GrantStatements.all
+        + DeviceStatements.all        + AuditListStatements.all
 }

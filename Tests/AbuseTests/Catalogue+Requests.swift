@@ -57,7 +57,7 @@ extension Catalogue {
     @ListBuilder static var devices: [Case] {
         rows("D-02", "D-03", "D-04", "D-05", "D-06", "D-07", "D-12", "D-14", "D-17", "D-19", "D-21")
         doesNotApply("D-10", because: "a device value lives as long as its login, whose end and idleness are in K-19")
-        waits("D-16", for: "enrolment, where a device_secret is presented beside a code")
+        test("D-16", in: "EndToEndTests/CodeEnrolmentTests.swift", "aDeviceSecretBesideACode")
         doesNotApply(
             "D-18", because: "the identity provider makes and replaces device secrets; another one's hash is in K-21")
         test("D-22", in: "AbuseTests/ProofScenarioTests.swift", "aDeviceIsForItsKey")

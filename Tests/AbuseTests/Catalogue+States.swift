@@ -2,6 +2,7 @@ extension Catalogue {
     private static let refreshTests = "AbuseTests/RefreshScenarioTests.swift"
     private static let registryTests = "AbuseTests/RegistryScenarioTests.swift"
     private static let logoutTests = "AbuseTests/LogoutScenarioTests.swift"
+    private static let codeTests = "EndToEndTests/CodeEnrolmentTests.swift"
     private static let raceTests = "EndToEndTests/RaceTests.swift"
 
     @ListBuilder static var refreshes: [Case] {
@@ -31,14 +32,16 @@ extension Catalogue {
     @ListBuilder static var races: [Case] {
         test("X-01", "X-12", in: refreshTests, "fortyAtOnce")
         test("X-04", "X-05", in: raceTests, "aRefreshWhileTheSessionEnds")
-        doesNotApply("X-13", because: "nothing is fetched for a client, so nothing is kept for one")
+        test("X-13", in: codeTests, "aLostAnswer")
     }
 
     @ListBuilder static var enrolment: [Case] {
         rows("E-03", "E-04", "E-05", "E-06", "E-12")
-        waits(
-            "E-08", "E-09", "E-10", "E-11", "E-13",
-            for: "enrolment by code: no code is relayed, so no identity provider answers; its refusal is in E-03")
+        test("E-08", in: codeTests, "anOrdinaryLogin")
+        test("E-09", in: codeTests, "itsErrorsPass")
+        test("E-10", in: codeTests, "itFails")
+        test("E-11", in: "NativeSSOTests/Enrolment/CodeEnrolmentTests.swift", "theDatabaseGoesAway")
+        test("E-13", in: codeTests, "fromCodeToSibling")
     }
 
     @ListBuilder static var logout: [Case] {

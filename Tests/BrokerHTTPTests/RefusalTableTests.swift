@@ -22,7 +22,7 @@ struct RefusalTableTests {
         }
         + EnrolmentRefusal.allCases.map(Refusal.enrolment) + RefreshRefusal.allCases.map(Refusal.refresh)
         + RateLimited.Limit.allCases.map { .rate(RateLimited($0, retryAfter: 7)) }
-        + LogoutRefusal.allCases.map(Refusal.logout)
+        + LogoutRefusal.allCases.map(Refusal.logout) + CodeRefusal.allCases.map(Refusal.code)
 
     @Test("Every description is printable ASCII without a quote or a backslash; every reason is known to the metrics")
     func texts() {
@@ -39,11 +39,14 @@ struct RefusalTableTests {
         }
     }
 
-    @Test("No refusal is a server error, and 401 always comes with a challenge")
+    @Test("No refusal is a server error but where the identity provider fails, and 401 always comes with a challenge")
     func statuses() {
         for refusal in Self.all {
             let answer = refusal.answer
-            #expect((400..<500).contains(answer.status.code), "\(refusal.reason)")
+            #expect((400..<500).contains(answer.status.code) != isOutage(refusal), "\(refusal.reason)")
+            #expect((answer.status == .serviceUnavailable) == isOutage(refusal), "\(refusal.reason)")
+            #expect(!isOutage(refusal) || answer.headers.contains { $0 == ("Retry-After", "1") })
+            #expect(!isOutage(refusal) || answer.body.error == .temporarilyUnavailable)
             #expect((answer.status == .unauthorized) == answer.headers.contains { $0.name == "WWW-Authenticate" })
             #expect((answer.body.error == .invalidClient) == isClientFailure(refusal))
         }
@@ -51,7 +54,16 @@ struct RefusalTableTests {
 
     private func isClientFailure(_ refusal: Refusal) -> Bool {
         switch refusal {
-        case .client, .enrolment(.assertionReplayed): true
+        case .client, .enrolment(.assertionReplayed), .code(.provider(.invalidClient)),
+            .code(.enrolment(.assertionReplayed)):
+            true
+        default: false
+        }
+    }
+
+    private func isOutage(_ refusal: Refusal) -> Bool {
+        switch refusal {
+        case .code(.inFlight), .code(.relayBusy), .code(.fault), .code(.idToken): true
         default: false
         }
     }
@@ -99,7 +111,7 @@ struct RefusalTableTests {
             switch refusal {
             case .wire, .request(.unknownPath), .request(.method): #expect(refusal.auditKind == nil)
             case .exchange: #expect(refusal.auditKind == .exchangeRefused)
-            case .enrolment: #expect(refusal.auditKind == .enrolmentRefused)
+            case .enrolment, .code: #expect(refusal.auditKind == .enrolmentRefused)
             case .refresh: #expect(refusal.auditKind == .refreshRefused)
             case .logout: #expect(refusal.auditKind == .logoutRefused)
             case .request, .form, .parameter, .client, .proof, .nonce, .rate:
@@ -114,6 +126,10 @@ struct RefusalTableTests {
             #expect(
                 TokenOutcome.refused(.refresh(refusal)).level == (refusal == .stateRegressed ? .error : .notice),
                 "\(refusal)")
+        }
+        // What the operator, or the provider's, has to look into.
+        for refusal in CodeRefusal.allCases {
+            #expect(TokenOutcome.refused(.code(refusal)).level == (refusal.isProviderFault ? .warning : .notice))
         }
     }
 }

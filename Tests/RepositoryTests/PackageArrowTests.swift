@@ -16,7 +16,7 @@ struct PackageArrowTests {
         "Registry": ["NativeSSO", "PostgresClient", "StrictCoding"],
         "Migrations": [],
         "Migrator": ["PostgresClient", "Migrations", "StrictCoding"],
-        "IdentityProvider": ["NativeSSO", "JOSE", "StrictCoding"],
+        "IdentityProvider": ["NativeSSO", "OAuthWire", "JOSE", "StrictCoding"],
         "BrokerHTTP": ["NativeSSO", "OAuthWire", "JOSE", "StrictCoding"],
         "native-sso": nil,
         "TokenVerifier": ["JOSE", "StrictCoding"],

@@ -11,6 +11,8 @@ public struct BrokerConfiguration: Sendable {
         public var enrolsByExchange = false
         /// What is allowed of its logout tokens, by the names of the configuration.
         public var logout: [String] = []
+        /// `code_relay` as a flow mapping, such as `{ timeout: 2s }`; `nil`: none.
+        public var codeRelay: String?
 
         public enum Keys: Sendable {
             case discovery
@@ -44,6 +46,7 @@ public struct BrokerConfiguration: Sendable {
                     disabled: \(isDisabled)
                     enrolment: \(enrolsByExchange ? "exchange" : "off")
                     logout: { \(logout.map { "\($0): true" }.joined(separator: ", ")) }
+                \(codeRelay.map { "    code_relay: \($0)" } ?? "")
                 """
         }
     }

@@ -23,6 +23,8 @@ public final class StubIdentityProvider: Sendable {
         var jwks: Behaviour = .answers
         var fetches = 0
         var requests = 0
+        var token: @Sendable (CodeCall) -> CodeReply = { _ in .hangs }
+        var calls: [CodeCall] = []
     }
 
     public let port: UInt16
@@ -55,6 +57,12 @@ public final class StubIdentityProvider: Sendable {
 
     public func discovery(_ behaviour: Behaviour) { state.withLock { $0.discovery = behaviour } }
 
+    /// What its token endpoint does with a code.
+    public func token(_ reply: @escaping @Sendable (CodeCall) -> CodeReply) { state.withLock { $0.token = reply } }
+
+    /// Every request that its token endpoint got, complete.
+    public var codeCalls: [CodeCall] { state.withLock { $0.calls } }
+
     /// How often its JWKS was asked for.
     public var jwksRequests: Int { state.withLock { $0.fetches } }
 
@@ -62,7 +70,15 @@ public final class StubIdentityProvider: Sendable {
     public var requests: Int { state.withLock { $0.requests } }
 
     private func serve(_ peer: Int32) {
-        guard let path = Self.requestedPath(peer) else { return }
+        guard let (path, call) = Self.request(peer) else { return }
+        guard path != "/token" else {
+            let reply = state.withLock { state in
+                state.calls.append(call)
+                return state.token
+            }
+            reply(call).write(to: peer)
+            return
+        }
         let isJWKS = path == "/jwks"
         let (behaviour, document) = state.withLock { state in
             state.requests += 1
@@ -75,9 +91,14 @@ public final class StubIdentityProvider: Sendable {
         case .status(let status): Self.write(peer, status: status, body: [])
         case .redirects(let target): Self.write(peer, status: 302, body: [], fields: "Location: \(target)\r\n")
         case .hangs:
-            var octet: UInt8 = 0
-            while recv(peer, &octet, 1, 0) > 0 {}  // until the caller has had enough
+            Self.wait(for: peer)
         }
+    }
+
+    /// Until the caller has had enough.
+    static func wait(for peer: Int32) {
+        var octet: UInt8 = 0
+        while recv(peer, &octet, 1, 0) > 0 {}
     }
 
     private var discoveryDocument: [UInt8] {
@@ -94,23 +115,38 @@ public final class StubIdentityProvider: Sendable {
         return json.bytes
     }
 
-    private static func requestedPath(_ peer: Int32) -> String? {
-        var head: [UInt8] = []
+    private static func request(_ peer: Int32) -> (path: String, call: CodeCall)? {
+        var received: [UInt8] = []
         var portion = [UInt8](repeating: 0, count: 4096)
-        while head.firstRange(of: Array("\r\n\r\n".utf8)) == nil {
+        func read() -> Bool {
             let count = recv(peer, &portion, portion.count, 0)
-            guard count > 0, head.count < 65_536 else { return nil }
-            head += portion[..<count]
+            guard count > 0, received.count < 131_072 else { return false }
+            received += portion[..<count]
+            return true
         }
-        return String(
-            decoding: head.split(separator: UInt8(ascii: " "), maxSplits: 2).dropFirst().first ?? [], as: UTF8.self)
+        while received.firstRange(of: Array("\r\n\r\n".utf8)) == nil { guard read() else { return nil } }
+        guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
+        let call = CodeCall(head: String(decoding: received[..<end.lowerBound], as: UTF8.self), body: "")
+        let length = call.field("content-length").flatMap { Int($0) } ?? 0
+        while received.count < end.upperBound + length { guard read() else { return nil } }
+        let path = received.split(separator: UInt8(ascii: " "), maxSplits: 2).dropFirst().first ?? []
+        return (
+            String(decoding: path, as: UTF8.self),
+            CodeCall(head: call.head, body: String(decoding: received[end.upperBound...], as: UTF8.self))
+        )
     }
 
-    private static func write(_ peer: Int32, status: Int, body: [UInt8], fields: String = "") {
+    static func write(
+        _ peer: Int32, status: Int, body: [UInt8], type: String = "application/json", fields: String = ""
+    ) {
         let head =
-            "HTTP/1.1 \(status) Stub\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n"
+            "HTTP/1.1 \(status) Stub\r\nContent-Type: \(type)\r\nContent-Length: \(body.count)\r\n"
             + "Connection: close\r\n\(fields)\r\n"
-        var rest = (Array(head.utf8) + body)[...]
+        write(peer, Array(head.utf8) + body)
+    }
+
+    static func write(_ peer: Int32, _ octets: [UInt8]) {
+        var rest = octets[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { send(peer, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             guard count > 0 else { return }

@@ -16,10 +16,13 @@ public struct ServerMetadata: Sendable {
     public var signingAlgorithms: [String]
     public var authenticationMethods: [Client.Authentication]
     public var scopes: Scope
+    /// Whether codes of an identity provider are redeemed here.
+    public var relaysCodes: Bool
 
     public init(
         issuer: Issuer, tokenEndpoint: String, keySetURI: String, signingAlgorithms: [String],
-        authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, scopes: Scope = .empty
+        authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, scopes: Scope = .empty,
+        relaysCodes: Bool = false
     ) {
         self.issuer = issuer
         self.tokenEndpoint = tokenEndpoint
@@ -27,6 +30,7 @@ public struct ServerMetadata: Sendable {
         self.signingAlgorithms = signingAlgorithms
         self.authenticationMethods = authenticationMethods
         self.scopes = scopes
+        self.relaysCodes = relaysCodes
     }
 
     public var json: [UInt8] {
@@ -36,7 +40,9 @@ public struct ServerMetadata: Sendable {
             json.member("token_endpoint", tokenEndpoint)
             json.member("jwks_uri", keySetURI)
             json.member("response_types_supported", [String]())
-            json.member("grant_types_supported", Client.Grant.allCases.map(\.rawValue))
+            json.member(
+                "grant_types_supported",
+                Client.Grant.allCases.map(\.rawValue) + (relaysCodes ? [GrantType.authorizationCode.rawValue] : []))
             json.member("token_endpoint_auth_methods_supported", authenticationMethods.map(\.rawValue))
             if authenticationMethods.contains(.privateKeyJWT) {
                 json.member(

@@ -13,6 +13,7 @@ public final class RequestLimiter: Sendable {
     private let user: FlowTable?
     private let device: FlowTable?
     private let deviceFailures: FlowTable?
+    private let code: FlowTable?
     /// Nanoseconds since an arbitrary instant.
     private let now: @Sendable () -> Int64
 
@@ -39,6 +40,7 @@ public final class RequestLimiter: Sendable {
         user = table(limits.user, 1 << 17, .admit)
         device = table(limits.device, 1 << 17, .admit)
         deviceFailures = table(limits.deviceFailures, 1 << 15, .admit)
+        code = table(limits.code, 1 << 15, .refuse)
         self.now = now
     }
 
@@ -50,6 +52,12 @@ public final class RequestLimiter: Sendable {
         let now = now()
         try charge(address, .address, Flow.key(caller), at: now)
         if let site = caller.site { try charge(network, .network, Flow.key(site), at: now) }
+    }
+
+    /// A code, which an identity provider is going to be asked about.
+    func charge(codeFrom caller: ClientAddress?) throws(RateLimited) {
+        guard let caller = caller?.distinct else { return }
+        try charge(code, .code, Flow.key(caller), at: now())
     }
 
     // MARK: Clients that prove who they are

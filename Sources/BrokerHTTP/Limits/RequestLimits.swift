@@ -18,6 +18,9 @@ public struct RequestLimits: Sendable, Hashable {
     public var device: RateLimit?
     /// Exchanges of one login that fail for the device value; enrolments of one id_token that are refused.
     public var deviceFailures: RateLimit?
+    /// Codes from one address: each becomes a request to an identity provider before anything is known of whoever brings it. A
+    /// login is rare, so that this is enough for thousands of phones behind one address.
+    public var code: RateLimit?
 
     public init(
         address: RateLimit? = RateLimit(2000, per: .seconds(10)),
@@ -27,7 +30,8 @@ public struct RequestLimits: Sendable, Hashable {
         session: RateLimit? = RateLimit(60, per: .seconds(60)),
         user: RateLimit? = RateLimit(100, per: .seconds(600)),
         device: RateLimit? = RateLimit(100, per: .seconds(600)),
-        deviceFailures: RateLimit? = RateLimit(10, per: .seconds(60))
+        deviceFailures: RateLimit? = RateLimit(10, per: .seconds(60)),
+        code: RateLimit? = RateLimit(300, per: .seconds(60))
     ) {
         self.address = address
         self.network = network
@@ -37,9 +41,10 @@ public struct RequestLimits: Sendable, Hashable {
         self.user = user
         self.device = device
         self.deviceFailures = deviceFailures
+        self.code = code
     }
 
     public static let none = RequestLimits(
         address: nil, network: nil, client: nil, clientFailures: nil, session: nil, user: nil, device: nil,
-        deviceFailures: nil)
+        deviceFailures: nil, code: nil)
 }

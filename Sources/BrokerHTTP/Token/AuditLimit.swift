@@ -51,6 +51,8 @@ extension Refusal {
         case .exchange: true
         case .enrolment(.idToken): false
         case .enrolment: true
+        case .code(.enrolment): true
+        case .code: false
         case .refresh(let refusal): refusal != .tokenNotOurs
         case .rate(let limited): limited.followsProof
         }

@@ -120,6 +120,15 @@ extension Refusal {
         case .parameter(.scopeMalformed): .badRequest(.invalidScope, "The scope is malformed.")  // RFC 6749 §3.3
         case .parameter(.refreshTokenMissing): .invalidRequest("refresh_token is required.")  // RFC 6749 §6
 
+        // RFC 6749 §4.1.3, RFC 7636 §4.5, Native SSO §3.2.
+        case .parameter(.codeMissing): .invalidRequest("code is required.")
+        case .parameter(.redirectURIMissing): .invalidRequest("redirect_uri is required.")
+        case .parameter(.codeVerifierMissing): .invalidRequest("code_verifier is required.")
+        case .request(.deviceIDMalformed): .invalidRequest("device_id is malformed.")
+        case .request(.profileNotEnabledForCode): .invalidRequest("The profile is not supported.")
+        case .request(.relayNotEnabled): .badRequest(.invalidTarget, "Codes of this issuer are not redeemed here.")
+        case .code(let refusal): refusal.answer
+
         // RFC 8693 §2.2.2: form and cryptography of the subject token.
         case .exchange(.subjectToken, profile: _, client: _), .exchange(.mayActOther, profile: _, client: _):
             .invalidRequest("The subject token is not valid.")

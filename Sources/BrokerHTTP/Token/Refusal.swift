@@ -14,6 +14,7 @@ enum Refusal: Error, Sendable {
     case nonce(NonceDefect, fresh: String)
     case exchange(ExchangeRefusal, profile: Profile, client: RefusedClient)
     case enrolment(EnrolmentRefusal)
+    case code(CodeRefusal)
     case refresh(RefreshRefusal)
     case logout(LogoutRefusal)
     /// Not judged at all: too many.
@@ -46,6 +47,7 @@ enum Refusal: Error, Sendable {
         case .nonce(let defect, fresh: _): defect.rawValue
         case .exchange(let refusal, profile: _, client: _): refusal.reason
         case .enrolment(let refusal): refusal.reason
+        case .code(let refusal): refusal.reason
         case .refresh(let refusal): refusal.rawValue
         case .rate(let limited): limited.limit.rawValue
         case .logout(let refusal): refusal.rawValue
@@ -58,7 +60,7 @@ enum Refusal: Error, Sendable {
         case .wire, .request(.unknownPath), .request(.method): nil
         case .request, .form, .parameter, .client, .proof, .nonce, .rate: .requestRefused
         case .exchange: .exchangeRefused
-        case .enrolment: .enrolmentRefused
+        case .enrolment, .code: .enrolmentRefused
         case .refresh: .refreshRefused
         case .logout: .logoutRefused
         }
@@ -70,7 +72,7 @@ enum Refusal: Error, Sendable {
         + FormError.allCases.map(\.rawValue) + ParameterDefect.allCases.map(\.rawValue)
         + ClientRefusal.allCases.map(\.rawValue) + DPoPDefect.allCases.map(\.rawValue)
         + NonceDefect.allCases.map(\.rawValue) + ExchangeRefusal.allCases.map(\.reason)
-        + EnrolmentRefusal.allCases.map(\.reason)
+        + EnrolmentRefusal.allCases.map(\.reason) + CodeRefusal.allCases.map(\.reason)
         + RefreshRefusal.allCases.map(\.rawValue) + RateLimited.Limit.allCases.map(\.rawValue)
         + LogoutRefusal.allCases.map(\.rawValue)
 }

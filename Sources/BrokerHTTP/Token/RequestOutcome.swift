@@ -40,6 +40,7 @@ enum RequestOutcome<Success: Sendable>: Sendable {
         case .succeeded: .info
         // The database has lost writes that it had acknowledged: whoever is on call must hear of it.
         case .refused(.refresh(.stateRegressed)): .error
+        case .refused(.code(let refusal)) where refusal.isProviderFault: .warning
         case .refused: .notice
         case .unavailable: .warning
         case .failed: .error

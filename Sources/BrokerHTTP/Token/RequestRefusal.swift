@@ -25,6 +25,10 @@ enum RequestRefusal: String, Sendable, CaseIterable {
     case actorTokenMalformed = "actor_token_malformed"
     /// No login of this issuer is enrolled by exchange.
     case enrolmentNotEnabled = "enrolment_not_enabled"
+    /// The same of a code.
+    case relayNotEnabled = "code_relay_not_enabled"
+    case deviceIDMalformed = "device_id_malformed"
+    case profileNotEnabledForCode = "code_profile_not_enabled"
 }
 
 /// Why the caller is not taken for a client. All of them are told the same.

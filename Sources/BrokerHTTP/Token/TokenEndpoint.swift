@@ -12,6 +12,7 @@ import OAuthWire
 public struct TokenEndpoint: Sendable {
     private let exchange: Exchange
     private let enrolment: Enrolment?
+    private let codes: CodeEnrolment?
     private let refresh: Refresh
     private let clients: ClientIdentification
     private let limiter: RequestLimiter
@@ -22,7 +23,8 @@ public struct TokenEndpoint: Sendable {
 
     /// - Parameters:
     ///   - issuer: Ours: the audience of client assertions.
-    ///   - enrolment: `nil`: nobody enrols here.
+    ///   - enrolment: `nil`: nobody enrols here by exchange.
+    ///   - codes: `nil`: no code is redeemed here.
     ///   - assertions: Which of them were used, at any replica.
     ///   - proofs: Of whoever shows that it holds a key.
     ///   - limiter: Counts by what is known before a grant's own rules are asked; the same one counts for the grants.
@@ -30,6 +32,7 @@ public struct TokenEndpoint: Sendable {
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     public init(
         issuer: Issuer, exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil,
+        codes: CodeEnrolment? = nil,
         directory: any ClientDirectory, assertions: any AssertionRegister, proofs: ProofVerifier,
         limiter: RequestLimiter, logins: any LoginDirectory,
         issuers: [IssuerPolicy],
@@ -37,6 +40,7 @@ public struct TokenEndpoint: Sendable {
     ) {
         self.exchange = exchange
         self.enrolment = enrolment
+        self.codes = codes
         self.refresh = refresh
         clients = ClientIdentification(
             directory: directory,
@@ -84,7 +88,9 @@ extension TokenEndpoint: Responder {
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
         let grantType = try reading { () throws(ParameterDefect) in try GrantType(form) }
         record.grant = GrantLabel(grantType)
-        guard let permission = grantType.permission else { throw .refused(.parameter(.grantTypeUnknown)) }
+        guard let permission = permission(for: grantType) else {
+            throw .refused(.parameter(.grantTypeUnknown))
+        }
 
         let presented = ClientParameters(form)
         let identified = try clients.identify(
@@ -96,7 +102,7 @@ extension TokenEndpoint: Responder {
 
         let response: TokenResponse
         switch try reading({ () throws(ParameterDefect) in
-            try TokenRequest(form, grantType: grantType, enrols: enrolment != nil)
+            try TokenRequest(form, grantType: grantType, enrols: enrolment != nil, relaysCodes: codes != nil)
         }) {
         case .tokenExchange(let parameters):
             let request = try TokenError.refusing { () throws(Refusal) in
@@ -120,6 +126,14 @@ extension TokenEndpoint: Responder {
                 record.presented = presented.assertion?.jwt
                 throw clients.replayed(identified)
             }
+        case .authorizationCode(let parameters):
+            let request = try TokenError.refusing { () throws(Refusal) in
+                try CodeRequest(
+                    parameters, client: client, proof: proof, requestID: record.requestID, issuers: issuers)
+            }
+            try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: record.caller) }
+            try await use(identified, presented.assertion, for: parameters.code, &record)
+            response = try await run(request)
         case .refreshToken(let parameters):
             try await use(identified, presented.assertion, for: parameters.refreshToken, &record)
             response = try await run(
@@ -167,6 +181,15 @@ extension TokenEndpoint: Responder {
         }
     }
 
+    private func run(_ request: CodeRequest) async throws(TokenError) -> TokenResponse {
+        guard let codes else { throw .refused(.parameter(.grantTypeUnknown)) }
+        do throws(CodeError) {
+            return TokenResponse(try await codes.run(request))
+        } catch {
+            throw TokenError(error) { .code($0) }
+        }
+    }
+
     private func run(
         _ request: RefreshRequest, about subject: inout AuditSubject
     ) async throws(TokenError) -> TokenResponse {
@@ -174,6 +197,16 @@ extension TokenEndpoint: Responder {
             return TokenResponse(try await refresh.run(request, about: &subject), issuedTokenType: nil)
         } catch {
             throw TokenError(error) { .refresh($0) }
+        }
+    }
+
+    /// What a client must be allowed; `nil` for a grant that is not offered. Whoever brings a login in by its code does what an
+    /// enrolment by exchange does.
+    private func permission(for grantType: GrantType) -> Client.Grant? {
+        switch grantType {
+        case .tokenExchange: .tokenExchange
+        case .refreshToken: .refreshToken
+        case .authorizationCode: codes == nil ? nil : .tokenExchange
         }
     }
 
@@ -186,18 +219,16 @@ extension TokenEndpoint: Responder {
     }
 }
 
-extension GrantType {
-    /// `nil` for a grant that this endpoint knows by name only.
-    fileprivate var permission: Client.Grant? {
-        switch self {
-        case .tokenExchange: .tokenExchange
-        case .refreshToken: .refreshToken
-        case .authorizationCode: nil
-        }
-    }
-}
-
 extension TokenResponse {
+    /// RFC 6749 §5.1, Native SSO §3.3: what the identity provider gave for its tokens is said as it said it.
+    fileprivate init(_ answer: CodeAnswer) {
+        let tokens = answer.tokens
+        self.init(
+            accessToken: tokens.accessToken, issuedTokenType: nil, tokenType: .bearer, expiresIn: tokens.expiresIn,
+            scope: tokens.scope, refreshToken: tokens.refreshToken, idToken: tokens.idToken,
+            deviceSecret: answer.deviceSecret)
+    }
+
     /// RFC 8693 §2.2.1: whatever was issued is called `access_token`; `id_token` is where Native SSO §3.3 has it.
     fileprivate init(_ answer: EnrolmentAnswer) {
         self.init(

@@ -3,7 +3,7 @@ public import NativeSSO
 import Synchronization
 
 /// The MAC keys of the key module, in software and known to everybody: refresh-token keys 1 and 2, and a device key.
-public final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester {
+public final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester, RecordAuthenticator {
     private struct State {
         var currentKeyID: UInt8
         var ring: Set<UInt8> = [1, 2]
@@ -41,6 +41,13 @@ public final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester {
             throw .broken("HMAC-SHA-256 is 32 octets")
         }
         return digest
+    }
+
+    public func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8] {
+        _ = try look()
+        // Each field as text with its length before it: no two lists give the same octets.
+        let message = fields.flatMap { Array("\($0.count):".utf8) + $0 }
+        return mac(Array("\(kind.rawValue)\0".utf8) + message, keyOctet: 0xD1)
     }
 
     private func look() throws(PortError) -> State {

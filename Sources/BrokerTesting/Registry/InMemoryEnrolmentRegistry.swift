@@ -71,7 +71,7 @@ public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
     private static func enrol(_ entry: EnrolmentEntry, _ state: inout State) -> EnrolmentFacts {
         let assertionWasUsed = entry.assertion.map { !state.used.insert($0.id.digest).inserted } ?? false
         let proofWasUsed =
-            assertionWasUsed ? false : entry.proof.map { !state.used.insert($0.id.digest).inserted } ?? false
+            assertionWasUsed ? false : entry.unusedProof.map { !state.used.insert($0.id.digest).inserted } ?? false
         let pin = Pin(device: entry.device, client: entry.client)
         let pinned = entry.heedsPin ? state.pins[pin] : nil
         let fitsPin = pinned == nil || pinned == entry.proof?.key

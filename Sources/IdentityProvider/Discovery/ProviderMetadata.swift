@@ -8,6 +8,8 @@ public struct ProviderMetadata: Sendable {
     /// Where users log in; `nil` where the document does not say, or names no URL. Apps are told of it; the broker itself
     /// asks nothing of it, so that it may lie on any host.
     public let authorizationEndpoint: ProviderURL?
+    /// Where codes are redeemed; `nil` where the document does not say, or names no URL.
+    public let tokenEndpoint: ProviderURL?
 
     /// - Parameters:
     ///   - document: The body of the discovery URL.
@@ -23,8 +25,11 @@ public struct ProviderMetadata: Sendable {
         else { throw .badKeySetURL }
         guard hosts.contains(jwksURI.host) else { throw .foreignKeySetHost }
         self.jwksURI = jwksURI
-        authorizationEndpoint = metadata.string("authorization_endpoint")
-            .flatMap { ProviderURL($0, allowsLoopbackHTTP: allowsLoopbackHTTP) }
+        func endpoint(_ name: String) -> ProviderURL? {
+            metadata.string(name).flatMap { ProviderURL($0, allowsLoopbackHTTP: allowsLoopbackHTTP) }
+        }
+        authorizationEndpoint = endpoint("authorization_endpoint")
+        tokenEndpoint = endpoint("token_endpoint")
     }
 
     // Real documents have up to a hundred members and list every claim and scope.

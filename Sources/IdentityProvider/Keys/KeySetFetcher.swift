@@ -13,10 +13,15 @@ public struct FetchedKeySet: Sendable {
     public let keys: JSONWebKeySet
     /// As the discovery document says, where there is one.
     public let authorizationEndpoint: ProviderURL?
+    /// Likewise, if it lies on the host of that document: codes and secrets are sent there.
+    public let tokenEndpoint: ProviderURL?
 
-    public init(keys: JSONWebKeySet, authorizationEndpoint: ProviderURL? = nil) {
+    public init(
+        keys: JSONWebKeySet, authorizationEndpoint: ProviderURL? = nil, tokenEndpoint: ProviderURL? = nil
+    ) {
         self.keys = keys
         self.authorizationEndpoint = authorizationEndpoint
+        self.tokenEndpoint = tokenEndpoint
     }
 }
 
@@ -41,7 +46,8 @@ public struct KeySetFetcher: KeySetFetching {
             let metadata = try await metadata(at: url, hosts: hosts)
             return FetchedKeySet(
                 keys: try Self.keys(try await documents.get(metadata.jwksURI)),
-                authorizationEndpoint: metadata.authorizationEndpoint)
+                authorizationEndpoint: metadata.authorizationEndpoint,
+                tokenEndpoint: metadata.tokenEndpoint.flatMap { $0.host == url.host ? $0 : nil })
         case .keySet(let url): return FetchedKeySet(keys: try Self.keys(try await documents.get(url)))
         case .file(let path): return FetchedKeySet(keys: try Self.keys(try read(path)))
         }

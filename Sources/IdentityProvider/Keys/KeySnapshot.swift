@@ -10,6 +10,8 @@ final class KeySnapshot: Sendable {
     let history: KeyHistory
     /// Where users log in, as the issuer said with its key set.
     let authorizationEndpoint: ProviderURL?
+    /// Where codes are redeemed, likewise.
+    let tokenEndpoint: ProviderURL?
     /// Until the archive was read once, neither "unknown" nor "not revoked" can be said of a key.
     let isArchiveRead: Bool
     /// Why the latest attempt to fetch failed; nil if it did not.
@@ -17,12 +19,14 @@ final class KeySnapshot: Sendable {
 
     init(
         current: JSONWebKeySet? = nil, fetchedAt: Duration = .zero, history: KeyHistory = KeyHistory(),
-        authorizationEndpoint: ProviderURL? = nil, isArchiveRead: Bool = false, failure: KeySetFetchError? = nil
+        authorizationEndpoint: ProviderURL? = nil, tokenEndpoint: ProviderURL? = nil, isArchiveRead: Bool = false,
+        failure: KeySetFetchError? = nil
     ) {
         self.current = current
         self.fetchedAt = fetchedAt
         self.history = history
         self.authorizationEndpoint = authorizationEndpoint
+        self.tokenEndpoint = tokenEndpoint
         self.isArchiveRead = isArchiveRead
         self.failure = failure
     }

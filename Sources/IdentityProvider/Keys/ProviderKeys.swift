@@ -69,6 +69,9 @@ public final class ProviderKeys: Sendable {
     /// Where users log in, as the latest discovery document that could be read says.
     public var authorizationEndpoint: String? { snapshot.authorizationEndpoint?.string }
 
+    /// Where codes are redeemed, likewise.
+    var tokenEndpoint: ProviderURL? { snapshot.tokenEndpoint }
+
     /// Fetches at once and then for ever, until the task is cancelled.
     public func run() async {
         var failures = 0
@@ -86,8 +89,8 @@ public final class ProviderKeys: Sendable {
             let old = state.snapshot
             state.snapshot = KeySnapshot(
                 current: old.current, fetchedAt: old.fetchedAt, history: Self.merge(archived, into: old.history),
-                authorizationEndpoint: old.authorizationEndpoint, isArchiveRead: old.isArchiveRead || archived != nil,
-                failure: old.failure)
+                authorizationEndpoint: old.authorizationEndpoint, tokenEndpoint: old.tokenEndpoint,
+                isArchiveRead: old.isArchiveRead || archived != nil, failure: old.failure)
         }
     }
 
@@ -159,11 +162,13 @@ public final class ProviderKeys: Sendable {
             history.see(fetched.keys.keys, at: wallClock.now)
             return KeySnapshot(
                 current: fetched.keys, fetchedAt: elapsed(), history: history,
-                authorizationEndpoint: fetched.authorizationEndpoint, isArchiveRead: isArchiveRead)
+                authorizationEndpoint: fetched.authorizationEndpoint, tokenEndpoint: fetched.tokenEndpoint,
+                isArchiveRead: isArchiveRead)
         case .failure(let failure):
             return KeySnapshot(
                 current: old.current, fetchedAt: old.fetchedAt, history: history,
-                authorizationEndpoint: old.authorizationEndpoint, isArchiveRead: isArchiveRead, failure: failure)
+                authorizationEndpoint: old.authorizationEndpoint, tokenEndpoint: old.tokenEndpoint,
+                isArchiveRead: isArchiveRead, failure: failure)
         }
     }
 

@@ -21,10 +21,18 @@ public struct Enrolment: Sendable {
     }
 
     public func run(_ request: EnrolmentRequest) async throws(EnrolmentError) -> EnrolmentAnswer {
-        let now = clock.now
-        let idToken = try await verify(request, at: now)
+        try await enrol(request, try await verify(request), device: request.device ?? .newSecret())
+    }
+
+    /// - Parameters:
+    ///   - device: Of the request, or a secret that was made for it.
+    ///   - accessToken: That the app gets beside the id_token, if it gets one.
+    func enrol(
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, device: DeviceValue,
+        by manner: EnrolmentEntry.Manner = .exchange, accessToken: String? = nil
+    ) async throws(EnrolmentError) -> EnrolmentAnswer {
         let token = EnrolledTokenDigest(of: request.idToken)
-        let appraisal = EnrolmentAppraisal(of: request, idToken, at: now)
+        let appraisal = EnrolmentAppraisal(of: request, idToken, at: clock.now)
         try EnrolmentError.counting { () throws(RateLimited) in
             if appraisal.binding == nil {
                 try limits.check(enrolmentOf: idToken, token: token, by: request.client)
@@ -32,17 +40,19 @@ public struct Enrolment: Sendable {
                 try limits.charge(failureOf: token)
             }
         }
-        let device = request.device ?? .newSecret()
         let facts = try await EnrolmentError.port { () async throws(PortError) in
             try mint.checkSigning()  // an outage that is known beforehand must not cost the app its id_token
             return try await registry.enrol(  // one statement, one commit; facts either way
-                entry(request, idToken, token, appraisal, device: try devices.digest(device, at: idToken.issuer)))
+                entry(
+                    request, idToken, token, appraisal, by: manner,
+                    device: try devices.digest(device, at: idToken.issuer)))
         }
         let session = try count(idToken, token, appraisal, by: request.client) { () throws(EnrolmentError) in
             try decide(appraisal, facts)
         }
         return try await EnrolmentError.port { () async throws(PortError) in
-            try await mint.answer(request, idToken, session, device: device, at: facts.now)
+            try await mint.answer(
+                request, idToken, session, device: device, accessToken: accessToken, at: facts.now)
         }
     }
 
@@ -64,11 +74,16 @@ public struct Enrolment: Sendable {
         }
     }
 
-    private func verify(
-        _ request: EnrolmentRequest, at now: UnixTime
-    ) async throws(EnrolmentError) -> FreshIDToken {
+    /// Refuses a login that is not this client's, or not of now; nothing is recorded.
+    func check(_ request: EnrolmentRequest, _ idToken: FreshIDToken) throws(EnrolmentError) {
+        if let refusal = EnrolmentAppraisal(of: request, idToken, at: clock.now).binding { throw .refused(refusal) }
+    }
+
+    func checkSigning() throws(PortError) { try mint.checkSigning() }
+
+    func verify(_ request: EnrolmentRequest) async throws(EnrolmentError) -> FreshIDToken {
         do throws(IDTokenVerificationError) {
-            return try await idTokens.verifyFresh(request.idToken, from: request.issuer.issuer, at: now)
+            return try await idTokens.verifyFresh(request.idToken, from: request.issuer.issuer, at: clock.now)
         } catch {
             switch error {
             case .refused(let defect): throw .refused(.idToken(defect))
@@ -79,13 +94,13 @@ public struct Enrolment: Sendable {
 
     private func entry(
         _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ token: EnrolledTokenDigest,
-        _ appraisal: EnrolmentAppraisal, device: DeviceDigest
+        _ appraisal: EnrolmentAppraisal, by manner: EnrolmentEntry.Manner, device: DeviceDigest
     ) -> EnrolmentEntry {
         var randomness = SystemRandomNumberGenerator()
         return EnrolmentEntry(
             requestID: request.requestID, issuer: idToken.issuer, providerSessionID: idToken.providerSessionID,
             subject: idToken.subject, client: request.client.id, device: device, profile: request.profile,
-            token: token, tokenIssuedAt: idToken.issuedAt,
+            manner: manner, token: token, tokenIssuedAt: idToken.issuedAt,
             tokenUsableUntil: idToken.issuedAt.adding(EnrolmentAppraisal.maximumAge), login: idToken.login,
             lifetime: request.issuer.sessionLifetime, isPermitted: appraisal.isPermitted, proof: request.proof,
             heedsPin: appraisal.heedsPin, assertion: request.assertion, proposedSessionID: .new(),

@@ -22,13 +22,15 @@ public struct IssuerPolicy: Sendable, Hashable {
     public let sessionLifetime: Seconds
     /// Whether an app may bring its login here by showing a fresh id_token.
     public let enrolsByExchange: Bool
+    /// Whether an app may bring its code here, and the broker redeem it; `nil`: it may not.
+    public let codeRelay: CodeRelayPolicy?
 
     public init(
         issuer: Issuer, audienceAliases: [String] = [], profiles: Set<Profile>, hashMode: DeviceHashMode = .leftHalf,
         acceptsHyphenatedIDTokenType: Bool = false, admitsOnFirstSight: Bool = false,
         requiresUnexpiredIDToken: Bool = false, maximumSubjectTokenAge: Seconds = .days(90),
         maximumAgeByProvider: [Issuer: Seconds] = [:], sessionLifetime: Seconds = .days(90),
-        enrolsByExchange: Bool = false
+        enrolsByExchange: Bool = false, codeRelay: CodeRelayPolicy? = nil
     ) {
         self.issuer = issuer
         self.audienceAliases = audienceAliases
@@ -41,6 +43,7 @@ public struct IssuerPolicy: Sendable, Hashable {
         self.maximumAgeByProvider = maximumAgeByProvider
         self.sessionLifetime = sessionLifetime
         self.enrolsByExchange = enrolsByExchange
+        self.codeRelay = codeRelay
     }
 
     /// Longest time since `iat` of an id_token whose login is one of `provider`.
@@ -51,5 +54,18 @@ public struct IssuerPolicy: Sendable, Hashable {
     /// Whether `audience` names this issuer: the issuer itself or an alias, octet by octet.
     public func isNamed(by audience: String) -> Bool {
         issuer.string.hasSameOctets(as: audience) || audienceAliases.contains { $0.hasSameOctets(as: audience) }
+    }
+}
+
+/// How much of the broker one identity provider may take up with codes.
+public struct CodeRelayPolicy: Sendable, Hashable {
+    /// For the whole of one request to its token endpoint.
+    public let timeout: Seconds
+    /// Requests to it at one time; whoever comes then is told to come again.
+    public let atOnce: Int
+
+    public init(timeout: Seconds = 5, atOnce: Int = 16) {
+        self.timeout = timeout
+        self.atOnce = atOnce
     }
 }

@@ -10,6 +10,8 @@ struct EnrolledIDTokenClaims: Sendable {
     let expiresAt: UnixTime
     let sessionID: SessionID
     let device: DeviceValue
+    /// Beside which the token is given; `nil`: none.
+    let accessToken: String?
     /// Implied by the `alg` under which *this* token will be signed.
     let hashFunction: TokenHashFunction
     /// `cnf.jkt`: the key of the app in `aud`, and of no sibling that presents the token. RFC 7800 §3, RFC 9449 §6.1.
@@ -35,6 +37,7 @@ struct EnrolledIDTokenClaims: Sendable {
             object.member("idp", source.issuer.string)
             object.member(
                 device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
+            if let accessToken { object.member("at_hash", hashFunction.leftHalf(of: accessToken)) }
             object.login(source.login)
             if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }
             for claim in source.claims.members where !Self.replaced.contains(where: claim.name.hasSameOctets) {

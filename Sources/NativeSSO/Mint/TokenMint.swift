@@ -60,13 +60,13 @@ public struct TokenMint: Sendable {
     /// as long as the session.
     func answer(
         _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ session: EnrolledSession, device: DeviceValue,
-        at now: UnixTime
+        accessToken: String? = nil, at now: UnixTime
     ) async throws(PortError) -> EnrolmentAnswer {
         let claims = EnrolledIDTokenClaims(
             issuer: issuer, source: idToken, issuedAt: now,
             // Not before the next second: the database's clock may be ahead of the one that found the token unexpired.
             expiresAt: max(min(idToken.expiresAt, session.expiresAt), now.adding(1)), sessionID: session.id,
-            device: device, hashFunction: try signer.hashFunction, key: request.proof?.key)
+            device: device, accessToken: accessToken, hashFunction: try signer.hashFunction, key: request.proof?.key)
         return EnrolmentAnswer(
             idToken: try await signer.sign(payload: claims.json, type: .idToken),
             expiresIn: claims.expiresAt.since(now), scope: request.scope,

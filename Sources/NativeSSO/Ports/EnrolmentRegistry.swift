@@ -75,6 +75,9 @@ public struct EnrolmentEntry: Sendable {
         self.proposedSessionID = proposedSessionID
         self.proposedRowID = proposedRowID
     }
+
+    /// What is to be used up. The claim of a code has done so.
+    public var unusedProof: PresentedProof? { manner == .code ? nil : proof }
 }
 
 /// What the registry saw, and what it wrote.

@@ -51,3 +51,13 @@ public struct FreshIDToken: Sendable {
         self.claims = claims
     }
 }
+
+extension FreshIDToken {
+    /// Whether the token belongs with the access token that came with it, as far as it says so: `at_hash` is optional in an
+    /// answer of a token endpoint. OpenID Connect Core §3.1.3.8.
+    func fits(accessToken: String) -> Bool {
+        guard claims.contains("at_hash") else { return true }
+        guard let hash = claims.string("at_hash") else { return false }
+        return ConstantTime.equal(hash.utf8, hashFunction.leftHalf(of: accessToken).utf8)
+    }
+}

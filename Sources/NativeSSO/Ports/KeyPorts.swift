@@ -39,4 +39,8 @@ public protocol RecordAuthenticator: Sendable {
 public enum AuthenticatedRecord: String, Sendable {
     /// A key of an identity provider, and when it was seen.
     case providerKey = "provider key"
+    /// The name of a code that was relayed.
+    case authorizationCode = "authorization code"
+    /// What the key is made from under which the answer to a code is kept.
+    case codeAnswer = "code answer"
 }

@@ -47,6 +47,8 @@ public struct RateLimited: Error, Sendable, Hashable {
         case device = "rate_limited_device"
         /// Device values that are not those of one login; refused enrolments of one id_token.
         case deviceFailures = "rate_limited_device_failures"
+        /// Codes from one address.
+        case code = "rate_limited_code"
     }
 
     public let limit: Limit
@@ -61,7 +63,7 @@ public struct RateLimited: Error, Sendable, Hashable {
     /// Whether a token or the client's authentication was verified before it, so that its number is bounded by theirs.
     public var followsProof: Bool {
         switch limit {
-        case .address, .network, .clientFailures: false
+        case .address, .network, .clientFailures, .code: false
         case .client, .session, .user, .device, .deviceFailures: true
         }
     }

@@ -12,6 +12,12 @@ public enum TokenHashFunction: Sendable {
         case .sha512: Array(SHA512.hash(data: octets))
         }
     }
+
+    /// base64url of the left half of the hash: the construction of `at_hash`. OpenID Connect Core §3.1.3.6.
+    func leftHalf(of text: String) -> String {
+        let digest = digest(Array(text.utf8))
+        return Base64URL.encode(digest[..<(digest.count / 2)])
+    }
 }
 
 /// How an issuer computes `ds_hash`, which no draft defines. `di_hash` is always the left half.

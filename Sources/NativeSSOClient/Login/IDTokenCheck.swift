@@ -6,12 +6,15 @@ import StrictCoding
 /// Not checked: the signature. The token came from the provider itself over a TLS connection that the app opened, which
 /// §3.1.3.7, item 6, takes in its place. The broker verifies the signature before it believes anything.
 enum IDTokenCheck {
-    static func check(_ idToken: String, of attempt: LoginAttempt, at now: Int64) throws(ClientError) {
+    /// - Parameter issuer: Whose token it must be: that of the provider, or of a broker that redeemed the code.
+    static func check(
+        _ idToken: String, of attempt: LoginAttempt, from issuer: String, at now: Int64
+    ) throws(ClientError) {
         let segments = idToken.split(separator: ".", omittingEmptySubsequences: false)
         guard segments.count == 3, let payload = Base64URL.decode(segments[1].utf8),
             let claims = (try? JSONReader.parse(payload))?.object
         else { throw .untrustedIDToken(.malformed) }
-        guard claims.string("iss")?.hasSameOctets(as: attempt.provider.issuer) == true else {
+        guard claims.string("iss")?.hasSameOctets(as: issuer) == true else {
             throw .untrustedIDToken(.otherIssuer)
         }
         let audience = claims.string("aud").map { [$0] } ?? claims.strings("aud") ?? []

@@ -47,8 +47,37 @@ public struct TokenEndpoint: Sendable {
         if let deviceSecret { form.append((Parameter.deviceSecret, deviceSecret.secret)) }
         let tokens = try await send(form)
         guard let idToken = tokens.idToken else { throw .untrustedIDToken(.missing) }
-        try IDTokenCheck.check(idToken.secret, of: attempt, at: now)
+        try IDTokenCheck.check(idToken.secret, of: attempt, from: attempt.provider.issuer, at: now)
         return tokens
+    }
+
+    /// Redeems the code of a login at the broker, where the identity provider knows nothing of Native SSO and the broker relays
+    /// codes. Where no answer came, the same call may be made again, within half a minute: the broker gives the same answer.
+    ///
+    /// - Parameters:
+    ///   - issuer: The broker's, whose id_token it is that comes back.
+    ///   - device: The 2018 profile's `device_id`. `nil`: the current profile, whose device secret comes with the answer.
+    ///   - now: Seconds since 1970.
+    /// - Returns: The login to share, and this app's own tokens, which are the identity provider's.
+    public func enrol(
+        _ code: Credential, of attempt: LoginAttempt, issuer: String, device: DeviceIdentifier? = nil, at now: Int64
+    ) async throws(ClientError) -> (login: SharedLogin, tokens: TokenSet) {
+        var form: [(name: String, value: String)] = [
+            (Parameter.grantType, GrantType.authorizationCode.rawValue), (Parameter.code, code.secret),
+            (Parameter.redirectURI, attempt.redirectURI), (Parameter.codeVerifier, attempt.verifier.text),
+            (Parameter.audience, attempt.provider.issuer),
+        ]
+        if let device {
+            form.append((Parameter.deviceID, device.text))
+        } else {
+            form.append((Parameter.scope, "openid device_sso"))
+        }
+        let tokens = try await send(form)
+        guard let idToken = tokens.idToken else { throw .untrustedIDToken(.missing) }
+        try IDTokenCheck.check(idToken.secret, of: attempt, from: issuer, at: now)
+        if let device { return (SharedLogin(idToken: idToken, device: .identifier(device)), tokens) }
+        guard let secret = tokens.deviceSecret else { throw .unexpectedAnswer(status: 200) }
+        return (SharedLogin(idToken: idToken, device: .secret(secret)), tokens)
     }
 
     /// Enrols a login of this client at the broker, where the identity provider knows nothing of Native SSO. What comes back is

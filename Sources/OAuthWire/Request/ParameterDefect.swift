@@ -17,4 +17,7 @@ public enum ParameterDefect: String, Error, Sendable, CaseIterable {
     case resourcePresent = "resource_present"
     case scopeMalformed = "scope_malformed"
     case refreshTokenMissing = "refresh_token_missing"
+    case codeMissing = "code_missing"
+    case redirectURIMissing = "redirect_uri_missing"
+    case codeVerifierMissing = "code_verifier_missing"
 }

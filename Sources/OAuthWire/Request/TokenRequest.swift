@@ -3,17 +3,23 @@ public enum TokenRequest: Sendable {
     case tokenExchange(TokenExchangeParameters)
     case enrolment(EnrolmentParameters)
     case refreshToken(RefreshParameters)
+    case authorizationCode(CodeParameters)
 
     /// - Parameter grantType: As the form says; the client has been identified in between, because a caller without a
     ///   client is told so before anything about its parameters.
     /// - Parameter enrols: Whether an exchange may ask for an id_token.
-    public init(_ form: FormParameters, grantType: GrantType, enrols: Bool = false) throws(ParameterDefect) {
+    /// - Parameter relaysCodes: Whether codes are redeemed.
+    public init(
+        _ form: FormParameters, grantType: GrantType, enrols: Bool = false, relaysCodes: Bool = false
+    ) throws(ParameterDefect) {
         switch grantType {
         case .tokenExchange where enrols && EnrolmentParameters.isAsked(by: form):
             self = .enrolment(try EnrolmentParameters(form))
         case .tokenExchange: self = .tokenExchange(try TokenExchangeParameters(form))
         case .refreshToken: self = .refreshToken(try RefreshParameters(form))
-        case .authorizationCode: throw .grantTypeUnknown
+        case .authorizationCode:
+            guard relaysCodes else { throw .grantTypeUnknown }
+            self = .authorizationCode(try CodeParameters(form))
         }
     }
 }

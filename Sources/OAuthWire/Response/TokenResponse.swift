@@ -6,8 +6,8 @@ public struct TokenResponse: Sendable, CustomStringConvertible, CustomReflectabl
     /// Only in the answer to a token exchange.
     public var issuedTokenType: TokenTypeURI?
     public var tokenType: TokenType
-    /// Seconds.
-    public var expiresIn: Int64
+    /// Seconds; `nil` where an identity provider whose token it is did not say.
+    public var expiresIn: Int64?
     /// What was granted; written with every access token, so that the app need not remember what it asked for.
     public var scope: String?
     public var refreshToken: String?
@@ -16,7 +16,7 @@ public struct TokenResponse: Sendable, CustomStringConvertible, CustomReflectabl
     public var deviceSecret: String?
 
     public init(
-        accessToken: String, issuedTokenType: TokenTypeURI?, tokenType: TokenType, expiresIn: Int64, scope: String?,
+        accessToken: String, issuedTokenType: TokenTypeURI?, tokenType: TokenType, expiresIn: Int64?, scope: String?,
         refreshToken: String? = nil, idToken: String? = nil, deviceSecret: String? = nil
     ) {
         self.accessToken = accessToken
@@ -35,7 +35,7 @@ public struct TokenResponse: Sendable, CustomStringConvertible, CustomReflectabl
             json.member("access_token", accessToken)
             if let issuedTokenType { json.member("issued_token_type", issuedTokenType.rawValue) }
             json.member("token_type", tokenType.rawValue)
-            json.member("expires_in", expiresIn)
+            if let expiresIn { json.member("expires_in", expiresIn) }
             if let scope { json.member("scope", scope) }
             if let refreshToken { json.member("refresh_token", refreshToken) }
             if let idToken { json.member("id_token", idToken) }

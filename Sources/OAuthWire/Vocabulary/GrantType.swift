@@ -4,6 +4,6 @@ public enum GrantType: String, Sendable, CaseIterable {
     case tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
     /// RFC 6749 §6.
     case refreshToken = "refresh_token"
-    /// RFC 6749 §4.1.3. Known by name, so that a door is there for enrolment by code.
+    /// RFC 6749 §4.1.3.
     case authorizationCode = "authorization_code"
 }

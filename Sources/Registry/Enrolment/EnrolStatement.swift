@@ -32,7 +32,13 @@ enum EnrolStatement {
             try .instant(entry.tokenIssuedAt),
             .text(entry.manner.rawValue),
             .bool(entry.heedsPin),
-        ] + PostgresValue.proof(entry.proof) + (try PostgresValue.assertion(entry.assertion))
+        ] + proof(entry) + (try PostgresValue.assertion(entry.assertion))
+    }
+
+    /// The key counts for the session, whoever uses the proof up.
+    private static func proof(_ entry: EnrolmentEntry) -> [PostgresValue] {
+        guard let key = entry.proof?.key, entry.unusedProof == nil else { return PostgresValue.proof(entry.proof) }
+        return [.text(key.string), .null, .null]
     }
 
     static func facts(_ row: Row) throws -> EnrolmentFacts {

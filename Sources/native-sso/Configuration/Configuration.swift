@@ -32,9 +32,14 @@ struct Configuration: Sendable {
             unboundRefreshGrace: tokens.unboundRefreshGrace, sessionIdle: sessions.idle)
     }
 
+    /// Whether any app may bring its login here by its id_token.
+    var enrolsByExchange: Bool { identityProviders.contains { !$0.isDisabled && $0.policy.enrolsByExchange } }
+
     /// The broker as an issuer of subject tokens: those that it signs at an enrolment. `nil`: nobody enrols here.
     var enrolledPolicy: IssuerPolicy? {
-        let enrolling = identityProviders.filter { !$0.isDisabled && $0.policy.enrolsByExchange }
+        let enrolling = identityProviders.filter {
+            !$0.isDisabled && ($0.policy.enrolsByExchange || $0.codeRelay != nil)
+        }
         guard !enrolling.isEmpty else { return nil }
         let ages = Dictionary(
             enrolling.map { ($0.issuer, $0.policy.maximumSubjectTokenAge) }, uniquingKeysWith: min)

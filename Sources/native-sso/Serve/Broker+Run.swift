@@ -57,12 +57,14 @@ extension Broker {
     /// refusal without its audit record.
     private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
         let reload = reload
-        let (keys, audit, pool, lanes, documents, commits) = (keys, audit, pool, lanes, documents, commits)
+        let (keys, audit, pool, lanes) = (keys, audit, pool, lanes)
+        let (documents, codes, commits) = (documents, codes, commits)
         let sweep = SweepService(configuration.retention, database: pool, logger: logger)
         var services: [any Service] = [
             ClosingService { await pool.shutdown() },
             ClosingService { await lanes.shutdown() },
             ClosingService { try? await documents.shutdown() },
+            ClosingService { try? await codes.shutdown() },
             AuditService(audit: audit),
             RefreshService(changes: pool.notifications(on: Self.changes), interval: Self.refreshInterval) {
                 await directory.refresh()
@@ -93,5 +95,6 @@ extension Broker {
         await lanes.shutdown()
         await pool.shutdown()
         try? await documents.shutdown()
+        try? await codes.shutdown()
     }
 }

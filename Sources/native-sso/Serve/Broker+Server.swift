@@ -4,6 +4,7 @@ import JOSE
 import KeyModule
 import Logging
 import NativeSSO
+import OAuthWire
 import Registry
 
 extension Broker {
@@ -51,25 +52,46 @@ extension Broker {
             providers.map {
                 IDTokenValidator.Provider(keys: $0.keys, algorithms: Set($0.configuration.algorithms))
             }, enrolled: enrolledIDTokens)
+        let enrolment = Enrolment(
+            idTokens: idTokens,
+            // With the logouts never the whole of the pool, from two connections on.
+            registry: PostgresEnrolmentRegistry(database: pool, atOnce: configuration.database.pool / 4),
+            devices: ring, limits: limiter, mint: mint, clock: clock)
         return TokenEndpoint(
             issuer: configuration.issuer,
             exchange: Exchange(
                 idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, limits: limiter, mint: mint,
                 lifetimes: lifetimes, clock: clock),
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
-            enrolment: configuration.enrolledPolicy.map { _ in
-                Enrolment(
-                    idTokens: idTokens,
-                    // With the logouts never the whole of the pool, from two connections on.
-                    registry: PostgresEnrolmentRegistry(database: pool, atOnce: configuration.database.pool / 4),
-                    devices: ring,
-                    limits: limiter, mint: mint, clock: clock)
-            },
+            enrolment: configuration.enrolsByExchange ? enrolment : nil, codes: codeEnrolment(enrolment),
             directory: snapshot, assertions: PostgresAssertionRegister(database: lanes), proofs: proofs,
             limiter: limiter, logins: ProviderLogins(providers: providers),
             issuers: providers.map(\.configuration.policy) + [configuration.enrolledPolicy].compactMap(\.self),
             audit: audit, metrics: metrics,
             clock: clock, logger: logger)
+    }
+
+    /// `nil`: no code is redeemed here.
+    private func codeEnrolment(_ enrolment: Enrolment) -> CodeEnrolment? {
+        let relayed = providers.compactMap { provider in
+            provider.configuration.codeRelay.map { relay in
+                ProviderCodeRelay.Provider(
+                    keys: provider.keys,
+                    // The configuration has checked it by rules of its own, which are not looser.
+                    tokenEndpoint: relay.tokenEndpoint.flatMap {
+                        ProviderURL($0, allowsLoopbackHTTP: configuration.isDevelopment)
+                    },
+                    secret: relay.secret.map {
+                        ProviderCodeRelay.ClientSecret(Credential($0.exposed), by: relay.method)
+                    },
+                    timeout: .seconds(relay.policy.timeout.count))
+            }
+        }
+        guard !relayed.isEmpty else { return nil }
+        return CodeEnrolment(
+            relay: ProviderCodeRelay(relayed, over: codes),
+            register: PostgresCodeRegister(database: pool, atOnce: max(configuration.database.pool / 4, 1)),
+            records: ring, enrolment: enrolment)
     }
 
     private var proofs: ProofVerifier {
@@ -118,7 +140,8 @@ extension Broker {
         return ServerMetadata(
             issuer: configuration.issuer, tokenEndpoint: configuration.dpop.tokenEndpoint,
             keySetURI: base + "/.well-known/jwks.json",
-            signingAlgorithms: KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.map(\.rawValue))
+            signingAlgorithms: KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.map(\.rawValue),
+            relaysCodes: providers.contains { $0.configuration.codeRelay != nil })
     }
 }
 

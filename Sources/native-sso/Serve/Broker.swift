@@ -23,6 +23,8 @@ struct Broker: Sendable {
     let snapshot: RegistrySnapshot
     let audit: PostgresAuditTrail
     let documents: DocumentClient
+    /// Codes go over connections of their own.
+    let codes: TokenEndpointClient
     /// What the public listener shows; `nil` without TLS.
     let tls: CurrentTLSIdentity?
     /// In the order of the configuration; disabled ones are not here.
@@ -59,6 +61,7 @@ struct Broker: Sendable {
         }
         let (documents, clock) = (DocumentClient(), clock)
         self.documents = documents
+        codes = TokenEndpointClient()
         let (store, ring) = (ProviderKeyStore(database: pool), ring)
         providers = sources.map { provider, source in
             let archive = RegisteredKeyArchive(store, authenticator: ring, clock: clock, logger: logger)

@@ -1,7 +1,7 @@
 import SystemTesting
 
 extension Attack {
-    /// Enrolment by the broker, which no issuer is configured for: neither a code nor a fresh id_token gets anybody a session,
+    /// Enrolment by the broker where no issuer is configured for it: neither a code nor a fresh id_token gets anybody a session,
     /// whatever else is wrong with the request.
     @ListBuilder static var enrolmentAttacks: [Attack] {
         Attack("E-03", "a code, with whatever verifier") {

@@ -24,7 +24,7 @@ extension Readers {
         }
         _ = try? PresentedClient(authorization: [], ClientParameters(form))
         guard let grantType = try? GrantType(form),
-            let request = try? TokenRequest(form, grantType: grantType, enrols: true)
+            let request = try? TokenRequest(form, grantType: grantType, enrols: true, relaysCodes: true)
         else {
             return false
         }
@@ -35,6 +35,9 @@ extension Readers {
         case .enrolment(let parameters):
             try scope(parameters.scope)
             try hold(grantType == .tokenExchange, "an enrolment under another grant")
+        case .authorizationCode(let parameters):
+            try scope(parameters.scope)
+            try hold(grantType == .authorizationCode, "a code under another grant")
         case .refreshToken(let parameters):
             try scope(parameters.scope)
             try hold(grantType == .refreshToken, "a refresh under another grant")

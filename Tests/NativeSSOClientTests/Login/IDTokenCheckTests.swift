@@ -10,9 +10,9 @@ import Testing
         scope: "openid", verifier: CodeVerifier(), state: "s", nonce: "n")
 
     @Test func theTokenOfThisLoginIsTaken() throws {
-        try IDTokenCheck.check(token(), of: attempt, at: 1000)
-        try IDTokenCheck.check(token(aud: "[\"app-one\"]"), of: attempt, at: 1000)
-        try IDTokenCheck.check(token(exp: "701"), of: attempt, at: 1000)
+        try IDTokenCheck.check(token(), of: attempt, from: attempt.provider.issuer, at: 1000)
+        try IDTokenCheck.check(token(aud: "[\"app-one\"]"), of: attempt, from: attempt.provider.issuer, at: 1000)
+        try IDTokenCheck.check(token(exp: "701"), of: attempt, from: attempt.provider.issuer, at: 1000)
     }
 
     @Test func theTokenOfAnotherIsRefused() {
@@ -24,7 +24,7 @@ import Testing
             ("a.!.c", .malformed), ("a.e30.c", .otherIssuer),
         ] {
             #expect {
-                try IDTokenCheck.check(token, of: attempt, at: 1000)
+                try IDTokenCheck.check(token, of: attempt, from: attempt.provider.issuer, at: 1000)
             } throws: { error in
                 if case ClientError.untrustedIDToken(defect) = error { true } else { false }
             }

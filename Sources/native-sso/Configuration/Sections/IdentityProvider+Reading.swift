@@ -23,20 +23,21 @@ extension Configuration.IdentityProvider {
         let algorithms = Self.algorithms(section)
         let isDisabled = section.flag("disabled", default: false)
         let logout = section.section("logout") { LogoutPolicy(reading: $0) }
-        let policy = Self.policy(section, issuer: issuer, context)
+        let relay = Configuration.CodeRelay.reading(section, keySource: keySource, context)
+        let policy = Self.policy(section, issuer: issuer, relay: relay?.policy, context)
         guard let policy, let keySource, let refresh, let isDisabled, let logout, !algorithms.isEmpty else {
             return nil
         }
         self.init(
             policy: policy, keySource: keySource, algorithms: algorithms, authorizationEndpoint: endpoint,
-            keySetRefresh: refresh, isDisabled: isDisabled, logout: logout
+            keySetRefresh: refresh, isDisabled: isDisabled, logout: logout, codeRelay: relay
         )
     }
 
     // MARK: Policy
 
     private static func policy(
-        _ section: Section, issuer: Issuer?, _ context: IdentityProviderContext
+        _ section: Section, issuer: Issuer?, relay: CodeRelayPolicy?, _ context: IdentityProviderContext
     ) -> IssuerPolicy? {
         let profiles = profiles(section)
         let aliases = section.values("audience_aliases", alias) ?? []
@@ -55,7 +56,7 @@ extension Configuration.IdentityProvider {
             issuer: issuer, audienceAliases: aliases.map(\.value), profiles: profiles, hashMode: hashMode,
             acceptsHyphenatedIDTokenType: hyphenated, admitsOnFirstSight: firstSight,
             requiresUnexpiredIDToken: unexpired, maximumSubjectTokenAge: age, sessionLifetime: sessions.absolute,
-            enrolsByExchange: enrolment == .exchange)
+            enrolsByExchange: enrolment == .exchange, codeRelay: relay)
     }
 
     /// Whether apps bring their logins here themselves.

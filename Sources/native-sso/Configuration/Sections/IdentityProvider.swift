@@ -3,7 +3,7 @@ import NativeSSO
 
 extension Configuration {
     /// One of `identity_providers`: an issuer whose id_tokens are accepted as subject tokens.
-    struct IdentityProvider: Sendable, Hashable {
+    struct IdentityProvider: Sendable {
         let policy: IssuerPolicy
         let keySource: KeySource
         /// Allowed in the header of its id_tokens; never empty, no algorithm under two names.
@@ -16,6 +16,8 @@ extension Configuration {
         let isDisabled: Bool
         /// For its logout tokens.
         let logout: LogoutPolicy
+        /// How its codes are redeemed; `nil`: they are not.
+        let codeRelay: Configuration.CodeRelay?
 
         var issuer: Issuer { policy.issuer }
     }

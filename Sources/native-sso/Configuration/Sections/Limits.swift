@@ -37,7 +37,8 @@ extension RequestLimits {
             session: limit("session", standard.session),
             user: limit("user", standard.user),
             device: limit("device", standard.device),
-            deviceFailures: limit("device_failures", standard.deviceFailures))
+            deviceFailures: limit("device_failures", standard.deviceFailures),
+            code: addressLimit("code", standard.code))
         guard isSound else { return nil }
     }
 }

@@ -1,0 +1,75 @@
+public import NativeSSO
+import Synchronization
+
+/// An identity provider's token endpoint that does what it was told to.
+public final class ScriptedCodeRelay: CodeRelay {
+    public enum Answer: Sendable {
+        case tokens(ProviderTokens)
+        case failure(CodeRelayError)
+        /// Waits until ``goOn()``.
+        case waits(ProviderTokens)
+    }
+
+    private struct State {
+        var answer: Answer
+        var codes: [PresentedCode] = []
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var arrivals: [(count: Int, CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state: Mutex<State>
+
+    public init(_ answer: Answer) { state = Mutex(State(answer: answer)) }
+
+    public func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
+
+    /// Every code it was asked about.
+    public var codes: [PresentedCode] { state.withLock { $0.codes } }
+
+    /// Returns when so many codes have come.
+    public func untilAsked(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                guard state.codes.count < count else { return true }
+                state.arrivals.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    public func goOn() {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    public func redeem(
+        _ code: PresentedCode, of client: ClientID, at issuer: Issuer
+    ) async throws(CodeRelayError) -> ProviderTokens {
+        switch state.withLock({ $0.answer }) {
+        case .tokens(let tokens):
+            note(code)
+            return tokens
+        case .failure(let failure):
+            note(code)
+            throw failure
+        case .waits(let tokens):
+            await withCheckedContinuation { note(code, holding: $0) }
+            return tokens
+        }
+    }
+
+    /// Whoever hears that the code has come can let it go on.
+    private func note(_ code: PresentedCode, holding held: CheckedContinuation<Void, Never>? = nil) {
+        let arrived = state.withLock { state in
+            state.codes.append(code)
+            if let held { state.waiting.append(held) }
+            defer { state.arrivals.removeAll { $0.count <= state.codes.count } }
+            return state.arrivals.filter { $0.count <= state.codes.count }.map(\.1)
+        }
+        for continuation in arrived { continuation.resume() }
+    }
+}

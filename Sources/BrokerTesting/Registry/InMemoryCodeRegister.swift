@@ -1,0 +1,105 @@
+public import NativeSSO
+import Synchronization
+
+/// `CodeRegister` behind a lock; time passes when a test says so.
+public final class InMemoryCodeRegister: CodeRegister {
+    private enum Standing {
+        case asked(UniqueID)
+        case kept([UInt8])
+        case answered([UInt8])
+        case lost
+    }
+
+    private struct Row {
+        let binding: CodeBinding
+        var standing: Standing
+    }
+
+    private struct State {
+        var rows: [CodeName: Row] = [:]
+        var proofs: Set<ProofID> = []
+        var failures: [Call: PortError] = [:]
+        var settled: [CodeSettlement] = []
+        var entries: [CodeEntry] = []
+    }
+
+    public enum Call: Sendable, Hashable, CaseIterable { case claim, settle, finish }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    /// What was asked of it, and how claims were settled.
+    public var entries: [CodeEntry] { state.withLock { $0.entries } }
+    public var settlements: [CodeSettlement] { state.withLock { $0.settled } }
+    /// What is kept now, of all codes.
+    public var answers: [[UInt8]] {
+        state.withLock { state in
+            state.rows.values.compactMap { row in
+                switch row.standing {
+                case .kept(let answer), .answered(let answer): answer
+                case .asked, .lost: nil
+                }
+            }
+        }
+    }
+
+    /// What every further such call throws; `nil`: they work again.
+    public func fail(_ call: Call, with failure: PortError?) { state.withLock { $0.failures[call] = failure } }
+
+    /// Nothing is given out any more, and nobody who asks is waited for.
+    public func letTimePass() {
+        state.withLock { state in for code in state.rows.keys { state.rows[code]?.standing = .lost } }
+    }
+
+    public func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
+        try state.withLock { state throws(PortError) in
+            state.entries.append(entry)
+            if let failure = state.failures[.claim] { throw failure }
+            if let proof = entry.proof, !state.proofs.insert(proof.id).inserted { return .proofUsed }
+            guard let row = state.rows[entry.code] else {
+                state.rows[entry.code] = Row(binding: entry.binding, standing: .asked(entry.requestID))
+                return .granted
+            }
+            guard row.binding == entry.binding else { return .used }
+            switch row.standing {
+            case .asked: return .inFlight
+            case .kept(let answer), .answered(let answer): return .kept(answer)
+            case .lost: return .used
+            }
+        }
+    }
+
+    public func settle(
+        _ code: CodeName, of request: UniqueID, as settlement: CodeSettlement
+    ) async throws(PortError) -> Bool {
+        try state.withLock { state throws(PortError) in
+            state.settled.append(settlement)
+            if let failure = state.failures[.settle] { throw failure }
+            guard case .asked(request)? = state.rows[code]?.standing else { return false }
+            switch settlement {
+            case .released: state.rows[code] = nil
+            case .lost: state.rows[code]?.standing = .lost
+            case .kept(let answer): state.rows[code]?.standing = .kept(answer)
+            case .answered(let answer): state.rows[code]?.standing = .answered(answer)
+            }
+            return true
+        }
+    }
+
+    public func finish(
+        _ code: CodeName, _ binding: CodeBinding, answer: [UInt8]
+    ) async throws(PortError) -> [UInt8]? {
+        try state.withLock { state throws(PortError) in
+            if let failure = state.failures[.finish] { throw failure }
+            guard let row = state.rows[code], row.binding == binding else { return nil }
+            switch row.standing {
+            case .kept:
+                state.rows[code]?.standing = .answered(answer)
+                return answer
+            case .answered(let first): return first
+            case .asked, .lost: return nil
+            }
+        }
+    }
+}

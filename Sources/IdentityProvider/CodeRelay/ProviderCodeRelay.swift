@@ -1,0 +1,81 @@
+public import NativeSSO
+public import OAuthWire
+
+/// Redeems codes at the token endpoints of the identity providers, as the apps that they were made for.
+public struct ProviderCodeRelay: CodeRelay {
+    /// One identity provider that codes are relayed to.
+    public struct Provider: Sendable {
+        public let keys: ProviderKeys
+        /// As configured; `nil`: as the discovery document says.
+        public let tokenEndpoint: ProviderURL?
+        /// `nil`: its apps are public clients there.
+        public let secret: ClientSecret?
+        public let timeout: Duration
+
+        public init(
+            keys: ProviderKeys, tokenEndpoint: ProviderURL?, secret: ClientSecret?, timeout: Duration
+        ) {
+            self.keys = keys
+            self.tokenEndpoint = tokenEndpoint
+            self.secret = secret
+            self.timeout = timeout
+        }
+    }
+
+    /// How the apps are registered there. RFC 6749 §2.3.1.
+    public struct ClientSecret: Sendable {
+        public enum Method: String, Sendable, CaseIterable {
+            case basic = "client_secret_basic"
+            case post = "client_secret_post"
+        }
+
+        public let value: Credential
+        public let method: Method
+
+        public init(_ value: Credential, by method: Method) {
+            self.value = value
+            self.method = method
+        }
+    }
+
+    private let providers: [Issuer: Provider]
+    private let http: TokenEndpointClient
+
+    public init(_ providers: [Provider], over http: TokenEndpointClient) {
+        self.providers = Dictionary(providers.map { ($0.keys.issuer, $0) }, uniquingKeysWith: { first, _ in first })
+        self.http = http
+    }
+
+    public func redeem(
+        _ code: PresentedCode, of client: ClientID, at issuer: Issuer
+    ) async throws(CodeRelayError) -> ProviderTokens {
+        guard let provider = providers[issuer], let url = provider.tokenEndpoint ?? provider.keys.tokenEndpoint else {
+            throw .notAsked(.endpointUnknown)
+        }
+        let answer = try await http.post(Self.request(code, client, provider.secret), to: url, within: provider.timeout)
+        return try answer.tokens()
+    }
+
+    /// Made anew from what was read: nothing else that the app sent goes on.
+    private static func request(
+        _ code: PresentedCode, _ client: ClientID, _ secret: ClientSecret?
+    ) -> TokenEndpointRequest {
+        var form = [
+            (name: Parameter.grantType, value: GrantType.authorizationCode.rawValue),
+            (name: Parameter.code, value: code.code),
+            (name: Parameter.redirectURI, value: code.redirectURI),
+            (name: Parameter.codeVerifier, value: code.verifier),
+        ]
+        var authorization: String?
+        switch secret?.method {
+        case nil: form.append((name: Parameter.clientID, value: client.string))
+        case .post:
+            form.append((name: Parameter.clientID, value: client.string))
+            form.append((name: Parameter.clientSecret, value: secret?.value.secret ?? ""))
+        case .basic:
+            authorization =
+                BasicCredentials(clientID: client.string, clientSecret: secret?.value).headerValue
+        }
+        return TokenEndpointRequest(body: FormEncoder.encode(form), authorization: authorization)
+    }
+}

@@ -1,0 +1,71 @@
+/// Which authorization codes were relayed, and, for half a minute, with what result: implemented by `Registry` on PostgreSQL, for
+/// all replicas together.
+public protocol CodeRegister: Sendable {
+    /// Of any number of calls with one code, at once or one after the other, one gets ``CodeClaim/granted``, for a day.
+    func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim
+
+    /// Ends what a claim of this request began. `false`: it came too late, and the code counts as lost.
+    func settle(_ code: CodeName, of request: UniqueID, as settlement: CodeSettlement) async throws(PortError) -> Bool
+
+    /// Replaces what is kept by the answer that was made from it, unless another request was faster.
+    /// - Returns: The answer that is kept now; `nil`: none is any more.
+    func finish(_ code: CodeName, _ binding: CodeBinding, answer: [UInt8]) async throws(PortError) -> [UInt8]?
+}
+
+/// Names a code of an issuer. No code can be read from it.
+public struct CodeName: Hashable, Sendable {
+    /// 32 octets.
+    public let octets: [UInt8]
+    public init(octets: [UInt8]) { self.octets = octets }
+}
+
+/// Stands for all that a repeated request must have in common with the first.
+public struct CodeBinding: Hashable, Sendable {
+    /// 32 octets.
+    public let octets: [UInt8]
+    public init(octets: [UInt8]) { self.octets = octets }
+}
+
+public struct CodeEntry: Sendable {
+    public let requestID: UniqueID
+    public let code: CodeName
+    public let binding: CodeBinding
+    /// How long the identity provider, and what comes after it, may take: a claim that is older is that of a broker that died.
+    public let patience: Seconds
+    /// Used up by the claim, whatever comes of it.
+    public let proof: PresentedProof?
+
+    public init(
+        requestID: UniqueID, code: CodeName, binding: CodeBinding, patience: Seconds, proof: PresentedProof?
+    ) {
+        self.requestID = requestID
+        self.code = code
+        self.binding = binding
+        self.patience = patience
+        self.proof = proof
+    }
+}
+
+public enum CodeClaim: Sendable, Equatable {
+    /// The caller, and nobody else, asks the identity provider.
+    case granted
+    /// Another request with the same binding is at it.
+    case inFlight
+    /// The identity provider has answered a request with the same binding; sealed.
+    case kept([UInt8])
+    /// With another binding, too long ago, or without a result.
+    case used
+    /// The proof was presented before.
+    case proofUsed
+}
+
+public enum CodeSettlement: Sendable, Equatable {
+    /// Nothing was sent to the identity provider: as if there had been no claim.
+    case released
+    /// It may be spent, and there is nothing to show for it.
+    case lost
+    /// The identity provider's tokens, sealed: whoever repeats the request can go on from here.
+    case kept([UInt8])
+    /// What every repetition is to get, sealed.
+    case answered([UInt8])
+}

@@ -1,0 +1,83 @@
+/// The existing identity provider's token endpoint: implemented by `IdentityProvider`.
+public protocol CodeRelay: Sendable {
+    /// Asks for the tokens of an authorization code, once and never again: a code that comes a second time may make the
+    /// identity provider revoke what it gave for the first. RFC 6749 §4.1.2. Returns or throws within the deadline of `issuer`.
+    func redeem(
+        _ code: PresentedCode, of client: ClientID, at issuer: Issuer
+    ) async throws(CodeRelayError) -> ProviderTokens
+}
+
+public enum CodeRelayError: Error, Sendable {
+    /// The identity provider's word: an OAuth error.
+    case refused(ProviderError)
+    /// Nothing was sent: the code is as good as it was.
+    case notAsked(ProviderFault)
+    /// The code was sent, and no answer came that could be used. It may be spent.
+    case unanswered(ProviderFault)
+}
+
+/// What the identity provider gave for a code. RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. Prints as `****`.
+public struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    public var accessToken: String
+    /// Seconds.
+    public var expiresIn: Int64?
+    public var refreshToken: String?
+    /// As the identity provider wrote it; `nil`: what the app asked for.
+    public var scope: String?
+    public var idToken: String
+
+    public init(accessToken: String, expiresIn: Int64?, refreshToken: String?, scope: String?, idToken: String) {
+        self.accessToken = accessToken
+        self.expiresIn = expiresIn
+        self.refreshToken = refreshToken
+        self.scope = scope
+        self.idToken = idToken
+    }
+
+    public var description: String { "ProviderTokens(****)" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// An OAuth error of the identity provider's token endpoint: RFC 6749 §5.2. Nothing else of its answer goes on to anybody. The
+/// raw value is what the audit shows.
+public enum ProviderError: String, Sendable, CaseIterable {
+    case invalidRequest = "idp_invalid_request"
+    case invalidClient = "idp_invalid_client"
+    case invalidGrant = "idp_invalid_grant"
+    case unauthorizedClient = "idp_unauthorized_client"
+    case unsupportedGrantType = "idp_unsupported_grant_type"
+    case invalidScope = "idp_invalid_scope"
+    /// OpenID Connect Core §3.1.2.6: whatever of it a token endpoint may say, the user has to log in again.
+    case interactionRequired = "idp_interaction_required"
+    /// One of its own.
+    case other = "idp_other_error"
+}
+
+/// Why the identity provider gave no answer that can be used. The raw value is what the audit shows.
+public enum ProviderFault: String, Sendable, CaseIterable {
+    /// It did not say where its token endpoint is.
+    case endpointUnknown = "idp_token_endpoint_unknown"
+    /// No connection, or none that TLS could verify.
+    case unreachable = "idp_unreachable"
+    case timedOut = "idp_timed_out"
+    /// The connection broke after the code was sent.
+    case cutOff = "idp_cut_off"
+    /// It says that it is out of service: 429, 5xx, or `temporarily_unavailable` and `server_error` in words.
+    case unavailable = "idp_unavailable"
+    /// A status that no token endpoint answers with.
+    case status = "idp_status"
+    case redirected = "idp_redirected"
+    case contentType = "idp_content_type"
+    case encoded = "idp_content_encoding"
+    case tooLarge = "idp_too_large"
+    case notJSON = "idp_not_json"
+    /// Something of RFC 6749 §5.1 is missing, or is not what it says.
+    case malformed = "idp_answer_malformed"
+    case noIDToken = "idp_no_id_token"
+    /// `at_hash` is not that of the access token beside it. OpenID Connect Core §3.1.3.8.
+    case accessTokenHash = "idp_at_hash"
+    /// The id_token is for another client.
+    case otherClient = "idp_id_token_other_client"
+    /// The id_token has expired, or was issued too long ago.
+    case stale = "idp_id_token_stale"
+}

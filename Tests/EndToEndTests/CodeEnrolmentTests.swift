@@ -1,0 +1,263 @@
+import BrokerTesting
+import JOSE
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Faults {
+    /// Codes on real processes: two brokers on one database, before a token endpoint that does what a test asks of it.
+    struct CodeEnrolmentTests {
+        @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
+        func fromCodeToSibling(profile: NativeProfile) async throws {
+            let stage = try await CodeStage.shared
+            let token = try stage.freshToken()
+            try stage.gives(token)
+            let form = stage.code(profile)
+            let calls = stage.provider.codeCalls.count
+            let answer = try await stage.broker.token(form)
+            try #require(answer.status == 200 && answer.keepsContract, "\(answer.text)")
+            let json = try #require(answer.json)
+            // The identity provider's tokens, as they are.
+            #expect(json.string("access_token") == "idp-access" && json.string("refresh_token") == "idp-refresh")
+            #expect(json.string("token_type") == "Bearer" && json.string("scope") == "openid profile")
+            #expect(json.number("expires_in")?.int64 == 3600 && !json.contains("issued_token_type"))
+            #expect((json.string("device_secret") == nil) == (profile == .deviceID))
+            let idToken = try #require(json.string("id_token"))
+            let claims = try stage.claims(of: idToken)
+            #expect(claims.string("iss") == stage.installation.configuration.issuer)
+            #expect(claims.string("nonce") == "n-0S6_WzA2Mj" && claims.string("idp") == stage.provider.issuer)
+            #expect(claims.string("at_hash") == IDToken.leftHalfHash("idp-access"))
+
+            // What the identity provider saw: the code request, and nothing beside it.
+            let call = try #require(stage.provider.codeCalls.dropFirst(calls).first)
+            #expect(stage.provider.codeCalls.count == calls + 1)
+            #expect(call.parameter("code") == form["code"] && call.parameter("code_verifier") == form["code_verifier"])
+            #expect(call.parameter("client_id") == "app-one" && call.field("authorization") == nil)
+            #expect(call.parameter("device_id") == nil && call.parameter("scope") == nil)
+
+            // App two, at the other replica.
+            let exchanged = try await stage.replica.token(
+                .exchange(
+                    idToken, issuer: stage.installation.configuration.issuer,
+                    device: json.string("device_secret") ?? CodeStage.device, profile: profile, client: "app-two"))
+            #expect(exchanged.status == 200, "\(exchanged.text)")
+        }
+
+        /// The answer was lost: the same request gets it again, octet by octet, from any replica, and nobody else gets anything.
+        @Test func aLostAnswer() async throws {
+            let stage = try await CodeStage.shared
+            try stage.gives(try stage.freshToken())
+            let form = stage.code(.deviceSecret)
+            let calls = stage.provider.codeCalls.count
+            let first = try await stage.broker.token(form)
+            try #require(first.status == 200, "\(first.text)")
+            #expect(try await stage.replica.token(form).body == first.body)
+            #expect(try await stage.broker.token(form).body == first.body)
+            for (name, value) in [
+                ("code_verifier", Unguessable.make()), ("redirect_uri", "https://other.example/cb"),
+                ("client_id", "app-two"), ("device_id", CodeStage.device), ("scope", "openid device_sso profile"),
+            ] {
+                var other = form
+                other[name] = value
+                let refused = try await stage.replica.token(other)
+                #expect(refused.status == 400 && refused.error == "invalid_grant", "\(name): \(refused.text)")
+                #expect(try await stage.reason(refused) == "code_used", "\(name)")
+            }
+            #expect(stage.provider.codeCalls.count == calls + 1)
+            // Half a minute later.
+            let sql = try stage.installation.session()
+            try await sql.rows("UPDATE native_sso.relayed_code SET valid_until = now() - interval '1 s'")
+            let late = try await stage.broker.token(form)
+            #expect(late.error == "invalid_grant")
+            #expect(try await stage.reason(late) == "code_used")
+            #expect(stage.provider.codeCalls.count == calls + 1)
+            // Nothing of it can be read: it is there once more, and of no use without the request.
+            #expect(try await sql.row("SELECT count(*) FROM native_sso.relayed_code WHERE answer LIKE '%idp%'") == "0")
+        }
+
+        /// Twenty at once over two brokers: one call, one session, one answer.
+        @Test func aRace() async throws {
+            let stage = try await CodeStage.shared
+            let token = try stage.freshToken()
+            try stage.gives(token)
+            let form = stage.code(.deviceSecret)
+            let calls = stage.provider.codeCalls.count
+            let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        let broker = number.isMultiple(of: 2) ? stage.broker : stage.replica
+                        return try await eventually("an answer") {
+                            let answer = try await broker.token(form)
+                            guard answer.status != 503 else {
+                                #expect(answer["Retry-After"] == "1" && answer.error == "temporarily_unavailable")
+                                return nil
+                            }
+                            return answer
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.allSatisfy { $0.status == 200 && $0.body == answers[0].body })
+            #expect(stage.provider.codeCalls.count == calls + 1)
+            let sub = try #require(token.claims.string("sub"))
+            #expect(
+                try await stage.installation.session().row(
+                    "SELECT count(*) FROM native_sso.session WHERE subject = '\(sub)'") == "1")
+        }
+
+        // MARK: An identity provider that refuses, lies or fails
+
+        /// E-09: the code of its error, and nothing else of it.
+        @Test func itsErrorsPass() async throws {
+            let stage = try await CodeStage.shared
+            let page = "<html>" + String(repeating: "x", count: 1 << 20)
+            for (error, status, expected, reason) in [
+                ("invalid_grant", 400, "invalid_grant", "idp_invalid_grant"),
+                ("invalid_client", 401, "invalid_client", "idp_invalid_client"),
+                ("unauthorized_client", 400, "unauthorized_client", "idp_unauthorized_client"),
+                ("consent_required", 400, "interaction_required", "idp_interaction_required"),
+                ("<b>own_error</b>", 400, "invalid_grant", "idp_other_error"),
+            ] {
+                stage.provider.token { _ in
+                    .answers(status, "{\"error\":\"\(error)\",\"error_description\":\"\(page)\",\"x\":1}")
+                }
+                let form = stage.code(.deviceSecret)
+                let calls = stage.provider.codeCalls.count
+                let answer = try await stage.broker.token(form)
+                #expect(answer.status == 400 && answer.error == expected && answer.keepsContract, "\(answer.text)")
+                #expect(answer.body.count < 300 && answer["WWW-Authenticate"] == nil)
+                #expect(try await stage.reason(answer) == reason)
+                // Final, at whichever replica, whatever it would say now.
+                try stage.gives(try stage.freshToken())
+                #expect(try await stage.replica.token(form).body == answer.body)
+                #expect(stage.provider.codeCalls.count == calls + 1)
+            }
+        }
+
+        /// E-10 and more: an outage, once; then a code that is gone. Never a second call, never a session.
+        @Test func itFails() async throws {
+            let stage = try await CodeStage.shared
+            let sql = try stage.installation.session()
+            let count = "SELECT count(*) FROM native_sso.session"
+            let sessions = try await sql.row(count)
+            let token = try stage.freshToken()
+            let good = try stage.answer(token)
+            func bent(_ change: (inout IDToken) -> Void) throws -> CodeReply {
+                var other = token
+                change(&other)
+                return .answers(200, try stage.answer(other))
+            }
+            let now = try #require(token.claims.number("iat")?.wholeSeconds)
+            let replies: [(String, CodeReply)] = [
+                ("idp_unavailable", .answers(503, "")), ("idp_unavailable", .answers(429, "")),
+                ("idp_unavailable", .answers(400, #"{"error":"temporarily_unavailable"}"#)),
+                ("idp_status", .answers(201, good)), ("idp_status", .answers(404, "{}")),
+                ("idp_redirected", .answers(302, good, fields: "Location: \(stage.provider.issuer)/elsewhere\r\n")),
+                ("idp_redirected", .answers(307, good, fields: "Location: \(stage.provider.issuer)/token\r\n")),
+                ("idp_content_type", .answers(200, good, type: "text/html")),
+                ("idp_content_type", .answers(200, good, fields: "Content-Type: application/json\r\n")),
+                ("idp_content_encoding", .answers(200, good, fields: "Content-Encoding: gzip\r\n")),
+                ("idp_too_large", .answers(200, good + String(repeating: " ", count: 3 << 20))),
+                ("idp_not_json", .answers(200, "access_token=idp-access")),
+                ("idp_not_json", .answers(200, good.replacing("{", with: "{\"id_token\":\"x\",", maxReplacements: 1))),
+                ("idp_not_json", .answers(200, "[]")), ("idp_not_json", .answers(200, "")),
+                ("idp_not_json", .answers(400, "<html>")),
+                ("idp_answer_malformed", .answers(400, #"{"error":7}"#)),
+                ("idp_answer_malformed", .answers(200, good.replacing("bearer", with: "mac"))),
+                ("idp_answer_malformed", .answers(200, good.replacing("\"idp-access\"", with: "null"))),
+                ("idp_answer_malformed", .answers(200, good.replacing("idp-refresh", with: "idp\\nrefresh"))),
+                ("idp_answer_malformed", .answers(200, good.replacing("3600", with: "\"3600\""))),
+                ("idp_no_id_token", .answers(200, #"{"access_token":"a","token_type":"Bearer"}"#)),
+                ("idp_cut_off", .closes), ("idp_cut_off", .breaksOff), ("idp_timed_out", .hangs),
+                ("subject_token_iss", try bent { $0.claims["iss"] = .string("https://evil.example") }),
+                ("subject_token_bad_signature", try bent { $0.rewritesToken = { String($0.dropLast(4)) + "AAAA" } }),
+                ("idp_id_token_other_client", try bent { $0.claims["aud"] = .string("app-two") }),
+                (
+                    "idp_id_token_other_client",
+                    try bent {
+                        $0.claims["aud"] = .array([.string("app-one"), .string("app-two")])
+                        $0.claims["azp"] = .string("app-one")
+                    }
+                ),
+                (
+                    "idp_id_token_stale",
+                    try bent {
+                        $0.claims["auth_time"] = nil
+                        $0.claims["iat"] = .number(JSONNumber(now - 600))
+                    }
+                ),
+                ("idp_at_hash", try bent { $0.claims["at_hash"] = .string(IDToken.leftHalfHash("another")) }),
+            ]
+            for (reason, reply) in replies {
+                stage.provider.token { _ in reply }
+                let form = stage.code(.deviceSecret)
+                let calls = stage.provider.codeCalls.count
+                let answer = try await stage.broker.token(form)
+                #expect(answer.isOutage && answer.keepsContract, "\(reason): \(answer.status) \(answer.text)")
+                #expect(try await stage.reason(answer) == reason)
+                stage.provider.token { _ in .answers(200, good) }
+                let again = try await stage.replica.token(form)
+                #expect(again.status != 200, "\(reason)")
+                #expect(stage.provider.codeCalls.count == calls + 1, "\(reason): asked again")
+            }
+            #expect(try await sql.row(count) == sessions)
+            // The search for something to say about it was not in vain.
+            try stage.gives(try stage.freshToken())
+            #expect(try await stage.broker.token(stage.code(.deviceSecret)).status == 200)
+        }
+
+        /// E-08: nobody asked for a device session, so there is none.
+        @Test func anOrdinaryLogin() async throws {
+            let stage = try await CodeStage.shared
+            let sql = try stage.installation.session()
+            let token = try stage.freshToken()
+            try stage.gives(token)
+            let answer = try await stage.broker.token(stage.code(nil))
+            #expect(answer.status == 200 && answer.json?.string("device_secret") == nil, "\(answer.text)")
+            let parts = answer.json?.string("id_token")?.split(separator: ".")
+            #expect(parts?.dropLast() == (try token.signed()).split(separator: ".").dropLast())
+            let sub = try #require(token.claims.string("sub"))
+            #expect(try await sql.row("SELECT count(*) FROM native_sso.session WHERE subject = '\(sub)'") == "0")
+        }
+
+        /// D-16: a secret that is presented beside a code is nobody's here; there is a new one.
+        @Test func aDeviceSecretBesideACode() async throws {
+            let stage = try await CodeStage.shared
+            try stage.gives(try stage.freshToken())
+            var form = stage.code(.deviceSecret)
+            form["device_secret"] = Unguessable.make()
+            let answer = try await stage.broker.token(form)
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.json?.string("device_secret") != form["device_secret"])
+        }
+
+        @Test func whatIsRefusedBeforehand() async throws {
+            let stage = try await CodeStage.shared
+            let calls = stage.provider.codeCalls.count
+            func refused(_ change: (inout TokenForm) -> Void) async throws -> String {
+                var form = stage.code(.deviceSecret)
+                change(&form)
+                let answer = try await stage.broker.token(form)
+                #expect(answer.status == 400 && answer.keepsContract, "\(answer.text)")
+                return "\(answer.error ?? "") \(try await stage.reason(answer))"
+            }
+            #expect(try await refused { $0["code"] = nil } == "invalid_request code_missing")
+            #expect(try await refused { $0["redirect_uri"] = nil } == "invalid_request redirect_uri_missing")
+            #expect(try await refused { $0["code_verifier"] = nil } == "invalid_request code_verifier_missing")
+            for verifier in [String(repeating: "a", count: 42), String(repeating: "a", count: 42) + "+"] {
+                #expect(
+                    try await refused { $0["code_verifier"] = verifier } == "invalid_grant code_verifier_malformed")
+            }
+            #expect(
+                try await refused { $0["scope"] = "openid device_sso admin" } == "invalid_scope scope_exceeds_client")
+            #expect(try await refused { $0["scope"] = "device_sso" } == "invalid_scope scope_lacks_openid")
+            #expect(try await refused { $0["device_id"] = "short" } == "invalid_request device_id_malformed")
+            #expect(try await refused { $0["audience"] = "https://other.example" } == "invalid_target audience_unknown")
+            #expect(try await refused { $0["resource"] = "https://api.example" } == "invalid_target resource_present")
+            #expect(
+                try await refused { $0["refresh_token"] = "nsr1.x" } == "invalid_request parameter_of_other_grant")
+            #expect(stage.provider.codeCalls.count == calls)
+        }
+    }
+}

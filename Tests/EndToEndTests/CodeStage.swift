@@ -1,0 +1,99 @@
+import BrokerTesting
+import JOSE
+import PrivateCluster
+import StrictCoding
+import SystemTesting
+
+/// Two brokers on one database whose identity provider gives tokens for codes.
+final class CodeStage: Sendable {
+    private static let starting = Task { try await CodeStage() }
+    /// Started on first use.
+    static var shared: CodeStage { get async throws { try await starting.value } }
+    static let device = Unguessable.make()
+    /// Codes at the identity provider at one time.
+    static let slots = 3
+
+    let provider: StubIdentityProvider
+    let installation: Installation
+    let broker: Broker
+    let replica: Broker
+    private let logins: LoginFactory
+
+    private init() async throws {
+        let key = try TestKey(.es256, keyID: "idp")
+        provider = try StubIdentityProvider(keys: [key])
+        var configured = BrokerConfiguration.Provider(provider.issuer, admitsOnFirstSight: false)
+        configured.codeRelay = "{ timeout: 2s, at_once: \(Self.slots) }"
+        installation = try await Installation(
+            BrokerConfiguration(issuer: "https://sso.example.test", providers: [configured]),
+            on: try await PrivateCluster.shared)
+        let sql = try installation.session()
+        for app in ["app-one", "app-two"] {
+            let row = ClientRow(app, membership: .init(group: "vendor", issuer: provider.issuer)) {
+                $0.allowedScope = ["openid", "profile"]
+                $0.defaultScope = ["openid"]
+            }
+            for statement in row.sql { try await sql.rows(statement) }
+        }
+        logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
+        broker = try installation.startBroker()
+        try await broker.untilReady()
+        replica = try installation.startBroker("replica")
+        try await replica.untilReady()
+    }
+
+    /// As an ordinary identity provider makes it.
+    func freshToken() throws -> IDToken {
+        var token = logins.login().token
+        token.claims["di_hash"] = nil
+        token.claims["ds_hash"] = nil
+        token.claims["nonce"] = .string("n-0S6_WzA2Mj")
+        token.claims["at_hash"] = .string(IDToken.leftHalfHash("idp-access"))
+        return token
+    }
+
+    /// The identity provider's answer to a code.
+    func answer(_ token: IDToken, scope: String = "openid profile") throws -> String {
+        """
+        {"access_token":"idp-access","token_type":"bearer","expires_in":3600,"refresh_token":"idp-refresh",\
+        "scope":"\(scope)","id_token":"\(try token.signed())"}
+        """
+    }
+
+    func gives(_ token: IDToken, scope: String = "openid profile") throws {
+        let body = try answer(token, scope: scope)
+        provider.token { _ in .answers(200, body) }
+    }
+
+    /// A code request of the app, with a code of its own.
+    func code(_ profile: NativeProfile?) -> TokenForm {
+        var form = TokenForm([
+            "grant_type": "authorization_code", "client_id": "app-one", "code": Unguessable.make(),
+            "redirect_uri": "https://app.example/cb", "code_verifier": Unguessable.make(),
+        ])
+        switch profile {
+        case .deviceID: form["device_id"] = Self.device
+        case .deviceSecret, .transitional: form["scope"] = "openid device_sso"
+        case nil: break
+        }
+        return form
+    }
+
+    /// Why it was refused, as the audit has it.
+    func reason(_ answer: HTTPAnswer) async throws -> String {
+        let id = answer["X-Request-Id"] ?? ""
+        let sql = try installation.session()
+        return try await eventually("the audit knows") {
+            try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)'").first
+        }
+    }
+
+    /// Of any token, unverified.
+    func claims(of token: String) throws -> JSONObject {
+        let parts = token.split(separator: ".")
+        guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
+            let claims = try JSONReader.parse(payload).object
+        else { throw HTTPFailure.notHTTP("no JWT") }
+        return claims
+    }
+}

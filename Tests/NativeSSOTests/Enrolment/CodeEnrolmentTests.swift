@@ -1,0 +1,262 @@
+import BrokerTesting
+import NativeSSO
+import StrictCoding
+import Testing
+
+@Suite struct CodeEnrolmentTests {
+    /// E-13: both or neither.
+    @Test func theCurrentProfile() async throws {
+        let stage = try CodeStage()
+        let answer = try await stage.run()
+        let secret = try #require(answer.deviceSecret.flatMap { DeviceValue($0, profile: .deviceSecret) })
+        let claims = try #require(UnverifiedJWS(answer.tokens.idToken)).claims
+        #expect(claims.string("ds_hash") == secret.hash(function: .sha256))
+        #expect(claims.string("iss") == Broker.issuer.string && claims.string("nonce") == "n-1")
+        #expect(claims.string("at_hash") == CodeStage.accessTokenHash)
+        var theirs = answer.tokens
+        theirs.idToken = CodeStage.tokens.idToken
+        #expect(theirs == CodeStage.tokens)
+        #expect(stage.login.registry.sessionCount == 1)
+    }
+
+    @Test func theProfileOf2018() async throws {
+        let stage = try CodeStage(.deviceID)
+        let answer = try await stage.run()
+        let claims = try #require(UnverifiedJWS(answer.tokens.idToken)).claims
+        #expect(answer.deviceSecret == nil)
+        #expect(claims.string("di_hash") == stage.login.device?.hash(function: .sha256))
+    }
+
+    /// E-08: nobody asked for a device session.
+    @Test func anOrdinaryLogin() async throws {
+        var stage = try CodeStage()
+        stage.login.scope = nil
+        #expect(try await stage.run() == CodeAnswer(tokens: CodeStage.tokens, deviceSecret: nil))
+        #expect(stage.login.registry.entries.isEmpty)
+        // It is verified all the same.
+        stage.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: stage.code.verifier)
+        stage.login.audience = ["app-two"]
+        stage.login.idTokens.answer(.token(stage.idToken(atHash: nil)))
+        #expect(await stage.failure() == .refused(.fault(.otherClient)))
+    }
+
+    @Test(arguments: [("openid device_sso", true), ("openid Device_sso", false), ("xdevice_sso openid", false)])
+    func theScopeThatWasGranted(scope: String, enrols: Bool) async throws {
+        var stage = try CodeStage()
+        stage.login.scope = nil
+        var tokens = CodeStage.tokens
+        tokens.scope = scope
+        stage.relay.answer(.tokens(tokens))
+        #expect((try await stage.run().deviceSecret != nil) == enrols)
+        // Where the issuer has not the profile, the identity provider's word makes none.
+        stage.profiles = [.deviceID]
+        stage.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: stage.code.verifier)
+        #expect(try await stage.run().deviceSecret == nil)
+    }
+
+    /// Before the identity provider is asked, so that the code is as good as it was.
+    @Test func whatIsRefusedBeforehand() async throws {
+        let stage = try CodeStage()
+        func refusal(_ change: (inout CodeStage) -> Void) async -> Failure<CodeRefusal>? {
+            var bent = stage
+            change(&bent)
+            return await bent.failure()
+        }
+        let good = stage.code.verifier
+        for verifier in [
+            "", String(good.dropLast()), String(repeating: "a", count: 129), good + "=", good + "ä", good + " ",
+        ] {
+            #expect(
+                await refusal {
+                    $0.code = PresentedCode(code: "c", redirectURI: "a:b", verifier: verifier)
+                } == .refused(.verifierMalformed))
+        }
+        #expect(
+            await refusal { $0.login.scope = Scope(["openid", "admin"]) }
+                == .refused(.enrolment(.scopeExceedsClient)))
+        #expect(await refusal { $0.login.scope = Scope(["device_sso"]) } == .refused(.enrolment(.scopeLacksOpenID)))
+        stage.login.signer.fail(with: .outage(Outage(.keyModule, "told to")))
+        #expect(await stage.failure() == .outage(.keyModule))
+        #expect(stage.relay.codes.isEmpty && stage.register.entries.isEmpty)
+    }
+
+    // MARK: Once
+
+    @Test func aRepetitionGetsTheSame() async throws {
+        var stage = try CodeStage()
+        let answer = try await stage.run()
+        stage.number = 2
+        #expect(try await stage.run() == answer)
+        #expect(stage.relay.codes.count == 1 && stage.login.registry.sessionCount == 1)
+        stage.register.letTimePass()
+        #expect(await stage.failure() == .refused(.used))
+        #expect(stage.relay.codes.count == 1)
+    }
+
+    /// of all that belongs to the request nothing may differ.
+    @Test func anotherRequestGetsNothing() async throws {
+        let stage = try CodeStage()
+        _ = try await stage.run()
+        func refusal(_ change: (inout CodeStage) -> Void) async -> Failure<CodeRefusal>? {
+            var bent = stage
+            change(&bent)
+            return await bent.failure()
+        }
+        let code = stage.code
+        let verifier = String(repeating: "v", count: 43)
+        #expect(
+            await refusal {
+                $0.code = PresentedCode(code: code.code, redirectURI: code.redirectURI, verifier: verifier)
+            } == .refused(.used))
+        #expect(
+            await refusal {
+                $0.code = PresentedCode(code: code.code, redirectURI: "app:/other", verifier: code.verifier)
+            } == .refused(.used))
+        #expect(
+            await refusal { $0.login.device = DeviceValue(EnrolmentStage.deviceID, profile: .deviceID) }
+                == .refused(.used))
+        #expect(await refusal { $0.login.scope = nil } == .refused(.used))
+        let key = try #require(KeyThumbprint(String(repeating: "k", count: 43)))
+        #expect(
+            await refusal {
+                $0.proof = PresentedProof(key: key, id: ProofID(key: key, jti: "1"), life: 60)
+            } == .refused(.used))
+        #expect(stage.relay.codes.count == 1)
+    }
+
+    @Test func whileTheFirstIsAtIt() async throws {
+        let stage = try CodeStage()
+        stage.relay.answer(.waits(CodeStage.tokens))
+        async let first = stage.run()
+        await stage.relay.untilAsked(1)
+        #expect(await stage.failure() == .refused(.inFlight))
+        stage.relay.goOn()
+        let answer = try await first
+        #expect(try await stage.run() == answer)
+        #expect(stage.relay.codes.count == 1)
+    }
+
+    /// An app that changes networks just now.
+    @Test func theCallerGoesAway() async throws {
+        let stage = try CodeStage()
+        stage.relay.answer(.waits(CodeStage.tokens))
+        let caller = Task { try? await stage.run() }
+        await stage.relay.untilAsked(1)
+        caller.cancel()
+        stage.relay.goOn()
+        let answer = try #require(await caller.value)
+        #expect(try await stage.run() == answer)
+    }
+
+    /// A broker that dies between the provider's answer and its own, at each step: another one goes on from there.
+    @Test(arguments: InMemoryCodeRegister.Call.allCases)
+    func theDatabaseGoesAway(at call: InMemoryCodeRegister.Call) async throws {
+        let stage = try CodeStage()
+        stage.register.fail(call, with: .outage(Outage(.database, "told to")))
+        #expect(await stage.failure() == .outage(.database))
+        let asked = stage.relay.codes.count
+        #expect(asked == (call == .claim ? 0 : 1))
+        stage.register.fail(call, with: nil)
+        switch call {
+        case .claim: _ = try await stage.run()
+        case .settle: #expect(await stage.failure() == .refused(.inFlight))
+        case .finish: _ = try await stage.run()
+        }
+        #expect(stage.relay.codes.count == 1)
+        #expect(stage.login.registry.sessionCount == (call == .settle ? 0 : 1))
+    }
+
+    @Test func theRegistryGoesAway() async throws {
+        let stage = try CodeStage()
+        stage.login.registry.fail(with: .outage(Outage(.database, "told to")))
+        #expect(await stage.failure() == .outage(.database))
+        stage.login.registry.fail(with: nil)
+        _ = try await stage.run()
+        #expect(stage.relay.codes.count == 1 && stage.login.registry.sessionCount == 1)
+    }
+
+    // MARK: The identity provider
+
+    @Test(arguments: ProviderError.allCases)
+    func itsErrorIsFinal(error: ProviderError) async throws {
+        let stage = try CodeStage()
+        stage.relay.answer(.failure(.refused(error)))
+        #expect(await stage.failure() == .refused(.provider(error)))
+        #expect(await stage.failure() == .refused(.provider(error)))
+        #expect(stage.relay.codes.count == 1 && stage.login.registry.entries.isEmpty)
+    }
+
+    @Test(arguments: ProviderFault.allCases)
+    func itsFaultMayHaveSpentTheCode(fault: ProviderFault) async throws {
+        let stage = try CodeStage()
+        stage.relay.answer(.failure(.unanswered(fault)))
+        #expect(await stage.failure() == .refused(.fault(fault)))
+        #expect(await stage.failure() == .refused(.used))
+        #expect(stage.relay.codes.count == 1 && stage.login.registry.entries.isEmpty)
+    }
+
+    @Test func whatWasNotSentIsNotSpent() async throws {
+        let stage = try CodeStage()
+        stage.relay.answer(.failure(.notAsked(.unreachable)))
+        #expect(await stage.failure() == .refused(.fault(.unreachable)))
+        stage.relay.answer(.tokens(CodeStage.tokens))
+        _ = try await stage.run()
+        #expect(stage.register.settlements.first == .released)
+    }
+
+    @Test func anIDTokenThatIsNone() async throws {
+        for (answer, expected) in [
+            (
+                StubFreshIDTokenVerifier.Answer.refusal(.badSignature),
+                Failure.refused(CodeRefusal.idToken(.badSignature))
+            ),
+            (.outage, .outage(.identityProvider)),
+            (.token(try CodeStage().idToken(atHash: "x")), .refused(.fault(.accessTokenHash))),
+        ] {
+            let stage = try CodeStage()
+            stage.login.idTokens.answer(answer)
+            #expect(await stage.failure() == expected)
+            #expect(stage.login.registry.entries.isEmpty)
+        }
+    }
+
+    /// Whose places are taken. The code is not.
+    @Test func tooManyAtOnce() async throws {
+        var stage = try CodeStage()
+        stage.policy = CodeRelayPolicy(timeout: 5, atOnce: 1)
+        stage.relay.answer(.waits(CodeStage.tokens))
+        let broker = stage.broker()
+        let request = stage.request
+        async let first = broker.run(request)
+        await stage.relay.untilAsked(1)
+        stage.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: stage.code.verifier)
+        stage.number = 2
+        do throws(CodeError) {
+            _ = try await broker.run(stage.request)
+            Issue.record("there was a place")
+        } catch {
+            #expect(Failure(error) == .refused(.relayBusy))
+        }
+        #expect(broker.codesInFlight == 1)
+        stage.relay.goOn()
+        _ = try await first
+        #expect(broker.codesInFlight == 0 && stage.relay.codes.count == 1)
+        stage.relay.answer(.tokens(CodeStage.tokens))
+        stage.login.idTokens.answer(.token(stage.idToken(atHash: nil)))
+        // The code was not spent; the id_token that it gives is the first one's.
+        #expect(await stage.failure() == .refused(.enrolment(.tokenUsed)))
+    }
+
+    /// What is kept opens to nobody who has not the whole request, and says nothing.
+    @Test func whatIsKeptIsSealed() async throws {
+        let stage = try CodeStage()
+        let answer = try await stage.run()
+        let kept = try #require(stage.register.answers.first)
+        for secret in [
+            answer.tokens.accessToken, answer.tokens.idToken, answer.deviceSecret ?? "", stage.code.code,
+            stage.code.verifier,
+        ] { #expect(kept.firstRange(of: Array(secret.utf8)) == nil) }
+        let entry = try #require(stage.register.entries.first)
+        #expect(entry.code.octets != entry.binding.octets && entry.code.octets.count == 32)
+    }
+}

@@ -1,0 +1,70 @@
+import BrokerTesting
+import NativeSSO
+import StrictCoding
+
+/// An enrolment by code with every port in memory.
+struct CodeStage {
+    static let tokens = ProviderTokens(
+        accessToken: "idp-access", expiresIn: 3600, refreshToken: "idp-refresh", scope: "openid profile",
+        idToken: "e30.e30.c2ln")
+
+    var login: EnrolmentStage
+    let register = InMemoryCodeRegister()
+    let relay = ScriptedCodeRelay(.tokens(tokens))
+    var policy = CodeRelayPolicy(timeout: 5, atOnce: 2)
+    var profiles = Set(Profile.allCases)
+    var code = PresentedCode(
+        code: "SplxlOBeZQQYbYS6WxSbIA", redirectURI: "https://app.example/cb",
+        verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+    var proof: PresentedProof?
+    var number: UInt64 = 1
+
+    init(_ profile: Profile = .deviceSecret) throws {
+        login = try EnrolmentStage(profile)
+        login.idTokens.answer(.token(idToken(atHash: Self.accessTokenHash)))
+    }
+
+    static let accessTokenHash = DeviceValue("idp-access", profile: .deviceSecret)?.hash(function: .sha256)
+
+    /// That of the login, beside an access token.
+    func idToken(atHash: String?) -> FreshIDToken {
+        let token = login.idToken
+        var claims = token.claims
+        claims["at_hash"] = atHash.map(JSONValue.string)
+        return FreshIDToken(
+            issuer: token.issuer, subject: token.subject, providerSessionID: token.providerSessionID,
+            client: token.client, audience: token.audience, issuedAt: token.issuedAt, expiresAt: token.expiresAt,
+            login: token.login, deviceIDHash: token.deviceIDHash, deviceSecretHash: token.deviceSecretHash,
+            hashFunction: token.hashFunction, claims: claims)
+    }
+
+    var request: CodeRequest {
+        CodeRequest(
+            requestID: UniqueID(high: 9, low: number), client: login.client,
+            issuer: IssuerPolicy(
+                issuer: EnrolmentStage.issuer, profiles: profiles, sessionLifetime: .days(7), codeRelay: policy),
+            code: code, device: login.device, scope: login.scope, proof: proof)
+    }
+
+    /// Of one broker, for all its requests.
+    func broker() -> CodeEnrolment {
+        CodeEnrolment(
+            relay: relay, register: register, records: login.keys,
+            enrolment: Enrolment(
+                idTokens: login.idTokens, registry: login.registry, devices: login.keys, limits: login.limits,
+                mint: TokenMint(
+                    issuer: Broker.issuer, signer: login.signer, refreshTokens: login.keys, lifetimes: Lifetimes()),
+                clock: login.clock))
+    }
+
+    func run() async throws(CodeError) -> CodeAnswer { try await broker().run(request) }
+
+    func failure() async -> Failure<CodeRefusal>? {
+        do throws(CodeError) {
+            _ = try await run()
+            return nil
+        } catch {
+            return Failure(error)
+        }
+    }
+}

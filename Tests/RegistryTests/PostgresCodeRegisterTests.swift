@@ -1,0 +1,142 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Registry
+import Testing
+
+@Suite("Relayed codes in PostgreSQL", .serialized)
+struct PostgresCodeRegisterTests {
+    private static let name = CodeName(octets: Array(repeating: 1, count: 32))
+    private static let binding = CodeBinding(octets: Array(repeating: 2, count: 32))
+
+    private func entry(
+        _ number: UInt64 = 1, binding: CodeBinding = Self.binding, patience: Seconds = 15, proof: PresentedProof? = nil
+    ) -> CodeEntry {
+        CodeEntry(
+            requestID: UniqueID(high: 1, low: number), code: Self.name, binding: binding, patience: patience,
+            proof: proof)
+    }
+
+    private func withRegister(
+        _ body: @Sendable (PostgresFixture, PostgresCodeRegister) async throws -> Void
+    ) async throws {
+        try await TestDatabase.withFixture { database in
+            try await body(database, PostgresCodeRegister(database: database.service, atOnce: 4))
+        }
+    }
+
+    @Test("Of many claims one is granted; the others wait, and another binding gets nothing")
+    func oneClaim() async throws {
+        try await withRegister { _, register in
+            let claims = try await withThrowingTaskGroup(of: CodeClaim.self) { group in
+                for number in UInt64(1)...8 { group.addTask { try await register.claim(self.entry(number)) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(claims.count { $0 == .granted } == 1 && claims.count { $0 == .inFlight } == 7)
+            let other = CodeBinding(octets: Array(repeating: 3, count: 32))
+            #expect(try await register.claim(entry(9, binding: other)) == .used)
+        }
+    }
+
+    @Test("What is kept is given to the same binding, and replaced once by the answer")
+    func keeps() async throws {
+        try await withRegister { database, register in
+            _ = try await register.claim(entry())
+            // Nobody settles another's claim.
+            #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 2), as: .kept([9])))
+            #expect(try await register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .kept([1])))
+            #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .kept([2])))
+            #expect(try await register.claim(entry(2)) == .kept([1]))
+            let other = CodeBinding(octets: Array(repeating: 3, count: 32))
+            #expect(try await register.finish(Self.name, other, answer: [7]) == nil)
+            #expect(try await register.finish(Self.name, Self.binding, answer: [5]) == [5])
+            #expect(try await register.finish(Self.name, Self.binding, answer: [6]) == [5])
+            #expect(try await register.claim(entry(3)) == .kept([5]))
+            #expect(try await register.claim(entry(4, binding: other)) == .used)
+            // Half a minute later nothing is given out, and the next claim of any code erases it.
+            _ = try await database.superuser.query(CodeSQL.pass, [])
+            #expect(try await register.claim(entry(5)) == .used)
+            #expect(try await register.finish(Self.name, Self.binding, answer: [8]) == nil)
+            _ = try await register.claim(
+                CodeEntry(
+                    requestID: UniqueID(high: 1, low: 6), code: CodeName(octets: Array(repeating: 9, count: 32)),
+                    binding: Self.binding, patience: 15, proof: nil))
+            #expect(try await database.superuser.query(CodeSQL.answers, [])[0].int64(0) == 0)
+            #expect(try await register.claim(entry(7)) == .used)
+        }
+    }
+
+    @Test("A claim that was released is as none; one that was lost stays")
+    func releases() async throws {
+        try await withRegister { _, register in
+            _ = try await register.claim(entry(1))
+            #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 2), as: .released))
+            #expect(try await register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .released))
+            #expect(try await register.claim(entry(2)) == .granted)
+            #expect(try await register.settle(Self.name, of: UniqueID(high: 1, low: 2), as: .lost))
+            #expect(try await register.claim(entry(3)) == .used)
+            #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 2), as: .kept([1])))
+        }
+    }
+
+    @Test("Whoever took longer than it may gets no further")
+    func tooLate() async throws {
+        try await withRegister { database, register in
+            _ = try await register.claim(entry(1))
+            _ = try await database.superuser.query(CodeSQL.pass, [])
+            #expect(try await register.claim(entry(2)) == .used)
+            #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .kept([1])))
+        }
+    }
+
+    @Test("A proof is good for one claim, whatever comes of it")
+    func proofs() async throws {
+        try await withRegister { _, register in
+            let key = try #require(KeyThumbprint(String(repeating: "k", count: 43)))
+            func proof(_ jti: String) -> PresentedProof {
+                PresentedProof(key: key, id: ProofID(key: key, jti: jti), life: 60)
+            }
+            #expect(try await register.claim(entry(1, proof: proof("1"))) == .granted)
+            #expect(try await register.claim(entry(2, proof: proof("1"))) == .proofUsed)
+            #expect(try await register.claim(entry(3, proof: proof("2"))) == .inFlight)
+            #expect(try await register.claim(entry(4, proof: proof("2"))) == .proofUsed)
+        }
+    }
+
+    @Test("A sweep erases answers and forgets old codes")
+    func sweeps() async throws {
+        try await withRegister { database, register in
+            _ = try await register.claim(entry(1))
+            _ = try await register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .answered([1]))
+            _ = try await database.superuser.query(CodeSQL.pass, [])
+            _ = try await database.superuser.query(RetentionSQL.sweepProofsFirst, [])
+            #expect(try await database.superuser.query(CodeSQL.answers, [])[0].int64(0) == 0)
+            #expect(try await register.claim(entry(2)) == .used)
+            _ = try await database.superuser.query(CodeSQL.age, [])
+            _ = try await database.superuser.query(RetentionSQL.sweepProofsFirst, [])
+            #expect(try await register.claim(entry(3)) == .granted)
+        }
+    }
+
+    @Test("The service reads nothing of it")
+    func isClosed() async throws {
+        try await withRegister { database, _ in
+            for statement in [CodeSQL.answers, CodeSQL.erase] {
+                do throws(PostgresError) {
+                    _ = try await database.service.query(statement, [])
+                    Issue.record("was allowed: \(statement.text)")
+                } catch {
+                    guard case .server(let state, _, _) = error else { throw error }
+                    #expect(state.code == "42501")
+                }
+            }
+        }
+    }
+}
+
+private enum CodeSQL {
+    static let pass = Statement("UPDATE native_sso.relayed_code SET valid_until = now() - interval '1 second'")
+    static let age = Statement("UPDATE native_sso.relayed_code SET expires_at = now() - interval '2 hours'")
+    static let answers = Statement("SELECT count(*) FROM native_sso.relayed_code WHERE answer IS NOT NULL")
+    static let erase = Statement("SELECT native_sso.erase_kept_answers(1)")
+}

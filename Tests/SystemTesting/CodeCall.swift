@@ -1,0 +1,54 @@
+import Glibc
+
+/// A request to the token endpoint of an identity provider, as it came.
+public struct CodeCall: Sendable {
+    public let head: String
+    public let body: String
+
+    /// A header field.
+    public func field(_ name: String) -> String? {
+        for line in head.split(separator: "\r\n") {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            if parts.count == 2, parts[0].lowercased() == name.lowercased() {
+                return String(parts[1].drop { $0 == " " })
+            }
+        }
+        return nil
+    }
+
+    /// A parameter of the form, not decoded.
+    public func parameter(_ name: String) -> String? {
+        for pair in body.split(separator: "&") where pair.hasPrefix("\(name)=") {
+            return String(pair.dropFirst(name.utf8.count + 1))
+        }
+        return nil
+    }
+}
+
+/// What a token endpoint does with a code.
+public enum CodeReply: Sendable {
+    case answers(_ status: Int = 200, _ body: String, type: String = "application/json", fields: String = "")
+    /// Takes the request and never says a word.
+    case hangs
+    /// Says half of an answer and closes.
+    case breaksOff
+    /// Closes at once.
+    case closes
+    /// Waits until the gate is open, and then answers.
+    case waits(StubGate, _ body: String)
+
+    func write(to peer: Int32) {
+        switch self {
+        case .answers(let status, let body, let type, let fields):
+            StubIdentityProvider.write(peer, status: status, body: Array(body.utf8), type: type, fields: fields)
+        case .hangs: StubIdentityProvider.wait(for: peer)
+        case .breaksOff:
+            StubIdentityProvider.write(
+                peer, Array("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{".utf8))
+        case .closes: break
+        case .waits(let gate, let body):
+            gate.wait()
+            StubIdentityProvider.write(peer, status: 200, body: Array(body.utf8))
+        }
+    }
+}
