@@ -1,4 +1,5 @@
 import Foundation
+import StrictCoding
 import SystemTesting
 import Testing
 
