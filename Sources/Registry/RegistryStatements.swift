@@ -17,5 +17,5 @@ enum RegistryStatements {
         ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + GrantStatements.all
-        + DeviceStatements.all        + AuditListStatements.all
+        + DeviceStatements.all + AuditListStatements.all
 }

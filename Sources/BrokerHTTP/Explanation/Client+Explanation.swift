@@ -97,6 +97,10 @@ extension RateLimited.Limit {
             .init(
                 "the device made too many exchanges",
                 "Wait for Retry-After, and refresh instead of exchanging again; the limit is limits.device.")
+        case .code:
+            .init(
+                "one address has brought codes more often than limits.code allows",
+                "Wait for Retry-After: the code was not sent. Behind a proxy, name it in public.trusted_proxies.")
         case .deviceFailures:
             .init(
                 "the login was shown with wrong device values too often",

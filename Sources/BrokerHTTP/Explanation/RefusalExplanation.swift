@@ -46,6 +46,7 @@ extension RefusalExplanation {
         for limit in RateLimited.Limit.allCases { add(.requestRefused, limit.rawValue, limit.explanation) }
         for refusal in ExchangeRefusal.allCases { add(.exchangeRefused, refusal.reason, refusal.explanation) }
         for refusal in EnrolmentRefusal.allCases { add(.enrolmentRefused, refusal.reason, refusal.explanation) }
+        for refusal in CodeRefusal.allCases { add(.enrolmentRefused, refusal.reason, refusal.explanation) }
         for refusal in RefreshRefusal.allCases { add(.refreshRefused, refusal.rawValue, refusal.explanation) }
         for refusal in LogoutRefusal.allCases { add(.logoutRefused, refusal.rawValue, refusal.explanation) }
         return all
@@ -65,6 +66,7 @@ extension Refusal {
         case .nonce(let defect, fresh: _): defect.explanation
         case .exchange(let refusal, profile: _, client: _): refusal.explanation
         case .enrolment(let refusal): refusal.explanation
+        case .code(let refusal): refusal.explanation
         case .refresh(let refusal): refusal.explanation
         case .logout(let refusal): refusal.explanation
         case .rate(let limited): limited.limit.explanation

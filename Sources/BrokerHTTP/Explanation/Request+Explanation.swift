@@ -48,6 +48,17 @@ extension RequestRefusal {
             .init(
                 "requested_token_type asks for an enrolment, and this identity provider has none",
                 "Ask for an access token, or let the operator set enrolment: exchange.")
+        case .relayNotEnabled:
+            .init(
+                "codes of this identity provider are not redeemed here",
+                "Redeem them there, or let the operator set code_relay.")
+        case .deviceIDMalformed:
+            .init(
+                "device_id has a length or characters that none has", "Send 22 to 512 characters of printable ASCII.")
+        case .profileNotEnabledForCode:
+            .init(
+                "the code request is of a profile that this identity provider is not configured for",
+                "Send device_id, or device_sso in scope, as profiles has it.")
         }
     }
 }
@@ -108,6 +119,10 @@ extension ParameterDefect {
         case .scopeMalformed:
             .init("scope is no list of scope tokens", "Separate them by single spaces (RFC 6749 §3.3).")
         case .refreshTokenMissing: .init("refresh_token is missing", "Send it.")
+        case .codeMissing: .init("code is missing", "Send what the authorization endpoint gave.")
+        case .redirectURIMissing:
+            .init("redirect_uri is missing", "Send the one of the authorization request.")
+        case .codeVerifierMissing: .init("code_verifier is missing", "Send it: PKCE is not optional (RFC 7636).")
         }
     }
 }
