@@ -226,7 +226,8 @@ let package = Package(
         .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
-                "IdentityProvider", "NativeSSO", "JOSE", "StrictCoding", "BrokerTesting", .nioCore, .nioPosix, .logging,
+                "IdentityProvider", "NativeSSO", "JOSE", "StrictCoding", "BrokerTesting", .nioCore, .nioPosix, .nioSSL,
+                .logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -9,9 +9,9 @@ import Testing
 /// Against a real server that misbehaves in every way.
 @Suite struct KeySetFetcherTests {
     private func fetch(
-        _ source: KeySource, timeout: Duration = .seconds(30)
+        _ source: KeySource, timeout: Duration = .seconds(30), authorities: CertificateAuthorities? = nil
     ) async throws -> Result<JSONWebKeySet, KeySetFetchError> {
-        let documents = DocumentClient(timeout: timeout)
+        let documents = DocumentClient(timeout: timeout, authorities: authorities)
         let fetcher = KeySetFetcher(
             issuer: TestProvider.issuer, source: source, documents: documents, allowsLoopbackHTTP: true)
         let result: Result<JSONWebKeySet, KeySetFetchError>
@@ -37,6 +37,39 @@ import Testing
     }
 
     private static let keySet = Result { try TestKey.document([try TestKey.shared(.es256)]) }
+
+    /// Over real TLS: a certificate counts if one of the configured authorities vouches for it, and names the host.
+    @Test func authorities() async throws {
+        let (own, other) = (try TestCertificate.current(), try TestCertificate.current())
+        var seconds = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
+        seconds = seconds.adding(-3600)
+        let elsewhere = try TestCertificate(
+            address: [127, 0, 0, 9], notBefore: seconds, notAfter: seconds.adding(.days(1)))
+        let expired = try TestCertificate(notBefore: seconds.adding(.days(-2)), notAfter: seconds)
+        for (shown, trusted, isTaken) in [
+            (own, own, true), (own, other, false), (own, nil, false), (elsewhere, elsewhere, false),
+            (expired, expired, false),
+        ] {
+            try await StubServer.with({ _ in .ok((try? Self.keySet.get()) ?? []) }, certificate: shown) { server in
+                let url = try #require(ProviderURL("https://127.0.0.1:\(server.port)/jwks"))
+                let authorities = try trusted.map {
+                    try #require(CertificateAuthorities(pem: Array($0.certificate.utf8)))
+                }
+                let result = try await fetch(.keySet(url), authorities: authorities)
+                if isTaken {
+                    #expect(try result.get().keys.count == 1)
+                } else {
+                    guard case .failure(.unreachable) = result else {
+                        Issue.record("\(result)")
+                        return
+                    }
+                    #expect(server.paths.isEmpty)
+                }
+            }
+        }
+        #expect(CertificateAuthorities(pem: Array(own.key.utf8)) == nil)
+        #expect(CertificateAuthorities(pem: []) == nil)
+    }
 
     @Test func goodKeySet() async throws {
         let document = try Self.keySet.get()
@@ -186,9 +219,13 @@ import Testing
         #expect(try await fetch(.file(path: file.path)) == .failure(.unreadableFile))
         try Data(try Self.keySet.get()).write(to: file)
         #expect(try await fetch(.file(path: file.path)).get().keys.count == 1)
+        try FileManager.default.setAttributes([.posixPermissions: 0o646], ofItemAtPath: file.path)
+        #expect(try await fetch(.file(path: file.path)) == .failure(.unreadableFile))
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
         try Data(count: (256 << 10) + 1).write(to: file)
         #expect(try await fetch(.file(path: file.path)) == .failure(.tooLarge))
         try Data("{}".utf8).write(to: file)
         #expect(try await fetch(.file(path: file.path)) == .failure(.keySet(.noKeys)))
+        #expect(try await fetch(.file(path: FileManager.default.temporaryDirectory.path)) == .failure(.unreadableFile))
     }
 }

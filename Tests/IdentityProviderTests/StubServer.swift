@@ -1,6 +1,8 @@
+import BrokerTesting
 import IdentityProvider
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A server on loopback that answers with octets of its own choosing, or not at all.
@@ -28,11 +30,22 @@ final class StubServer: Sendable {
         let closed = AsyncStream<Void>.makeStream()
     }
 
-    static func start(_ reply: @escaping @Sendable (_ path: String) -> Reply) async throws -> StubServer {
+    /// - Parameter certificate: What it shows; `nil`: it speaks in the clear.
+    static func start(
+        _ reply: @escaping @Sendable (_ path: String) -> Reply, certificate: TestCertificate? = nil
+    ) async throws -> StubServer {
         let log = Log()
+        let tls = try certificate.map { certificate in
+            try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8))
+                        .map { .certificate($0) },
+                    privateKey: .privateKey(NIOSSLPrivateKey(bytes: Array(certificate.key.utf8), format: .pem))))
+        }
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.addHandler(Handler(reply: reply, log: log))
                 }
             }
@@ -47,9 +60,10 @@ final class StubServer: Sendable {
 
     /// Runs `body` against a server that is gone afterwards.
     static func with(
-        _ reply: @escaping @Sendable (_ path: String) -> Reply, _ body: (StubServer) async throws -> Void
+        _ reply: @escaping @Sendable (_ path: String) -> Reply, certificate: TestCertificate? = nil,
+        _ body: (StubServer) async throws -> Void
     ) async throws {
-        let server = try await start(reply)
+        let server = try await start(reply, certificate: certificate)
         do {
             try await body(server)
         } catch {

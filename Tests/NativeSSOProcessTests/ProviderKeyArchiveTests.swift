@@ -50,6 +50,40 @@ struct ProviderKeyArchiveTests {
             }
         }
     }
+
+    /// `jwks_file` is read again when the operator says so, and a revocation holds on a broker that runs.
+    @Test func `a key set that is replaced by hand, and a key that is revoked by hand`() async throws {
+        try await Installation.lendReady { installation in
+            try await installation.registerApps()
+            let broker = try await Broker.start(installation)
+            try await broker.waitUntilReady()
+            let old = try Login(installation, sid: "sid-old")
+            #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
+
+            // Garbage changes nothing.
+            try installation.write("{", to: "jwks.json")
+            broker.program.signal(SIGHUP)
+            #expect(await broker.program.errorLine(containing: "key set not refreshed") != nil)
+            #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
+
+            // No overlap: the old key is retired, and verifies what is of its time.
+            let new = try TestKey(.es256, keyID: "new/1")
+            try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "jwks.json")
+            broker.program.signal(SIGHUP)
+            #expect(await broker.program.errorLine(containing: "key retired") != nil)
+            let login = try Login(installation, sid: "sid-new", key: new)
+            #expect(try await broker.post(login.exchange(by: "app2")).status == 200)
+            #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
+
+            for kid in ["new/1", Base64URL.encode(installation.identityProviderKey.publicKey.thumbprint)] {
+                try await installation.succeed("idp-key", "revoke", kid, "--execute", "--reason", "stolen")
+            }
+            for login in [login, old] {
+                try await broker.wait { try await $0.post(login.exchange(by: "app2")).status == 400 }
+            }
+            #expect(try await installation.audit().contains { $0.contains("subject_token_key_revoked") })
+        }
+    }
 }
 
 extension Installation {

@@ -9,6 +9,8 @@ public struct BrokerConfiguration: Sendable {
         public var admitsOnFirstSight: Bool
         public var isDisabled: Bool
         public var enrolsByExchange = false
+        /// Other values of `audience` that mean it.
+        public var audienceAliases: [String] = []
         /// What is allowed of its logout tokens, by the names of the configuration.
         public var logout: [String] = []
         /// `code_relay` as a flow mapping, such as `{ timeout: 2s }`; `nil`: none.
@@ -42,6 +44,7 @@ public struct BrokerConfiguration: Sendable {
                     \(source)
                     profiles: [\(profiles.joined(separator: ", "))]
                     algorithms: [\(algorithms.joined(separator: ", "))]
+                    audience_aliases: [\(audienceAliases.map { "\"\($0)\"" }.joined(separator: ", "))]
                     admit_on_first_sight: \(admitsOnFirstSight)
                     disabled: \(isDisabled)
                     enrolment: \(enrolsByExchange ? "exchange" : "off")

@@ -11,14 +11,17 @@ public struct ProviderCodeRelay: CodeRelay {
         /// `nil`: its apps are public clients there.
         public let secret: ClientSecret?
         public let timeout: Duration
+        let http: TokenEndpointClient
 
         public init(
-            keys: ProviderKeys, tokenEndpoint: ProviderURL?, secret: ClientSecret?, timeout: Duration
+            keys: ProviderKeys, tokenEndpoint: ProviderURL?, secret: ClientSecret?, timeout: Duration,
+            over http: TokenEndpointClient
         ) {
             self.keys = keys
             self.tokenEndpoint = tokenEndpoint
             self.secret = secret
             self.timeout = timeout
+            self.http = http
         }
     }
 
@@ -39,11 +42,9 @@ public struct ProviderCodeRelay: CodeRelay {
     }
 
     private let providers: [Issuer: Provider]
-    private let http: TokenEndpointClient
 
-    public init(_ providers: [Provider], over http: TokenEndpointClient) {
+    public init(_ providers: [Provider]) {
         self.providers = Dictionary(providers.map { ($0.keys.issuer, $0) }, uniquingKeysWith: { first, _ in first })
-        self.http = http
     }
 
     public func redeem(
@@ -52,7 +53,8 @@ public struct ProviderCodeRelay: CodeRelay {
         guard let provider = providers[issuer], let url = provider.tokenEndpoint ?? provider.keys.tokenEndpoint else {
             throw .notAsked(.endpointUnknown)
         }
-        let answer = try await http.post(Self.request(code, client, provider.secret), to: url, within: provider.timeout)
+        let request = Self.request(code, client, provider.secret)
+        let answer = try await provider.http.post(request, to: url, within: provider.timeout)
         return try answer.tokens()
     }
 

@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-public import NIOSSL
+import NIOSSL
 import NativeSSO
 
 /// A request to a token endpoint. Prints as `****`.
@@ -25,10 +25,10 @@ public final class TokenEndpointClient: Sendable {
 
     /// ``shutdown()`` must be called before the last reference goes.
     ///
-    /// - Parameter trustRoots: Whom the certificate of a token endpoint must come from; the system's by default.
-    public init(trustRoots: NIOSSLTrustRoots = .default) {
+    /// - Parameter authorities: Who may vouch for the other side; `nil`: whom the system trusts.
+    public init(authorities: CertificateAuthorities? = nil) {
         var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = trustRoots
+        if let authorities { tls.trustRoots = .certificates(authorities.certificates) }
         tls.certificateVerification = .fullVerification
         tls.minimumTLSVersion = .tlsv12
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
 /// Fetches small documents over HTTP and trusts the other side with nothing: one deadline for all of it, a size limit while
 /// reading, no redirects, no decompression, no connection kept.
@@ -14,13 +15,20 @@ public final class DocumentClient: Sendable {
     /// - Parameters:
     ///   - timeout: For the whole of a request, from look-up of the name to the last octet of the body.
     ///   - largest: Octets of a body.
-    public init(timeout: Duration = .seconds(3), largest: Int = 256 << 10) {
+    ///   - authorities: Who may vouch for the other side; `nil`: whom the system trusts.
+    public init(
+        timeout: Duration = .seconds(3), largest: Int = 256 << 10, authorities: CertificateAuthorities? = nil
+    ) {
         self.timeout = timeout
         self.largest = largest
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         configuration.decompression = .disabled
         configuration.httpVersion = .http1Only
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if let authorities { tls.trustRoots = .certificates(authorities.certificates) }
+        configuration.tlsConfiguration = tls
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout = .init(
             connect: .nanoseconds(Self.nanoseconds(timeout)), read: .nanoseconds(Self.nanoseconds(timeout)))

@@ -1,4 +1,3 @@
-import FoundationEssentials
 public import JOSE
 public import NativeSSO
 
@@ -49,7 +48,7 @@ public struct KeySetFetcher: KeySetFetching {
                 authorizationEndpoint: metadata.authorizationEndpoint,
                 tokenEndpoint: metadata.tokenEndpoint.flatMap { $0.host == url.host ? $0 : nil })
         case .keySet(let url): return FetchedKeySet(keys: try Self.keys(try await documents.get(url)))
-        case .file(let path): return FetchedKeySet(keys: try Self.keys(try read(path)))
+        case .file(let path): return FetchedKeySet(keys: try Self.keys(try KeySetFile.read(path)))
         }
     }
 
@@ -71,14 +70,5 @@ public struct KeySetFetcher: KeySetFetching {
         } catch {
             throw .metadata(error)
         }
-    }
-
-    private func read(_ path: String) throws(KeySetFetchError) -> [UInt8] {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-            let size = attributes[.size] as? UInt64
-        else { throw .unreadableFile }
-        guard size <= UInt64(JSONWebKeySet.largestDocument) else { throw .tooLarge }
-        guard let data = FileManager.default.contents(atPath: path) else { throw .unreadableFile }
-        return Array(data)
     }
 }

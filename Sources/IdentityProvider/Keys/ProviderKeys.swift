@@ -82,6 +82,13 @@ public final class ProviderKeys: Sendable {
         }
     }
 
+    /// Fetches now, whenever it was done last: somebody says that the keys changed.
+    public func readAgain() async {
+        // One that is under way may have read what is old by now.
+        await state.withLock { $0.refresh }?.value
+        await refresh()
+    }
+
     /// Reads revocations and sightings of other replicas again; for when the archive says that it changed.
     public func reloadArchive() async {
         let archived = await readArchive(recording: [])

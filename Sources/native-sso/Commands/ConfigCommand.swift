@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import StrictCoding
 
 /// `native-sso config`
@@ -8,7 +9,8 @@ struct ConfigCommand: CommandGroup {
 }
 
 extension ConfigCommand {
-    /// Reads the configuration as `serve` does, secret files included, and touches nothing else.
+    /// Reads the configuration as `serve` does, secret files included, looks whether there is a directory for keys, and touches
+    /// nothing else.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "check", abstract: "Explain everything that is wrong with the configuration.")
@@ -17,6 +19,13 @@ extension ConfigCommand {
 
         func run() async throws {
             let result = try options.readConfiguration()
+            let directory = result.configuration.keys.directory
+            var status = stat()
+            guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+                let problem = ConfigurationProblem(
+                    place: Place(origin: .file, key: "keys.directory"), message: "there is no such directory")
+                throw CommandFailure.configuration(ConfigurationError(file: options.config, problems: [problem]))
+            }
             try options.output.show(ConfigurationVerdict(file: options.config, warnings: result.warnings))
         }
     }

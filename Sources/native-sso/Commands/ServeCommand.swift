@@ -6,7 +6,10 @@ import Logging
 /// `native-sso serve`
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Answer apps until SIGTERM or SIGINT; SIGHUP reads keys and certificate again.")
+        commandName: "serve",
+        abstract:
+            "Answer apps until SIGTERM or SIGINT; SIGHUP reads keys and certificate again, the identity providers', too."
+    )
 
     @OptionGroup var options: GlobalOptions
 

@@ -57,14 +57,14 @@ extension Broker {
     /// refusal without its audit record.
     private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
         let reload = reload
-        let (keys, audit, pool, lanes) = (keys, audit, pool, lanes)
-        let (documents, codes, commits) = (documents, codes, commits)
+        let (keys, audit, pool, lanes, commits) = (keys, audit, pool, lanes, commits)
+        let (documents, codes, providers) = ([documents] + pinnedDocuments, codes.values, providers.map(\.keys))
         let sweep = SweepService(configuration.retention, database: pool, logger: logger)
         var services: [any Service] = [
             ClosingService { await pool.shutdown() },
             ClosingService { await lanes.shutdown() },
-            ClosingService { try? await documents.shutdown() },
-            ClosingService { try? await codes.shutdown() },
+            ClosingService { for client in documents { try? await client.shutdown() } },
+            ClosingService { for client in codes { try? await client.shutdown() } },
             AuditService(audit: audit),
             RefreshService(changes: pool.notifications(on: Self.changes), interval: Self.refreshInterval) {
                 await directory.refresh()
@@ -75,9 +75,12 @@ extension Broker {
             HangupService {
                 reload?.readAgain()
                 await keys.readAgain()
+                await withDiscardingTaskGroup { group in
+                    for provider in providers { group.addTask { await provider.readAgain() } }
+                }
             },
         ]
-        services += providers.map { provider in BackgroundService { await provider.keys.run() } }
+        services += providers.map { provider in BackgroundService { await provider.run() } }
         services += [server, StopLimit(seconds: Self.stopLimit, logger: logger)]
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
@@ -94,7 +97,7 @@ extension Broker {
     private func close() async {
         await lanes.shutdown()
         await pool.shutdown()
-        try? await documents.shutdown()
-        try? await codes.shutdown()
+        for client in [documents] + pinnedDocuments { try? await client.shutdown() }
+        for client in codes.values { try? await client.shutdown() }
     }
 }

@@ -54,8 +54,8 @@ extension Broker {
             }, enrolled: enrolledIDTokens)
         let enrolment = Enrolment(
             idTokens: idTokens,
-            // With the logouts never the whole of the pool, from two connections on.
-            registry: PostgresEnrolmentRegistry(database: pool, atOnce: configuration.database.pool / 4),
+            // With logouts and codes never the whole of the pool, from eight connections on.
+            registry: PostgresEnrolmentRegistry(database: pool, atOnce: max(configuration.database.pool / 8, 1)),
             devices: ring, limits: limiter, mint: mint, clock: clock)
         return TokenEndpoint(
             issuer: configuration.issuer,
@@ -73,24 +73,25 @@ extension Broker {
 
     /// `nil`: no code is redeemed here.
     private func codeEnrolment(_ enrolment: Enrolment) -> CodeEnrolment? {
-        let relayed = providers.compactMap { provider in
-            provider.configuration.codeRelay.map { relay in
-                ProviderCodeRelay.Provider(
-                    keys: provider.keys,
-                    // The configuration has checked it by rules of its own, which are not looser.
-                    tokenEndpoint: relay.tokenEndpoint.flatMap {
-                        ProviderURL($0, allowsLoopbackHTTP: configuration.isDevelopment)
-                    },
-                    secret: relay.secret.map {
-                        ProviderCodeRelay.ClientSecret(Credential($0.exposed), by: relay.method)
-                    },
-                    timeout: .seconds(relay.policy.timeout.count))
+        let relayed = providers.compactMap { provider -> ProviderCodeRelay.Provider? in
+            guard let relay = provider.configuration.codeRelay, let http = codes[provider.configuration.issuer] else {
+                return nil
             }
+            return ProviderCodeRelay.Provider(
+                keys: provider.keys,
+                // The configuration has checked it by rules of its own, which are not looser.
+                tokenEndpoint: relay.tokenEndpoint.flatMap {
+                    ProviderURL($0, allowsLoopbackHTTP: configuration.isDevelopment)
+                },
+                secret: relay.secret.map {
+                    ProviderCodeRelay.ClientSecret(Credential($0.exposed), by: relay.method)
+                },
+                timeout: .seconds(relay.policy.timeout.count), over: http)
         }
         guard !relayed.isEmpty else { return nil }
         return CodeEnrolment(
-            relay: ProviderCodeRelay(relayed, over: codes),
-            register: PostgresCodeRegister(database: pool, atOnce: max(configuration.database.pool / 4, 1)),
+            relay: ProviderCodeRelay(relayed),
+            register: PostgresCodeRegister(database: pool, atOnce: max(configuration.database.pool / 8, 1)),
             records: ring, enrolment: enrolment)
     }
 

@@ -24,7 +24,9 @@ struct Broker: Sendable {
     let audit: PostgresAuditTrail
     let documents: DocumentClient
     /// Codes go over connections of their own.
-    let codes: TokenEndpointClient
+    let codes: [Issuer: TokenEndpointClient]
+    /// Of those identity providers for which only certain authorities may vouch.
+    let pinnedDocuments: [DocumentClient]
     /// What the public listener shows; `nil` without TLS.
     let tls: CurrentTLSIdentity?
     /// In the order of the configuration; disabled ones are not here.
@@ -61,18 +63,27 @@ struct Broker: Sendable {
         }
         let (documents, clock) = (DocumentClient(), clock)
         self.documents = documents
-        codes = TokenEndpointClient()
         let (store, ring) = (ProviderKeyStore(database: pool), ring)
+        var (pinned, codes) = ([DocumentClient](), [Issuer: TokenEndpointClient]())
         providers = sources.map { provider, source in
             let archive = RegisteredKeyArchive(store, authenticator: ring, clock: clock, logger: logger)
+            let own = provider.certificateAuthorities.map { DocumentClient(authorities: $0) }
+            if let own { pinned.append(own) }
+            if provider.codeRelay != nil {
+                codes[provider.issuer] = TokenEndpointClient(authorities: provider.certificateAuthorities)
+            }
             let fetcher = KeySetFetcher(
-                issuer: provider.issuer, source: source, documents: documents,
+                issuer: provider.issuer, source: source, documents: own ?? documents,
                 allowsLoopbackHTTP: configuration.isDevelopment)
             let keys = ProviderKeys(
                 issuer: provider.issuer, fetcher: fetcher, archive: archive,
-                settings: ProviderKeys.Settings(refreshInterval: .seconds(provider.keySetRefresh.count)),
+                settings: ProviderKeys.Settings(
+                    refreshInterval: .seconds(provider.keySetRefresh.count),
+                    honoursRetiredKeys: !provider.revokesOnRemoval),
                 wallClock: clock, logger: logger)
             return (provider, keys)
         }
+        pinnedDocuments = pinned
+        self.codes = codes
     }
 }

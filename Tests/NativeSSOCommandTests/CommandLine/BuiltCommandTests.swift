@@ -53,6 +53,14 @@ import Testing
         #expect(run.error == "/nonexistent.yaml: cannot open the file: No such file or directory\n")
     }
 
+    @Test func aDirectoryForKeysThatIsNoneIsRefused() async throws {
+        let sound = try String(contentsOfFile: goldenFile("sound.yaml"), encoding: .utf8)
+        let file = try TemporaryFile(sound.replacing("/var/lib", with: "/nonexistent"), mode: 0o644)
+        let run = try await BuiltCommand(["config", "check", "--config", file.path])
+        #expect(run.status == 2)
+        #expect(run.error == "\(file.path): keys.directory: there is no such directory\n")
+    }
+
     // MARK: Usage
 
     @Test(arguments: [

@@ -1,3 +1,4 @@
+import BrokerTesting
 import BrokerHTTP
 import JOSE
 import Logging
@@ -52,7 +53,10 @@ import Testing
 
     @Test func everyKeyArrives() throws {
         let password = try TemporaryFile("tr0ub4dor\n")
-        let keySet = try TemporaryFile(#"{"keys":[]}"#, mode: 0o644)
+        let keySet = try TemporaryFile(
+            #"{"keys":[{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","#
+                + #""y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM","kid":"1"}]}"#, mode: 0o644)
+        let authority = try TemporaryFile(try TestCertificate.current().certificate, mode: 0o644)
         let configuration = try SampleFile.read(
             """
             issuer: https://sso.example.com/tenant
@@ -95,10 +99,12 @@ import Testing
                 jwks_refresh: 30s
                 authorization_endpoint: https://login.example.com/authorize?tenant=7
                 disabled: true
+                revoke_on_removal: true
                 logout: { audiences: [native-sso, other], allow_missing_exp: true, allow_typ_jwt: true, reach: user }
               - issuer: https://accounts.example.net
                 discovery: https://accounts.example.net/custom?p=1
                 jwks_hosts: [keys.example.org]
+                ca_file: \(authority.path)
                 profiles: [device-id]
                 algorithms: [RS256]
             """)
@@ -129,6 +135,8 @@ import Testing
         let (first, second) = (configuration.identityProviders[0], configuration.identityProviders[1])
         #expect(first.keySource == .keySetFile(keySet.path))
         #expect(first.keySetRefresh == 30)
+        #expect(first.revokesOnRemoval && !second.revokesOnRemoval)
+        #expect(first.certificateAuthorities == nil && second.certificateAuthorities != nil)
         #expect(first.authorizationEndpoint == "https://login.example.com/authorize?tenant=7")
         #expect(second.authorizationEndpoint == nil)
         #expect(first.isDisabled)

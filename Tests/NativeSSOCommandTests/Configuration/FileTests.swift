@@ -66,6 +66,26 @@ import Testing
             ])
     }
 
+    @Test(arguments: ["{}", "[]", #"{"keys":[]}"#, #"{"keys":[{"kty":"oct","k":"AA"}]}"#, "<html>"])
+    func keySetWithoutKeysIsRefused(_ text: String) throws {
+        let file = try TemporaryFile(text, mode: 0o644)
+        #expect(
+            SampleFile.problems(SampleFile.adding("    jwks_file: \(file.path)")) == [
+                "test.yaml:10: identity_providers[0].jwks_file: the file is no JSON Web Key Set that holds a key for signatures"
+            ])
+    }
+
+    @Test(arguments: [
+        (0o644, "the file holds no certificates in PEM"), (0o666, "everyone can write the file; run chmod o-w on it"),
+    ])
+    func authoritiesThatAreNoneAreRefused(_ mode: mode_t, _ message: String) throws {
+        let file = try TemporaryFile("nothing", mode: mode)
+        #expect(
+            SampleFile.problems(SampleFile.adding("    ca_file: \(file.path)")) == [
+                "test.yaml:10: identity_providers[0].ca_file: \(message)"
+            ])
+    }
+
     @Test func configurationThatEveryoneCanWriteIsRefused() throws {
         let file = try TemporaryFile(SampleFile.minimal, mode: 0o646)
         let error = #expect(throws: ConfigurationError.self) {

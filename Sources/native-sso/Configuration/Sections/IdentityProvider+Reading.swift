@@ -1,3 +1,4 @@
+import IdentityProvider
 import JOSE
 import NativeSSO
 import StrictCoding
@@ -20,18 +21,36 @@ extension Configuration.IdentityProvider {
             try WebURL(text, allowsLoopbackHTTP: context.isDevelopment).string
         }
         let refresh = section.duration("jwks_refresh", default: .minutes(5), in: 30 ... .hours(24))
+        let authorities = section.value("ca_file", Self.authorities)
+        if section.isGiven("ca_file"), section.isGiven("jwks_file") {
+            section.report("ca_file", "belongs to keys that are fetched, and jwks_file is given; remove one of them")
+        }
+        let revokesOnRemoval = section.flag("revoke_on_removal", default: false)
         let algorithms = Self.algorithms(section)
         let isDisabled = section.flag("disabled", default: false)
         let logout = section.section("logout") { LogoutPolicy(reading: $0) }
         let relay = Configuration.CodeRelay.reading(section, keySource: keySource, context)
         let policy = Self.policy(section, issuer: issuer, relay: relay?.policy, context)
-        guard let policy, let keySource, let refresh, let isDisabled, let logout, !algorithms.isEmpty else {
+        guard let policy, let keySource, let refresh, let revokesOnRemoval, let isDisabled, let logout,
+            !algorithms.isEmpty
+        else {
             return nil
         }
         self.init(
             policy: policy, keySource: keySource, algorithms: algorithms, authorizationEndpoint: endpoint,
-            keySetRefresh: refresh, isDisabled: isDisabled, logout: logout, codeRelay: relay
+            keySetRefresh: refresh, certificateAuthorities: authorities, revokesOnRemoval: revokesOnRemoval,
+            isDisabled: isDisabled, logout: logout, codeRelay: relay
         )
+    }
+
+    /// Whoever may write the file may say who the identity provider is.
+    private static func authorities(_ path: String) throws(ValueDefect) -> CertificateAuthorities {
+        let file = try RegularFile.read(try PathText.absolute(path), limit: 1 << 20)
+        guard !file.isWritableByAnyone else { throw ValueDefect("everyone can write the file; run chmod o-w on it") }
+        guard let authorities = CertificateAuthorities(pem: file.octets) else {
+            throw ValueDefect("the file holds no certificates in PEM")
+        }
+        return authorities
     }
 
     // MARK: Policy

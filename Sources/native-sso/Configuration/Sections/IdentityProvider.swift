@@ -1,3 +1,4 @@
+import IdentityProvider
 import JOSE
 import NativeSSO
 
@@ -12,6 +13,10 @@ extension Configuration {
         let authorizationEndpoint: String?
         /// Between two fetches of the key set.
         let keySetRefresh: Seconds
+        /// Who may vouch for where its keys are fetched; `nil`: whom the system trusts.
+        let certificateAuthorities: CertificateAuthorities?
+        /// Whether a key that leaves its key set is revoked by that, and not only retired.
+        let revokesOnRemoval: Bool
         /// Configured and checked, but every exchange that names it is refused.
         let isDisabled: Bool
         /// For its logout tokens.

@@ -1,3 +1,4 @@
+import JOSE
 import NativeSSO
 
 extension Configuration.KeySource {
@@ -30,6 +31,11 @@ extension Configuration.KeySource {
         let file = try RegularFile.read(try PathText.absolute(path), limit: 1 << 20)
         guard !file.octets.isEmpty else { throw ValueDefect("the file is empty") }
         guard !file.isWritableByAnyone else { throw ValueDefect("everyone can write the file; run chmod o-w on it") }
+        do throws(JSONWebKeySetError) {
+            _ = try JSONWebKeySet(document: file.octets)
+        } catch {
+            throw ValueDefect("the file is no JSON Web Key Set that holds a key for signatures")
+        }
         return path
     }
 
