@@ -119,6 +119,13 @@ struct BenchmarkRun {
         report.sections.append(try await run.section(sizes: sizes))
     }
 
+    mutating func connections(_ connections: ConnectionOptions) async throws {
+        let run = ConnectionsRun(
+            installation: try await installation(Algorithms()), options: options, connections: connections,
+            progress: Self.say)
+        report.sections.append(try await run.section())
+    }
+
     mutating func fuzz(_ fuzz: FuzzOptions) async throws {
         let run = FuzzRun(
             installation: try await installation(Algorithms()), fuzz: fuzz, progress: Self.say)

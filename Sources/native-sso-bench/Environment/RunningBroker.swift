@@ -14,7 +14,8 @@ final class RunningBroker {
     private let logFile: String
 
     /// Starts one and waits until it is ready.
-    init(_ installation: Installation) throws {
+    /// - Parameter environment: Settings beside those of the installation.
+    init(_ installation: Installation, environment: [String: String] = [:]) throws {
         (publicPort, internalPort) = (try LoopbackPort.free(), try LoopbackPort.free())
         workplace = installation.workplace
         let log = try FileHandle(appendingTo: installation.log)
@@ -24,7 +25,7 @@ final class RunningBroker {
             environment: ChildProcess.bareEnvironment.merging([
                 "NATIVE_SSO_PUBLIC_LISTEN": "127.0.0.1:\(publicPort)",
                 "NATIVE_SSO_INTERNAL_LISTEN": "127.0.0.1:\(internalPort)",
-            ]) { $1 }, inOwnSession: false, errors: log)
+            ]) { $1 }.merging(environment) { $1 }, inOwnSession: false, errors: log)
         pid = process.pid
         logFile = installation.log
         try workplace.watch(pid)
@@ -41,9 +42,10 @@ final class RunningBroker {
 
     /// Starts one, lends it, and stops it afterwards, whatever happened.
     static func lend<Value>(
-        _ installation: Installation, _ body: (RunningBroker) async throws -> Value
+        _ installation: Installation, environment: [String: String] = [:],
+        _ body: (RunningBroker) async throws -> Value
     ) async throws -> Value {
-        let broker = try RunningBroker(installation)
+        let broker = try RunningBroker(installation, environment: environment)
         let value: Value
         do {
             value = try await body(broker)

@@ -8,6 +8,9 @@ enum Metric: String, CaseIterable, Sendable {
     case p50 = "latency_p50_ms"
     case p99 = "latency_p99_ms"
     case worst = "latency_max_ms"
+    /// To that of the same client without attackers, in the same round.
+    case p50Ratio = "latency_p50_to_alone"
+    case p99Ratio = "latency_p99_to_alone"
     /// Processor time for each request or operation.
     case brokerCPU = "broker_cpu_us"
     case postgresqlCPU = "postgresql_cpu_us"
@@ -25,6 +28,12 @@ enum Metric: String, CaseIterable, Sendable {
     case postgresqlRatio = "postgresql_cpu_to_fewest"
     case readyAfter = "ready_after_ms"
     case residentKiB = "resident_kib"
+    /// Connections of others than the load, at its end.
+    case connections = "open_connections"
+    /// What each of them adds to resident memory.
+    case kibibytesEach = "kib_each"
+    /// How many processors the broker kept busy.
+    case brokerProcessors = "broker_processors"
     /// Of one kind of request, or how much longer one takes than another, the slowest twentieth of all left out.
     case meanMicroseconds = "latency_mean_us"
     /// Welch's t of two kinds: of all samples, and without the slowest twentieth.
@@ -42,6 +51,8 @@ enum Metric: String, CaseIterable, Sendable {
         case .p50: "p50 ms"
         case .p99: "p99 ms"
         case .worst: "max ms"
+        case .p50Ratio: "p50 × alone"
+        case .p99Ratio: "p99 × alone"
         case .brokerCPU: "broker µs"
         case .postgresqlCPU: "PostgreSQL µs"
         case .clientCPU: "client µs"
@@ -55,6 +66,9 @@ enum Metric: String, CaseIterable, Sendable {
         case .postgresqlRatio: "PostgreSQL × fewest"
         case .readyAfter: "ready ms"
         case .residentKiB: "resident KiB"
+        case .connections: "connections"
+        case .kibibytesEach: "KiB each"
+        case .brokerProcessors: "broker CPUs"
         case .meanMicroseconds: "mean µs"
         case .welch: "t"
         case .quietWelch: "t, 95 %"
@@ -65,7 +79,7 @@ enum Metric: String, CaseIterable, Sendable {
     /// Digits behind the point in a table.
     var digits: Int {
         switch self {
-        case .perSecond, .walOctets, .residentKiB, .readyAfter: 0
+        case .perSecond, .walOctets, .residentKiB, .readyAfter, .connections: 0
         case .brokerCPU, .postgresqlCPU, .clientCPU, .generatorCPU, .cryptography: 1
         default: 2
         }

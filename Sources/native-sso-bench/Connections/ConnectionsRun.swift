@@ -1,0 +1,259 @@
+import BrokerTesting
+import Foundation
+import NIOCore
+import NIOPosix
+import NIOSSL
+import StrictCoding
+
+/// What connections cost that do nothing, and what those that mean harm do to the others.
+struct ConnectionsRun {
+    let installation: Installation
+    let options: LoadOptions
+    let connections: ConnectionOptions
+    let progress: (String) -> Void
+
+    private static let patience = Duration.seconds(60)
+    private static let logins = 1000
+    /// Of an honest load.
+    private static let clients = 4
+
+    func section() async throws -> Section {
+        try OpenFiles.allow(max(connections.idle, connections.attackers))
+        var section = Section("connections")
+        section.facts = [
+            ("clients", .integer(Self.clients)), ("requests_per_second", .integer(connections.rate)),
+            ("attack_seconds", .integer(connections.attackSeconds)),
+        ]
+        let certificate = try TestCertificate.current()
+        for transport in connections.transports {
+            let tls = transport == .tls ? try TLSFiles(certificate, in: installation.directory) : nil
+            var figures = IdleState.allCases.map {
+                Figure(["transport": .string(transport.rawValue), "connections": .string($0.rawValue)])
+            }
+            var (alone, attacked) = (
+                attackFigure(transport, attackers: 0), attackFigure(transport, attackers: connections.attackers)
+            )
+            for round in 1...options.rounds {
+                progress("connections: \(transport.rawValue), round \(round)")
+                if connections.idle > 0 { try await idle(tls, into: &figures) }
+                if connections.attackers > 0 { try await attack(tls, &alone, &attacked) }
+            }
+            if connections.idle > 0 { section.figures += figures }
+            if connections.attackers > 0 { section.figures += [alone, attacked] }
+        }
+        return section
+    }
+
+    private func attackFigure(_ transport: Transport, attackers: Int) -> Figure {
+        Figure([
+            "transport": .string(transport.rawValue),
+            "connections": .string(attackers == 0 ? "no_attacker" : "\(attackers)_attackers"),
+        ])
+    }
+
+    /// A broker of its own, for memory has a history.
+    private func lend<Value>(
+        _ tls: TLSFiles?, _ body: (RunningBroker, Peer) async throws -> Value
+    ) async throws -> Value {
+        var environment = tls?.environment ?? [:]
+        environment["NATIVE_SSO_PUBLIC_MAX_CONNECTIONS"] = String(max(connections.idle, connections.attackers) + 256)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let result: Result<Value, any Error>
+        do {
+            result = .success(
+                try await RunningBroker.lend(installation, environment: environment) { broker in
+                    try await body(broker, Peer(eventLoop: group.next(), port: broker.publicPort, tls: tls?.client))
+                })
+        } catch {
+            result = .failure(error)
+        }
+        try await group.shutdownGracefully()
+        return try result.get()
+    }
+
+    // MARK: Idle ones
+
+    private func idle(_ tls: TLSFiles?, into figures: inout [Figure]) async throws {
+        let logins = try await SignedLogins.make(
+            (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
+        let head = logins.heads([SampleApps.targets[0]])[0]
+        for state in [IdleState.silent, .afterRequest] {
+            try await lend(tls) { broker, peer in
+                // What the first requests cost once and for all.
+                let warmUp = try await Crowd.gather(256, peer) { ByteBuffer(bytes: head + Array(logins[$0])) }
+                await warmUp.disperse()
+                let before = try await settled(broker, connections: 0)
+                let crowd = try await Crowd.gather(connections.idle, peer) { index in
+                    state == .silent ? nil : ByteBuffer(bytes: head + Array(logins[index % logins.count]))
+                }
+                let with = try await settled(broker, connections: connections.idle)
+                let isWhole = crowd.count == connections.idle
+                await crowd.disperse()
+                let after = try await settled(broker, connections: 0)
+                let each = Double(with - before) / Double(max(1, connections.idle))
+                func add(_ state: IdleState, _ round: [Metric: Double]) {
+                    guard let index = IdleState.allCases.firstIndex(of: state) else { return }
+                    figures[index].add(round)
+                    figures[index].count("wrong_answers", isWhole ? 0 : 1)
+                    if !isWhole { figures[index].firstWrongAnswer = "connections were closed that should be idle" }
+                }
+                add(.none, [.residentKiB: Double(before)])
+                add(state, [.connections: Double(connections.idle), .residentKiB: Double(with), .kibibytesEach: each])
+                add(.gone, [.residentKiB: Double(after)])
+            }
+        }
+    }
+
+    /// Resident memory when the broker has so many connections and its memory stays as it is.
+    private func settled(_ broker: RunningBroker, connections count: Int) async throws -> Int64 {
+        let deadline = ContinuousClock.now + Self.patience
+        var last: Int64 = 0
+        while ContinuousClock.now < deadline {
+            let open = try BrokerGauge.value("connections", port: broker.internalPort)
+            let size = try ProcessStatus.kibibytes("VmRSS", of: broker.pid)
+            if open == count, abs(size - last) * 200 < size { return size }
+            last = open == count ? size : 0
+            try await Task.sleep(for: .milliseconds(250))
+        }
+        let open = try BrokerGauge.value("connections", port: broker.internalPort)
+        throw Program.Failure(description: "the broker has \(open) connections where there should be \(count)")
+    }
+
+    // MARK: Hostile ones
+
+    private func attack(_ tls: TLSFiles?, _ alone: inout Figure, _ attacked: inout Figure) async throws {
+        let logins = try await SignedLogins.make(
+            (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
+        let (quiet, hostile) = try await lend(tls) { broker, peer in
+            // The attackers must not keep the honest client's own thread busy.
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            let result: Result<([Metric: Double], [Metric: Double]), any Error>
+            do {
+                result = .success(
+                    try await attack(
+                        broker, peer, Peer(eventLoop: group.next(), port: peer.port, tls: peer.tls), logins, &alone,
+                        &attacked))
+            } catch {
+                result = .failure(error)
+            }
+            try await group.shutdownGracefully()
+            return try result.get()
+        }
+        alone.add(quiet)
+        var round = hostile
+        for (metric, ratio) in [(Metric.p50, Metric.p50Ratio), (.p99, .p99Ratio)] {
+            round[ratio] = (hostile[metric] ?? 0) / max(quiet[metric] ?? 0, 1e-6)
+        }
+        attacked.add(round)
+    }
+
+    private func attack(
+        _ broker: RunningBroker, _ honest: Peer, _ hostile: Peer, _ logins: SignedLogins, _ alone: inout Figure,
+        _ attacked: inout Figure
+    ) async throws -> ([Metric: Double], [Metric: Double]) {
+        var workload = Exchanges(logins, apps: [SampleApps.targets[0]], range: 0..<Int.max)
+        var warmUp = Figure([:])
+        _ = try await load(&workload, broker, honest, seconds: 2, &warmUp)
+        let seconds = Double(connections.attackSeconds)
+        let quiet = try await load(&workload, broker, honest, seconds: min(seconds, 20), &alone)
+        let attackers = Attackers(connections.attackers, hostile)
+        attackers.begin(within: seconds)
+        let attacking = try await Self.ending(attackers) {
+            var round = try await load(&workload, broker, honest, seconds: seconds, &attacked)
+            round[.connections] = Double(attackers.connected)
+            return round
+        }
+        for (attack, count) in attackers.counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            attacked.count("opened_\(attack.rawValue)", count.opened)
+            attacked.count("shed_\(attack.rawValue)", count.shed)
+        }
+        return (quiet, attacking)
+    }
+
+    private static func ending<Value>(_ attackers: Attackers, _ body: () async throws -> Value) async throws -> Value {
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await body())
+        } catch {
+            result = .failure(error)
+        }
+        await attackers.end()
+        return try result.get()
+    }
+
+    private func load(
+        _ workload: inout Exchanges, _ broker: RunningBroker, _ peer: Peer, seconds: Double, _ figure: inout Figure
+    ) async throws -> [Metric: Double] {
+        let server = installation.cluster.processes
+        let before = try Usage(broker: broker.pid, server: server)
+        let (after, result) = try await SteadyLoad.run(
+            workload, peer, connections: Self.clients, perSecond: connections.rate, seconds: seconds)
+        let usage = try Usage(broker: broker.pid, server: server)
+        workload = after
+        figure.count("requests", result.requests)
+        figure.count("unavailable", result.unavailable)
+        figure.count("wrong_answers", result.wrongAnswers)
+        figure.count(
+            "verified_signatures", try PublishedKeys(internalPort: broker.internalPort).verify(result.samples))
+        if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
+        let latencies = Latencies(microseconds: result.latencies)
+        return [
+            .perSecond: Double(result.requests) / max(result.seconds, 1e-9),
+            .p50: latencies.milliseconds(at: 0.5), .p99: latencies.milliseconds(at: 0.99),
+            .worst: latencies.milliseconds(at: 1),
+            .brokerProcessors: Double(usage.broker - before.broker) / Double(max(1, usage.instant - before.instant)),
+            .residentKiB: Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid)),
+            .elsewhere: usage.elsewhere(since: before),
+        ]
+    }
+}
+
+/// What idle connections have done so far.
+enum IdleState: String, CaseIterable {
+    /// There is none yet.
+    case none
+    case silent
+    /// Each has exchanged once.
+    case afterRequest = "after_request"
+    /// All were closed.
+    case gone
+}
+
+enum Transport: String, CaseIterable, Sendable {
+    case plain
+    case tls
+}
+
+/// What the broker proves its name with, and whom its clients trust.
+private struct TLSFiles {
+    let environment: [String: String]
+    let client: NIOSSLContext
+
+    init(_ certificate: TestCertificate, in directory: String) throws {
+        var environment: [String: String] = [:]
+        for (name, text) in [("CERTIFICATE", certificate.certificate), ("KEY", certificate.key)] {
+            let path = "\(directory)/tls-\(name.lowercased()).pem"
+            guard
+                FileManager.default.createFile(
+                    atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+            else { throw Program.Failure(description: "cannot write \(path)") }
+            environment["NATIVE_SSO_PUBLIC_TLS_\(name)"] = path
+        }
+        self.environment = environment
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .certificates(
+            try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8)))
+        configuration.certificateVerification = .noHostnameVerification
+        configuration.applicationProtocols = ["http/1.1"]
+        client = try NIOSSLContext(configuration: configuration)
+    }
+}
+
+/// One number of `/metrics`.
+enum BrokerGauge {
+    static func value(_ name: String, port: UInt16) throws -> Int {
+        let text = String(decoding: try PlainGet.body(of: "/metrics", port: port), as: UTF8.self)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("native_sso_\(name) ") }
+        return line.flatMap { Int($0.drop { $0 != " " }.dropFirst()) } ?? -1
+    }
+}
