@@ -71,28 +71,79 @@ struct ConnectionQuotaTests {
         }
     }
 
+    @Test("A listener does not take the socket of one that is alive, with or without its lock")
+    func unixSocketInUse() async throws {
+        let path = "/tmp/native-sso-test-\(UUID().uuidString)"
+        var options = TestBroker.Options()
+        options.publicSocket = path
+        defer { unlink(path + ".lock") }
+        try await TestBroker.run(options) { broker async throws in
+            await expectNoStart(options, "another process listens there, and holds \(path).lock")
+            // Somebody who knows nothing of locks: the file is not where the other one looks for it.
+            #expect(rename(path + ".lock", path + ".away") == 0)
+            await expectNoStart(options, "another process answers there")
+            unlink(path + ".away")
+            #expect(try await isAnswered(on: path))
+        }
+        // Its own socket goes with it, and what is no socket stays.
+        #expect(access(path, F_OK) != 0)
+        #expect(FileManager.default.createFile(atPath: path, contents: Data("dear".utf8)))
+        await expectNoStart(options, "there is a file of that name that is no socket")
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "dear")
+        unlink(path)
+    }
+
+    @Test("The socket of a listener that was killed is taken over")
+    func unixSocketRemains() async throws {
+        let path = "/tmp/native-sso-test-\(UUID().uuidString)"
+        var options = TestBroker.Options()
+        options.publicSocket = path
+        defer { unlink(path + ".lock") }
+        // A socket that is bound and closed is what a process leaves behind that had no time to remove it.
+        let left = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(unixDomainSocketPath: path).get()
+        try await left.close()
+        #expect(access(path, F_OK) == 0)
+        try await TestBroker.run(options) { _ async throws in #expect(try await isAnswered(on: path)) }
+    }
+
+    private func expectNoStart(
+        _ options: TestBroker.Options, _ why: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let path = options.publicSocket ?? ""
+        await #expect(sourceLocation: sourceLocation) {
+            try await TestBroker.run(options) { _ async throws in }
+        } throws: { error in
+            (error as? ListenError)?.description == "it cannot listen on unix:\(path): \(why)"
+        }
+    }
+
+    private func isAnswered(on path: String) async throws -> Bool {
+        let inbound = Mailbox<ByteBuffer>()
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Collector(inbound))
+                }
+            }
+            .connect(unixDomainSocketPath: path).get()
+        try await channel.writeAndFlush(ByteBuffer(string: Requests.post(Requests.exchange)))
+        let answer = await inbound.next()
+        try await channel.close()
+        return answer.map { String(buffer: $0).hasPrefix("HTTP/1.1 200 ") } ?? false
+    }
+
     @Test("A Unix socket is open to its group, and to nobody else")
     func unixSocket() async throws {
         let path = "/tmp/native-sso-test-\(UUID().uuidString)"
-        defer { unlink(path) }
+        defer { unlink(path + ".lock") }
         var options = TestBroker.Options()
         options.publicSocket = path
         try await TestBroker.run(options) { broker async throws in
             var status = stat()
             #expect(stat(path, &status) == 0)
             #expect(status.st_mode & 0o777 == 0o660)
-            let inbound = Mailbox<ByteBuffer>()
-            let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(Collector(inbound))
-                    }
-                }
-                .connect(unixDomainSocketPath: path).get()
-            try await channel.writeAndFlush(ByteBuffer(string: Requests.post(Requests.exchange)))
-            let answer = try #require(await inbound.next())
-            #expect(String(buffer: answer).hasPrefix("HTTP/1.1 200 "))
-            try await channel.close()
+            #expect(try await isAnswered(on: path))
             #expect(broker.log.requests.count == 1)
         }
     }

@@ -206,6 +206,35 @@ struct ServeTests {
         }
     }
 
+    @Test func `a Unix socket is its broker's until that has ended, however it did`() async throws {
+        try await Installation.lendReady { installation in
+            let path = "/tmp/native-sso-\(UInt32.random(in: 0...UInt32.max)).sock"
+            defer { unlink(path + ".lock") }
+            let environment = installation.serviceEnvironment.merging(
+                ["NATIVE_SSO_PUBLIC_LISTEN": "unix:\(path)", "NATIVE_SSO_PUBLIC_TRUSTED_PROXIES": "unix"]
+            ) { $1 }
+            func start() async throws -> RunningProgram {
+                let program = try RunningProgram(
+                    ["serve", "--config", installation.file("native-sso.yaml")], environment: environment)
+                try #require(
+                    await program.errorLine(containing: #""listening""#) != nil, "\(program.errors)")
+                return program
+            }
+            let first = try await start()
+            let outcome = try await installation.run(["serve"], environment: environment)
+            #expect(outcome.status == 3)
+            let said = "it cannot listen on unix:\(path): another process listens there, and holds \(path).lock"
+            #expect(outcome.errors.contains(said), "\(outcome.errors)")
+            first.signal(SIGKILL)
+            _ = await first.status()
+            #expect(access(path, F_OK) == 0)
+            let second = try await start()
+            second.signal(SIGTERM)
+            #expect(await second.status() == 0)
+            #expect(access(path, F_OK) != 0)
+        }
+    }
+
     @Test(.enabled(if: geteuid() == 0, "only root can be refused for being root"))
     func `root is refused outside development`() async throws {
         try await Installation.lendReady { installation in

@@ -135,6 +135,8 @@ private struct ListeningService: Service {
 
     func run() async throws {
         do {
+            let claim = try address.claim()
+            defer { claim?.release() }
             try await server.run()
         } catch let error where !(error is CancellationError) {
             throw ListenError(description: "it cannot listen on \(address): \(error)")
