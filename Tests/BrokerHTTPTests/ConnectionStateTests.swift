@@ -18,7 +18,7 @@ struct ConnectionStateTests {
 
     @Test("A request in pieces becomes one")
     func pieces() throws {
-        var state = ConnectionState(limits: ListenerLimits(bodySize: 6), origin: .unknown)
+        var state = ConnectionState(limits: ListenerLimits(bodySize: 6), origin: .unknown, share: .unlimited)
         _ = state.received(head())
         #expect(state.received(ByteBuffer(string: "abc")) == nil)
         #expect(state.received(ByteBuffer(string: "def")) == nil)
@@ -34,7 +34,7 @@ struct ConnectionStateTests {
 
     @Test("One octet too many ends the intake; nothing after it is delivered")
     func tooLarge() {
-        var state = ConnectionState(limits: ListenerLimits(bodySize: 6), origin: .unknown)
+        var state = ConnectionState(limits: ListenerLimits(bodySize: 6), origin: .unknown, share: .unlimited)
         _ = state.received(head())
         #expect(state.received(ByteBuffer(string: "abcdef")) == nil)
         #expect(state.received(ByteBuffer(string: "g")) == .bodyTooLarge)
@@ -46,7 +46,7 @@ struct ConnectionStateTests {
 
     @Test("A fault behind a request is answered after it, and only then the connection ends")
     func faultBehindRequest() {
-        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown)
+        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         #expect(whole(&state, head()) != nil)
         #expect(state.fail(.malformed) == .malformed)
         #expect(state.answering() == .init(hasBody: true, closes: false))
@@ -55,7 +55,7 @@ struct ConnectionStateTests {
 
     @Test("One request may wait behind the one that is being answered; beyond that nothing is read")
     func behind() {
-        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown)
+        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         #expect(whole(&state, head()) != nil)
         #expect(!state.isBehind)
         #expect(whole(&state, head()) != nil)
@@ -66,19 +66,19 @@ struct ConnectionStateTests {
 
     @Test("HEAD has no body in its answer, the request before and after it has")
     func headMethod() {
-        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown)
+        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         for method in [HTTPMethod.POST, .HEAD, .POST] { #expect(whole(&state, head(method)) != nil) }
         #expect([state.answering(), state.answering(), state.answering()].map(\.hasBody) == [true, false, true])
     }
 
     @Test("Draining: the answer in flight is the last, unless a request is half read")
     func draining() {
-        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown)
+        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         #expect(whole(&state, head()) != nil)
         state.drain()
         #expect(state.answering().closes)
 
-        state = ConnectionState(limits: ListenerLimits(), origin: .unknown)
+        state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         #expect(whole(&state, head()) != nil)
         _ = state.received(head())
         state.drain()
@@ -89,7 +89,7 @@ struct ConnectionStateTests {
 
     @Test("An interim response is written only where it cannot be taken for part of another answer")
     func interim() {
-        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown)
+        var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         let expecting = head(.POST, ["Expect": "100-continue", "Content-Length": "3"])
         guard case .writeContinue = state.received(expecting) else {
             Issue.record("no interim response")
@@ -105,4 +105,8 @@ struct ConnectionStateTests {
 
 extension RequestOrigin {
     static let unknown = RequestOrigin(peer: nil, proxies: .none)
+}
+
+extension BufferShare {
+    static var unlimited: BufferShare { BufferShare(BufferBudget(limit: .max, counts: ConnectionCounts())) }
 }

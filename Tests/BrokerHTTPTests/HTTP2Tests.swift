@@ -41,6 +41,27 @@ struct HTTP2Tests {
         }
     }
 
+    @Test("A new identity ends no connection, and no request that is being answered")
+    func replacement() async throws {
+        let (gate, old, new) = (Gate(), try TestCertificate.current(), try TestCertificate.current())
+        let identity = try CurrentTLSIdentity(old)
+        try await TestBroker.run(TestBroker.Options(identity: identity, gate: gate)) { broker async throws in
+            try await FrameClient.connect(to: broker.ports.public, old) { client async throws in
+                try await client.post(Requests.exchangeBody, on: 1)
+                await gate.arrivals(1)
+                identity.replace(by: try TLSIdentity(new))
+                try await FrameClient.connect(to: broker.ports.public, new) { later async throws in
+                    try await later.post("grant_type=password", on: 1)
+                    #expect(try await later.answer(1)?.status == 400)
+                }
+                gate.open()
+                #expect(try await client.answer(1)?.status == 200)
+                try await client.post(Requests.exchangeBody, on: 3)
+                #expect(try await client.answer(3)?.status == 200)
+            }
+        }
+    }
+
     @Test("Streams are answered as they are done, not in order")
     func concurrency() async throws {
         let gate = Gate()

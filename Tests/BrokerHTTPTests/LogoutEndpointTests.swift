@@ -102,6 +102,31 @@ struct LogoutEndpointTests {
         }
     }
 
+    @Test("A flood of tokens is not verified; the same token is good when the flood is over")
+    func flood() async throws {
+        var options = TestBroker.Options()
+        options.requestLimits.logout = RateLimit(2, per: .seconds(20))
+        try await TestBroker.run(options) { broker async throws in
+            broker.domain.logoutVerifier.answer(.failure(.refused(.badSignature)))
+            for _ in 0..<2 { try await broker.expectLogoutRefusal(Self.post(), LogoutRefusal.badSignature.rawValue) }
+            broker.domain.logoutVerifier.answer(.success(Domain.logout(at: broker.domain.clock.now)))
+            // What costs nothing counts for nothing.
+            #expect(try await broker.internalAnswer(Self.post([]))?.status == 400)
+            let answer = try #require(try await broker.internalAnswer(Self.post()))
+            #expect(answer.status == 429)
+            #expect(answer.values("retry-after") == ["10"])
+            #expect(answer.text.contains(#""error":"temporarily_unavailable""#))
+            let event = try #require(broker.domain.audit.events.last)
+            #expect(event.reason == "rate_limited_logout" && event.kind == .logoutRefused)
+            #expect(broker.metrics.text.contains(#"native_sso_refusals_total{reason="rate_limited_logout"} 1"# + "\n"))
+            #expect(broker.domain.logouts.records.isEmpty)
+            // Apps notice nothing.
+            #expect(try await broker.answer(Requests.exchange)?.status == 200)
+            broker.monotonic.advance(by: .seconds(10))
+            #expect(try await broker.internalAnswer(Self.post())?.status == 200)
+        }
+    }
+
     @Test("Nothing but POST, and not on the public listener")
     func elsewhere() async throws {
         try await TestBroker.run { broker async throws in

@@ -36,6 +36,23 @@ struct RequestLimiterTests {
         }
     }
 
+    @Test("Everybody together; whoever is over a limit of his own counts for nobody else's")
+    func everybody() throws {
+        let limiter = RequestLimiter(
+            with { ($0.listener, $0.address) = (RateLimit(2, per: .seconds(20)), Self.one) }, clock: clock)
+        let (here, there) = (try address("192.0.2.1"), try address("198.51.100.1"))
+        try limiter.charge(requestFrom: here)
+        for _ in 0..<3 {
+            #expect(limit { () throws(RateLimited) in try limiter.charge(requestFrom: here) }?.limit == .address)
+        }
+        try limiter.charge(requestFrom: there)
+        for caller in [nil, try address("192.0.2.2")] {
+            #expect(
+                limit { () throws(RateLimited) in try limiter.charge(requestFrom: caller) }
+                    == RateLimited(.listener, retryAfter: 10))
+        }
+    }
+
     @Test("A network: the first 48 bits of IPv6, and nothing of IPv4")
     func networks() throws {
         let limiter = RequestLimiter(with { $0.network = Self.one }, clock: clock)

@@ -211,7 +211,7 @@ struct ServeTests {
             let path = "/tmp/native-sso-\(UInt32.random(in: 0...UInt32.max)).sock"
             defer { unlink(path + ".lock") }
             let environment = installation.serviceEnvironment.merging(
-                ["NATIVE_SSO_PUBLIC_LISTEN": "unix:\(path)", "NATIVE_SSO_PUBLIC_TRUSTED_PROXIES": "unix"]
+                ["NATIVE_SSO_PUBLIC_LISTEN": "unix:\(path)"]
             ) { $1 }
             func start() async throws -> RunningProgram {
                 let program = try RunningProgram(

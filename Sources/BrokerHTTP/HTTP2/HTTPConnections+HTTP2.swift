@@ -7,6 +7,7 @@ extension HTTPConnections {
         let channel = connection.channel
         let ending = HTTP2ConnectionHandler(limits: limits, counts: quota.counts)
         let (limits, date, deliveries) = (limits, date, connection.deliveries)
+        let share = NIOLoopBound(BufferShare(budget), eventLoop: channel.eventLoop)
         let frames = NIOHTTP2Handler(
             mode: .server, eventLoop: channel.eventLoop, connectionConfiguration: connectionConfiguration,
             streamConfiguration: streamConfiguration,
@@ -14,12 +15,13 @@ extension HTTPConnections {
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
                 try stream.pipeline.syncOperations.addHandler(
-                    StreamHandler(limits: limits, origin: origin, date: date, deliveries: deliveries))
+                    StreamHandler(
+                        limits: limits, origin: origin, share: share.value, date: date, deliveries: deliveries))
             }
         }
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(FrameDeadlineHandler(limit: limits.headerTimeout))
-        try pipeline.addHandler(WriteDeadlineHandler(limit: limits.writeTimeout))
+        try pipeline.addHandler(WriteDeadlineHandler(limit: limits.writeTimeout, share: nil))
         try pipeline.addHandler(frames)
         try pipeline.addHandler(ending)
     }

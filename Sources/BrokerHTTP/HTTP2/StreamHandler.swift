@@ -14,18 +14,26 @@ final class StreamHandler: ChannelDuplexHandler {
     private let limits: ListenerLimits
     private let date: DateHeader
     private let deliveries: Mailbox<Delivery>
+    private let share: BufferShare
     private let timer = DeadlineTimer()
     private var hasHead = false
     private var isInputEnded = false
 
-    init(limits: ListenerLimits, origin: RequestOrigin, date: DateHeader, deliveries: Mailbox<Delivery>) {
-        state = ConnectionState(limits: limits, origin: origin)
+    init(
+        limits: ListenerLimits, origin: RequestOrigin, share: BufferShare, date: DateHeader,
+        deliveries: Mailbox<Delivery>
+    ) {
+        state = ConnectionState(limits: limits, origin: origin, share: share)
+        self.share = share
         self.limits = limits
         self.date = date
         self.deliveries = deliveries
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer.cancel()
+        state.end()
+    }
 
     // MARK: The request
 
@@ -81,7 +89,13 @@ final class StreamHandler: ChannelDuplexHandler {
         let answer = unwrapOutboundIn(data)
         let hasBody = state.answering().hasBody && !answer.body.isEmpty
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenSuccess { self.wrote(context) }
+        // The client may give the stream no window.
+        let octets = answer.body.count
+        share.takeInAnyCase(octets)
+        written.futureResult.assumeIsolated().whenComplete { result in
+            self.share.giveBack(octets)
+            if case .success = result { self.wrote(context) }
+        }
         // Whoever gives no window, or does not read, does not keep the answer for ever.
         timer.set(.now() + limits.writeTimeout, context) { context.close(promise: nil) }
         let head = HTTP2Frame.FramePayload.Headers(headers: answer.block(date: date.value), endStream: !hasBody)

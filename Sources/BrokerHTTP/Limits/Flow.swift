@@ -2,6 +2,9 @@ import NativeSSO
 
 /// Names of flows: 64 bits under a key that this process alone knows, so that nobody can aim at another's.
 enum Flow {
+    /// The one flow of a limit that is nobody's in particular.
+    static let everybody: UInt64 = 1
+
     static func key(_ address: ClientAddress) -> UInt64 { hash { $0.combine(address) } }
 
     static func key(_ network: NetworkAddress) -> UInt64 { hash { $0.combine(network) } }

@@ -5,6 +5,7 @@ public import NativeSSO
 ///
 /// It cannot fail but by being full of debts: then whoever has proved something is admitted, and anybody else waits.
 public final class RequestLimiter: Sendable {
+    private let listener: FlowTable?
     private let address: FlowTable?
     private let network: FlowTable?
     private let client: FlowTable?
@@ -14,6 +15,7 @@ public final class RequestLimiter: Sendable {
     private let device: FlowTable?
     private let deviceFailures: FlowTable?
     private let code: FlowTable?
+    private let logout: FlowTable?
     /// Nanoseconds since an arbitrary instant.
     private let now: @Sendable () -> Int64
 
@@ -32,6 +34,7 @@ public final class RequestLimiter: Sendable {
             limit.map { FlowTable($0, capacity: capacity, whenFull: whenFull) }
         }
         // What the number of clients or of networks bounds needs less room.
+        (listener, logout) = (table(limits.listener, 512, .refuse), table(limits.logout, 512, .refuse))
         address = table(limits.address, 1 << 17, .refuse)
         network = table(limits.network, 1 << 15, .refuse)
         client = table(limits.client, 1 << 13, .admit)
@@ -48,10 +51,13 @@ public final class RequestLimiter: Sendable {
 
     /// Any request.
     func charge(requestFrom caller: ClientAddress?) throws(RateLimited) {
-        guard let caller = caller?.distinct else { return }
         let now = now()
-        try charge(address, .address, Flow.key(caller), at: now)
-        if let site = caller.site { try charge(network, .network, Flow.key(site), at: now) }
+        if let caller = caller?.distinct {
+            try charge(address, .address, Flow.key(caller), at: now)
+            if let site = caller.site { try charge(network, .network, Flow.key(site), at: now) }
+        }
+        // Last: whoever is over a share of his own uses up none of everybody's.
+        try charge(listener, .listener, Flow.everybody, at: now)
     }
 
     /// A code, which an identity provider is going to be asked about.
@@ -59,6 +65,9 @@ public final class RequestLimiter: Sendable {
         guard let caller = caller?.distinct else { return }
         try charge(code, .code, Flow.key(caller), at: now())
     }
+
+    /// A logout token that is about to be verified.
+    func chargeLogout() throws(RateLimited) { try charge(logout, .logout, Flow.everybody, at: now()) }
 
     // MARK: Clients that prove who they are
 

@@ -1,5 +1,8 @@
 /// The limits of one broker; `nil`: none. Each broker counts by itself.
 public struct RequestLimits: Sendable, Hashable {
+    /// Requests to the public listener, of everybody. It would keep out those who do nothing wrong, too; the queue before the
+    /// database does as much only when there is need: off, unless it is asked for.
+    public var listener: RateLimit?
     /// Requests of an IPv4 address, or of the 64-bit prefix of an IPv6 address. Behind one address of a mobile network
     /// there are thousands of phones, each with a refresh every few minutes.
     public var address: RateLimit?
@@ -21,8 +24,11 @@ public struct RequestLimits: Sendable, Hashable {
     /// Codes from one address: each becomes a request to an identity provider before anything is known of whoever brings it. A
     /// login is rare, so that this is enough for thousands of phones behind one address.
     public var code: RateLimit?
+    /// Logout tokens whose signature is verified, whoever sent them: what a flood of them can cost of a processor.
+    public var logout: RateLimit?
 
     public init(
+        listener: RateLimit? = nil,
         address: RateLimit? = RateLimit(2000, per: .seconds(10)),
         network: RateLimit? = nil,
         client: RateLimit? = RateLimit(50_000, per: .seconds(10)),
@@ -31,8 +37,10 @@ public struct RequestLimits: Sendable, Hashable {
         user: RateLimit? = RateLimit(100, per: .seconds(600)),
         device: RateLimit? = RateLimit(100, per: .seconds(600)),
         deviceFailures: RateLimit? = RateLimit(10, per: .seconds(60)),
-        code: RateLimit? = RateLimit(300, per: .seconds(60))
+        code: RateLimit? = RateLimit(300, per: .seconds(60)),
+        logout: RateLimit? = RateLimit(10_000, per: .seconds(10))
     ) {
+        self.listener = listener
         self.address = address
         self.network = network
         self.client = client
@@ -42,9 +50,10 @@ public struct RequestLimits: Sendable, Hashable {
         self.device = device
         self.deviceFailures = deviceFailures
         self.code = code
+        self.logout = logout
     }
 
     public static let none = RequestLimits(
-        address: nil, network: nil, client: nil, clientFailures: nil, session: nil, user: nil, device: nil,
-        deviceFailures: nil, code: nil)
+        listener: nil, address: nil, network: nil, client: nil, clientFailures: nil, session: nil, user: nil,
+        device: nil, deviceFailures: nil, code: nil, logout: nil)
 }

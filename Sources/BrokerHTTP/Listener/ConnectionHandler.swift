@@ -18,10 +18,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isReadHeld = false
 
     init(
-        limits: ListenerLimits, origin: RequestOrigin, framing: BodyFraming, date: DateHeader,
+        limits: ListenerLimits, origin: RequestOrigin, framing: BodyFraming, share: BufferShare, date: DateHeader,
         deliveries: Mailbox<Delivery>
     ) {
-        state = ConnectionState(limits: limits, origin: origin)
+        state = ConnectionState(limits: limits, origin: origin, share: share)
         self.limits = limits
         self.framing = framing
         self.date = date
@@ -30,6 +30,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timer.cancel()
+        state.end()
         deliveries.finish()
     }
 

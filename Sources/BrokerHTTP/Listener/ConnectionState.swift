@@ -9,24 +9,36 @@ struct ConnectionState {
     private enum Intake {
         /// Between requests.
         case open
-        case reading(HTTPRequestHead, body: ByteBuffer?)
+        case reading(HTTPRequestHead, body: ByteBuffer)
         /// Nothing more is accepted.
         case shut
     }
 
     private let limits: ListenerLimits
     private let origin: RequestOrigin
+    private let share: BufferShare
     private var intake = Intake.open
+    /// Taken from the share for the body that is being read.
+    private var taken = 0
     /// Of the request that is being read, also where it was found to be none.
     private var headers = HTTPHeaders()
-    private var owed = 0
     private var isDraining = false
-    /// Whether each owed answer may have a body (not for HEAD), oldest first.
-    private var allowsBody = CircularBuffer<Bool>(initialCapacity: 2)
+    /// Of each answer that is owed, oldest first.
+    private var debts = CircularBuffer<Debt>(initialCapacity: 2)
 
-    init(limits: ListenerLimits, origin: RequestOrigin) {
+    private struct Debt {
+        /// Not for HEAD.
+        let allowsBody: Bool
+        /// Of the share, for the body of the request.
+        let taken: Int
+    }
+
+    private var owed: Int { debts.count }
+
+    init(limits: ListenerLimits, origin: RequestOrigin, share: BufferShare) {
         self.limits = limits
         self.origin = origin
+        self.share = share
     }
 
     /// Whether a request waits behind the one that is being answered. Then nothing more is read from the network: what the
@@ -53,23 +65,33 @@ struct ConnectionState {
         guard case .open = intake else { return .none }
         headers = head.headers
         if let fault = HeadRules.fault(of: head, limits: limits) { return .deliver(shut(fault)) }
-        intake = .reading(head, body: nil)
+        intake = .reading(head, body: ByteBuffer())
         // With an answer still owed, an interim response could be taken for part of that one.
         return owed == 0 && HeadRules.expectsContinue(head) ? .writeContinue : .none
     }
 
     mutating func received(_ part: ByteBuffer) -> HTTPFault? {
-        guard case .reading(let head, let body) = intake else { return nil }
+        guard case .reading(let head, var body) = intake else { return nil }
         intake = .open  // gives up the reference to `body`, so that appending does not copy it
-        var all = part
-        if var body {
-            guard body.readableBytes + part.readableBytes <= limits.bodySize else { return shut(.bodyTooLarge) }
-            body.writeImmutableBuffer(part)
-            all = body
+        let length = body.readableBytes + part.readableBytes
+        guard length <= limits.bodySize else { return shut(.bodyTooLarge) }
+        let room = Self.room(for: length)
+        if room > taken {
+            guard share.take(room - taken) else { return shut(.bodyMemory) }
+            taken = room
+            body.reserveCapacity(room)
         }
-        guard all.readableBytes <= limits.bodySize else { return shut(.bodyTooLarge) }
-        intake = .reading(head, body: all)
+        // A copy: `part` would keep all that was read with it, however little of that is this body's.
+        body.writeImmutableBuffer(part)
+        intake = .reading(head, body: body)
         return nil
+    }
+
+    /// What the storage of a body takes: a power of two, as `ByteBuffer` has it.
+    private static func room(for length: Int) -> Int {
+        var room = 256
+        while room < length { room *= 2 }
+        return room
     }
 
     mutating func receivedEnd(trailers: HTTPHeaders?) -> Arrival? {
@@ -78,7 +100,7 @@ struct ConnectionState {
         intake = head.isKeepAlive && !HeadRules.asksForUpgrade(head) ? .open : .shut
         owe(body: head.method != .HEAD)
         defer { headers = HTTPHeaders() }
-        return .request(ReceivedRequest(head: head, body: body ?? ByteBuffer(), client: client))
+        return .request(ReceivedRequest(head: head, body: body, client: client))
     }
 
     /// Something is wrong with the wire. `nil` where the intake has ended already.
@@ -90,6 +112,7 @@ struct ConnectionState {
     /// The client has nothing more to say.
     /// - Returns: Whether nothing is owed to it either, so that the connection can be closed.
     mutating func inputClosed() -> Bool {
+        dropBody()
         intake = .shut
         return owed == 0
     }
@@ -101,9 +124,16 @@ struct ConnectionState {
     }
 
     mutating func answering() -> AnswerAction {
-        owed -= 1
-        let hasBody = allowsBody.popFirst() ?? true
-        return AnswerAction(hasBody: hasBody, closes: owed == 0 && isLast)
+        let debt = debts.popFirst()
+        share.giveBack(debt?.taken ?? 0)
+        return AnswerAction(hasBody: debt?.allowsBody ?? true, closes: owed == 0 && isLast)
+    }
+
+    /// Nothing more comes, and nobody waits for what is owed.
+    mutating func end() {
+        intake = .shut
+        dropBody()
+        while let debt = debts.popFirst() { share.giveBack(debt.taken) }
     }
 
     /// The listener stops. What was begun is still answered.
@@ -119,12 +149,18 @@ struct ConnectionState {
 
     private mutating func shut(_ fault: HTTPFault) -> HTTPFault {
         intake = .shut
+        dropBody()
         owe(body: true)
         return fault
     }
 
     private mutating func owe(body: Bool) {
-        owed += 1
-        allowsBody.append(body)
+        debts.append(Debt(allowsBody: body, taken: taken))
+        taken = 0
+    }
+
+    private mutating func dropBody() {
+        share.giveBack(taken)
+        taken = 0
     }
 }

@@ -15,9 +15,12 @@ struct HTTPConnections: ServerChildChannel {
     let identity: CurrentTLSIdentity?
     let date: DateHeader
     let quota: ConnectionQuota
+    let budget: BufferBudget
 
-    /// An exchange fits in one read.
-    private static let readSize = 8 * 1024
+    /// An ordinary exchange fits in one read. Each connection keeps a buffer of this size, however idle it is.
+    private static let readSize = 2 * 1024
+    /// Octets of answers that wait for their client, from which on it is read from no more, and again.
+    private static let waitingAnswers = ChannelOptions.Types.WriteBufferWaterMark(low: 4 * 1024, high: 8 * 1024)
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
         channel.eventLoop.makeCompletedFuture {
@@ -29,6 +32,7 @@ struct HTTPConnections: ServerChildChannel {
             }
             try channel.syncOptions?.setOption(
                 .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readSize))
+            try channel.syncOptions?.setOption(.writeBufferWaterMark, value: Self.waitingAnswers)
             let origin = RequestOrigin(peer: peer, proxies: proxies)
             if let identity {
                 try addTLS(identity.value, to: connection, origin)
@@ -62,13 +66,11 @@ struct HTTPConnections: ServerChildChannel {
     func handle(value connection: Connection, logger: Logger) async {
         await withTaskCancellationHandler {
             await withTaskExecutorPreference(EventLoopExecutor(connection.channel.eventLoop)) {
-                await withDiscardingTaskGroup { group in
-                    while let delivery = await connection.deliveries.next() {
-                        if delivery.isInOrder {
-                            await answer(delivery)
-                        } else {
-                            group.addTask { await answer(delivery) }
-                        }
+                while let delivery = await connection.deliveries.next() {
+                    if delivery.isInOrder {
+                        await answerApart(delivery)
+                    } else {
+                        await answerSideBySide(delivery, and: connection.deliveries)
                     }
                 }
             }
@@ -79,6 +81,32 @@ struct HTTPConnections: ServerChildChannel {
 }
 
 extension HTTPConnections {
+    /// In a task of its own: a task keeps the memory of the deepest call that it ever made, some 20 KiB for an exchange, and
+    /// the connection's lives as long as the connection. Not inlined: whoever waits for a request would keep the room for it.
+    @inline(never)
+    private func answerApart(_ delivery: Delivery) async {
+        let answering = Task(executorPreference: EventLoopExecutor(delivery.channel.eventLoop)) {
+            await answer(delivery)
+        }
+        await withTaskCancellationHandler {
+            await answering.value
+        } onCancel: {
+            answering.cancel()
+        }
+    }
+
+    /// Streams of HTTP/2, to the end of the connection. Only whoever speaks it pays for a group.
+    @inline(never)
+    private func answerSideBySide(_ first: Delivery, and others: Mailbox<Delivery>) async {
+        await withDiscardingTaskGroup { group in
+            var next: Delivery? = first
+            while let delivery = next {
+                group.addTask { await answer(delivery) }
+                next = await others.next()
+            }
+        }
+    }
+
     private func answer(_ delivery: Delivery) async {
         delivery.channel.writeAndFlush(await responder.answer(delivery.arrival), promise: nil)
     }

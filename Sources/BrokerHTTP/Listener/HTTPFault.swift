@@ -17,4 +17,6 @@ enum HTTPFault: String, Error, Sendable, CaseIterable {
     case bodyTooLarge = "http_body_too_large"
     case headerTimeout = "http_header_timeout"
     case bodyTimeout = "http_body_timeout"
+    /// Not the client's doing: all connections together keep as much as ``ListenerLimits/bufferedOctets`` allows.
+    case bodyMemory = "http_body_memory"
 }

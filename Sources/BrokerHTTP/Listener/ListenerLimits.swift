@@ -30,6 +30,8 @@ public struct ListenerLimits: Sendable {
     public var connectionsPerAddress: Int?
     /// Requests at one time on one connection of HTTP/2.
     public var streams: Int
+    /// Octets of bodies and of answers that all connections together keep, beyond 8 KiB of each: see ``BufferBudget``.
+    public var bufferedOctets: Int
 
     public init(
         bodySize: Int = 64 * 1024, headerSize: Int = 16 * 1024, headerFields: Int = 64, targetSize: Int = 8 * 1024,
@@ -37,7 +39,7 @@ public struct ListenerLimits: Sendable {
         bodyTimeout: TimeAmount = .seconds(10), idleTimeout: TimeAmount = .seconds(60),
         writeTimeout: TimeAmount = .seconds(10), lingerTimeout: TimeAmount = .seconds(2),
         idleGrace: TimeAmount = .milliseconds(100), connections: Int = 10_240, connectionsPerAddress: Int? = nil,
-        streams: Int = 8
+        streams: Int = 8, bufferedOctets: Int = 64 << 20
     ) {
         self.bodySize = bodySize
         self.headerSize = headerSize
@@ -53,5 +55,6 @@ public struct ListenerLimits: Sendable {
         self.connections = connections
         self.connectionsPerAddress = connectionsPerAddress
         self.streams = streams
+        self.bufferedOctets = bufferedOctets
     }
 }

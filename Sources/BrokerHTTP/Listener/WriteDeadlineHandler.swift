@@ -7,9 +7,14 @@ final class WriteDeadlineHandler: ChannelOutboundHandler {
 
     private let limit: TimeAmount
     private let timer = DeadlineTimer()
+    private let share: BufferShare?
     private var pending = 0
 
-    init(limit: TimeAmount) { self.limit = limit }
+    /// - Parameter share: Holds what the kernel has not taken; `nil` where somebody else sees to that.
+    init(limit: TimeAmount, share: BufferShare?) {
+        self.limit = limit
+        self.share = share
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
 
@@ -17,7 +22,12 @@ final class WriteDeadlineHandler: ChannelOutboundHandler {
         pending += 1
         if pending == 1 { arm(context) }
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenComplete { _ in self.wrote(context) }
+        let octets = unwrapOutboundIn(data).readableBytes
+        share?.takeInAnyCase(octets)
+        written.futureResult.assumeIsolated().whenComplete { _ in
+            self.share?.giveBack(octets)
+            self.wrote(context)
+        }
         context.write(data, promise: written)
     }
 

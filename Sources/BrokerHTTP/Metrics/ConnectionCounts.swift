@@ -1,10 +1,13 @@
-/// What becomes of connections to the public listener before any request.
+import Synchronization
+
+/// What becomes of connections to the public listener beside their requests.
 public final class ConnectionCounts: MetricSource {
     private let open = Counter()
     private let refused = Counter()
     private let refusedForAddress = Counter()
     private let handshakesFailed = Counter()
     private let http2Failures = Counter()
+    private let bufferedOctets = Atomic<Int>(0)
 
     public init() {}
 
@@ -14,6 +17,9 @@ public final class ConnectionCounts: MetricSource {
     func refusedOneForItsAddress() { refusedForAddress.add() }
     func http2Failed() { http2Failures.add() }
     func handshakeFailed() { handshakesFailed.add() }
+
+    /// - Returns: How much it is now.
+    func buffered(_ octets: Int) -> Int { bufferedOctets.wrappingAdd(octets, ordering: .relaxed).newValue }
 
     public var samples: [MetricSample] {
         [
@@ -30,6 +36,10 @@ public final class ConnectionCounts: MetricSource {
             MetricSample(
                 "http2_errors_total", "HTTP/2 connections ended by what their clients did.", .counter,
                 http2Failures.value),
+            MetricSample(
+                "buffered_octets",
+                "Unfinished requests and untaken answers of the public listener, beyond each connection's own 8 KiB.",
+                .gauge, Int64(bufferedOctets.load(ordering: .relaxed))),
         ]
     }
 }

@@ -37,7 +37,8 @@ public struct BrokerServer: Service {
             publicAddress: Address = Address(port: 8080), internalAddress: Address = Address(port: 8081),
             publicLimits: ListenerLimits = ListenerLimits(), trustedProxies: TrustedProxies = .none,
             publicIdentity: CurrentTLSIdentity? = nil,
-            internalLimits: ListenerLimits = ListenerLimits(connections: 256), drainTimeout: Duration = .seconds(10)
+            internalLimits: ListenerLimits = ListenerLimits(connections: 256, bufferedOctets: 4 << 20),
+            drainTimeout: Duration = .seconds(10)
         ) {
             self.publicAddress = publicAddress
             self.internalAddress = internalAddress
@@ -111,7 +112,8 @@ public struct BrokerServer: Service {
     ) -> any Service {
         let connections = HTTPConnections(
             responder: responder, limits: limits, proxies: proxies, identity: identity, date: date,
-            quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts))
+            quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts),
+            budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
         let server = connections.server(
             configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
             onServerRunning: { channel in

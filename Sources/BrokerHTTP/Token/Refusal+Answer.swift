@@ -50,6 +50,12 @@ extension Refusal {
         case .wire(.headerTimeout), .wire(.bodyTimeout):
             .invalidRequest("The request took too long to arrive.", .requestTimeout)
         case .wire(.bodyTooLarge): .invalidRequest("The body is too large.", .payloadTooLarge)
+        // RFC 9110 §15.6.4: nothing was judged, as with too many requests.
+        case .wire(.bodyMemory):
+            RefusalAnswer(
+                .serviceUnavailable,
+                OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable."),
+                [("Retry-After", "1")])
         case .wire(.expectation): .invalidRequest("The expectation is not supported.", .expectationFailed)
         case .wire(.headerTooLarge):
             .invalidRequest("The header is too large.", .requestHeaderFieldsTooLarge)

@@ -34,6 +34,8 @@ public protocol UseLimits: Sendable {
 public struct RateLimited: Error, Sendable, Hashable {
     /// Whose share is used up. The raw value is what the audit shows.
     public enum Limit: String, Sendable, CaseIterable {
+        /// The public listener: everybody.
+        case listener = "rate_limited_listener"
         /// An IPv4 address, or the 64-bit prefix of an IPv6 address.
         case address = "rate_limited_address"
         /// The 48-bit prefix of an IPv6 address.
@@ -49,6 +51,8 @@ public struct RateLimited: Error, Sendable, Hashable {
         case deviceFailures = "rate_limited_device_failures"
         /// Codes from one address.
         case code = "rate_limited_code"
+        /// All logout tokens, of whomever.
+        case logout = "rate_limited_logout"
     }
 
     public let limit: Limit
@@ -63,7 +67,7 @@ public struct RateLimited: Error, Sendable, Hashable {
     /// Whether a token or the client's authentication was verified before it, so that its number is bounded by theirs.
     public var followsProof: Bool {
         switch limit {
-        case .address, .network, .clientFailures, .code: false
+        case .listener, .address, .network, .clientFailures, .code, .logout: false
         case .client, .session, .user, .device, .deviceFailures: true
         }
     }

@@ -19,18 +19,20 @@ extension Broker {
             ]
                 + (tls.map { [$0] } ?? []))
         let readiness = Readiness(checks: checks)
+        let limiter = RequestLimiter(configuration.limits)
         return BrokerServer(
             configuration: BrokerServer.Configuration(
                 publicAddress: listener.listen.socketAddress,
                 internalAddress: configuration.internalListener.listen.socketAddress,
                 publicLimits: ListenerLimits(
                     connections: listener.maximumConnections,
-                    connectionsPerAddress: listener.maximumConnectionsPerAddress),
+                    connectionsPerAddress: listener.maximumConnectionsPerAddress,
+                    bufferedOctets: listener.maximumBufferedMiB << 20),
                 trustedProxies: listener.trustedProxies, publicIdentity: tls),
-            tokenEndpoint: tokenEndpoint(metrics),
+            tokenEndpoint: tokenEndpoint(metrics, limiter),
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, metrics: metrics,
-                logout: logoutEndpoint(metrics)),
+                logout: logoutEndpoint(metrics, limiter)),
             readiness: readiness, clock: clock, connections: connections, logger: logger
         ) { [logger] ports in
             logger.notice(
@@ -43,10 +45,9 @@ extension Broker {
         }
     }
 
-    private func tokenEndpoint(_ metrics: BrokerMetrics) -> TokenEndpoint {
+    private func tokenEndpoint(_ metrics: BrokerMetrics, _ limiter: RequestLimiter) -> TokenEndpoint {
         let registry = PostgresGrantRegistry(database: lanes)
         let lifetimes = configuration.lifetimes
-        let limiter = RequestLimiter(configuration.limits)
         let mint = TokenMint(issuer: configuration.issuer, signer: ring, refreshTokens: ring, lifetimes: lifetimes)
         let idTokens = IDTokenValidator(
             providers.map {
@@ -101,7 +102,7 @@ extension Broker {
         return ProofVerifier(target: dpop.target, nonces: nonces, clock: clock)
     }
 
-    private func logoutEndpoint(_ metrics: BrokerMetrics) -> LogoutEndpoint {
+    private func logoutEndpoint(_ metrics: BrokerMetrics, _ limiter: RequestLimiter) -> LogoutEndpoint {
         let tokens = LogoutTokenValidator(
             providers.map {
                 LogoutTokenValidator.Provider(
@@ -114,7 +115,7 @@ extension Broker {
                 // Half of the pool at most: readiness, snapshots and keys go by it too.
                 registry: PostgresLogoutRegistry(database: pool, atOnce: configuration.database.pool / 2),
                 directory: snapshot, policies: Dictionary(policies) { first, _ in first }, clock: clock),
-            audit: audit, metrics: metrics, clock: clock, logger: logger)
+            limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
     /// What an enrolment signed is a subject token here.

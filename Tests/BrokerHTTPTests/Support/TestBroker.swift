@@ -124,7 +124,7 @@ struct TestBroker: Sendable {
                         tokens: domain.logoutVerifier, registry: domain.logouts, directory: domain.directory,
                         policies: [Domain.issuer: LogoutPolicy(audiences: [ClientID(validated: "native-sso")])],
                         clock: domain.clock),
-                    audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)),
+                    limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)),
             readiness: readiness, clock: domain.clock, connections: connections, logger: logger,
             onStarted: { started.set(.success($0)) })
         return ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))

@@ -25,11 +25,12 @@ extension Readers {
     private static func arrivals(of pieces: [ArraySlice<UInt8>]) throws -> [String] {
         let channel = EmbeddedChannel()
         defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
-        let limits = ListenerLimits()
+        let (limits, counts) = (ListenerLimits(), ConnectionCounts())
         let connections = HTTPConnections(
             responder: NoResponder(), limits: limits, proxies: .none, identity: nil,
             date: DateHeader(clock: FixedClock()),
-            quota: ConnectionQuota(limits: limits, proxies: .none, counts: ConnectionCounts()))
+            quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts),
+            budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
         let connection = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
         for piece in pieces where !piece.isEmpty {
             _ = try? channel.writeInbound(ByteBuffer(bytes: piece))

@@ -63,6 +63,7 @@ import Testing
             public:
               listen: "[::1]:0"
               max_connections: 500
+              max_buffered_mib: 7
               trusted_proxies: [10.0.0.0/8, "2001:db8::7"]
               forwarded_header: forwarded
             internal: { listen: 10.0.0.1:9091, allow_non_loopback: true }
@@ -74,6 +75,7 @@ import Testing
             sessions: { absolute: 400d, idle: 1h, subject_token_max_age: 30d }
             tokens: { access: 10s, refresh_grace: 10m, unbound_refresh_grace: 0s }
             limits:
+              listener: 3/1m
               address: 1/1s
               network: 2/2s
               client: 1000000/1d
@@ -82,6 +84,7 @@ import Testing
               user: 6/1m
               device: 7/1m
               device_failures: 8/1m
+              logout: 9/1m
             log: { level: warning, format: text }
             identity_providers:
               - issuer: https://idp.example.com
@@ -112,6 +115,7 @@ import Testing
         #expect(configuration.publicListener.listen.internet?.port == 0)
         #expect(configuration.publicListener.maximumConnectionsPerAddress == nil)
         #expect(configuration.publicListener.maximumConnections == 500)
+        #expect(configuration.publicListener.maximumBufferedMiB == 7)
         let proxies = configuration.publicListener.trustedProxies
         #expect(proxies.blocks == [AddressBlock("10.0.0.0/8"), AddressBlock("2001:db8::7")])
         #expect(!proxies.includesUnixSocket && proxies.header == .forwarded)
@@ -125,11 +129,12 @@ import Testing
         #expect(
             configuration.limits
                 == RequestLimits(
+                    listener: RateLimit(3, per: .seconds(60)),
                     address: RateLimit(1, per: .seconds(1)), network: RateLimit(2, per: .seconds(2)),
                     client: RateLimit(1_000_000, per: .seconds(86_400)),
                     clientFailures: RateLimit(4, per: .seconds(60)),
                     session: nil, user: RateLimit(6, per: .seconds(60)), device: RateLimit(7, per: .seconds(60)),
-                    deviceFailures: RateLimit(8, per: .seconds(60))))
+                    deviceFailures: RateLimit(8, per: .seconds(60)), logout: RateLimit(9, per: .seconds(60))))
         #expect(configuration.log == Configuration.Log(level: .warning, format: .text))
 
         let (first, second) = (configuration.identityProviders[0], configuration.identityProviders[1])

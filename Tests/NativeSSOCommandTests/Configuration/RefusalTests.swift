@@ -180,5 +180,7 @@ import Testing
             "public: { listen: 127.0.0.1:080 }", "10: public.listen: write a port from 0 to 65535 after the address"),
         .added(
             "public: { max_connections: 0 }", "10: public.max_connections: write a whole number from 1 to 1000000"),
+        .added(
+            "public: { max_buffered_mib: 0 }", "10: public.max_buffered_mib: write a whole number from 1 to 65536"),
     ]
 }

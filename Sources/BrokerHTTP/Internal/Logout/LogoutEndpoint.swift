@@ -12,12 +12,15 @@ public struct LogoutEndpoint: Sendable {
     static let path = "/backchannel-logout"
 
     private let logout: Logout
+    private let limiter: RequestLimiter
     private let journal: LogoutJournal
 
     public init(
-        logout: Logout, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
+        logout: Logout, limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
+        logger: Logger
     ) {
         self.logout = logout
+        self.limiter = limiter
         journal = LogoutJournal(audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
@@ -38,6 +41,7 @@ public struct LogoutEndpoint: Sendable {
     private func end(_ request: ReceivedRequest, _ requestID: UniqueID) async throws(TokenError) -> Int64 {
         let form = try TokenError.refusing { () throws(Refusal) in try request.form() }
         guard let token = form["logout_token"] else { throw .refused(.logout(.missing)) }
+        try TokenError.counting { () throws(RateLimited) in try limiter.chargeLogout() }
         do throws(LogoutError) {
             return try await logout.run(LogoutToken(token), requestID: requestID)
         } catch {

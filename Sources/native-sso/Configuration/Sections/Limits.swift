@@ -30,6 +30,7 @@ extension RequestLimits {
             return limit
         }
         self.init(
+            listener: limit("listener", standard.listener),
             address: addressLimit("address", standard.address),
             network: addressLimit("network", standard.network),
             client: limit("client", standard.client),
@@ -38,7 +39,8 @@ extension RequestLimits {
             user: limit("user", standard.user),
             device: limit("device", standard.device),
             deviceFailures: limit("device_failures", standard.deviceFailures),
-            code: addressLimit("code", standard.code))
+            code: addressLimit("code", standard.code),
+            logout: limit("logout", standard.logout))
         guard isSound else { return nil }
     }
 }

@@ -12,6 +12,8 @@ extension Configuration {
         let maximumConnections: Int
         /// The same from one address; `nil`: as many. Over plain HTTP only proxies connect, and each is many clients.
         let maximumConnectionsPerAddress: Int?
+        /// What all of them together may keep of bodies and answers, beyond 8 KiB each.
+        let maximumBufferedMiB: Int
         /// Who says where a request comes from, if it does not say so itself.
         let trustedProxies: TrustedProxies
 
@@ -38,8 +40,9 @@ extension Configuration.PublicListener {
         let plain = section.choice("plain_http", default: Configuration.PlainHTTP.loopback)
         let connections = section.integer("max_connections", default: 10_240, in: 1...1_000_000)
         let perAddress = section.integer("max_connections_per_address", default: 256, in: 1...1_000_000)
+        let buffered = section.integer("max_buffered_mib", default: 64, in: 1...65_536)
         let proxies = TrustedProxies(reading: section)
-        guard let listen, let plain, let connections, let perAddress, let proxies else { return nil }
+        guard let listen, let plain, let connections, let perAddress, let buffered, let proxies else { return nil }
         if !tls.isNone, section.isGiven("plain_http") {
             section.report("plain_http", "tls is given as well, and then nothing is plain; remove one of them")
         }
@@ -59,6 +62,7 @@ extension Configuration.PublicListener {
             listen: listen, tls: tls.files, plainHTTP: plain, maximumConnections: connections,
             maximumConnectionsPerAddress: tls.isNone && !section.isGiven("max_connections_per_address")
                 ? nil : perAddress,
+            maximumBufferedMiB: buffered,
             trustedProxies: proxies)
         // On a laptop there is no proxy, and nobody to tell apart.
         if !tellsCallersApart, !isDevelopment, !section.isGiven("trusted_proxies") {

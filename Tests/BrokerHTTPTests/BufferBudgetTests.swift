@@ -1,0 +1,116 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import NIOCore
+import StrictCoding
+import Testing
+
+@Suite("What all connections keep in memory", .timeLimit(.minutes(1)))
+struct BufferBudgetTests {
+    @Test("A connection has a part of its own; beyond it everybody takes from the same")
+    func shares() {
+        let counts = ConnectionCounts()
+        let budget = BufferBudget(limit: 1000, counts: counts)
+        do {
+            let (one, other) = (BufferShare(budget), BufferShare(budget))
+            #expect(one.take(BufferShare.own + 900))
+            #expect(counts.buffered(0) == 900)
+            #expect(other.take(BufferShare.own))
+            #expect(!other.take(101))
+            #expect(counts.buffered(0) == 900)
+            #expect(other.take(100))
+            // What was earned is kept, and then nobody gets any more.
+            other.takeInAnyCase(50)
+            #expect(counts.buffered(0) == 1050)
+            #expect(!one.take(1))
+            other.giveBack(BufferShare.own + 150)
+            #expect(counts.buffered(0) == 900)
+            one.giveBack(100)
+            #expect(counts.buffered(0) == 800)
+        }
+        // With a connection goes what it had.
+        #expect(counts.buffered(0) == 0)
+    }
+
+    private static func head(_ length: Int) -> String {
+        "POST /token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            + "Content-Length: \(length)\r\n\r\n"
+    }
+
+    /// The broker counts on its own threads.
+    private func wait(_ broker: TestBroker, until isSo: (Int) -> Bool) async throws {
+        while !isSo(broker.connections.buffered(0)) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    @Test("Bodies that do not end leave room for no other large one, and for every ordinary request")
+    func bodies() async throws {
+        let large = [UInt8](repeating: 97, count: 40_000)
+        try await TestBroker.run(TestBroker.Options(limits: ListenerLimits(bufferedOctets: 60_000))) {
+            broker async throws in
+            try await RawClient.connect(to: broker.ports.public) { greedy async throws in
+                try await greedy.send(Self.head(40_001))
+                try await greedy.send(large)
+                // 64 KiB of storage, 8 KiB of them its own.
+                try await wait(broker) { $0 == 56 * 1024 }
+                try await RawClient.connect(to: broker.ports.public) { other async throws in
+                    try await other.send(Self.head(40_000))
+                    await other.trySend(String(decoding: large, as: UTF8.self))
+                    let answer = try #require(try await other.answer())
+                    #expect(answer.status == 503 && answer.closes)
+                    #expect(answer.values("retry-after") == ["1"])
+                    #expect(answer.error == "temporarily_unavailable")
+                }
+                #expect(broker.log.requests.map { $0.string("reason") } == ["http_body_memory"])
+                #expect(broker.metrics.text.contains("native_sso_buffered_octets 57344\n"))
+                #expect(broker.metrics.text.contains(#"native_sso_refusals_total{reason="http_body_memory"} 1"# + "\n"))
+                #expect(try await broker.answer(Requests.exchange)?.status == 200)
+                // Whole, it is answered on its merits, and its memory is free.
+                try await greedy.send("=")
+                #expect(try await greedy.answer()?.error == "invalid_request")
+                try await wait(broker) { $0 == 0 }
+            }
+            let answer = try await broker.answer(Self.head(40_000) + String(decoding: large, as: UTF8.self))
+            #expect(answer?.status == 400)
+        }
+    }
+
+    @Test("The streams of one connection share, and one that is taken back frees its part")
+    func streams() async throws {
+        let frame = RawFrame(.data, stream: 1, [UInt8](repeating: 97, count: 10_000))
+        try await HTTP2Tests.withBroker(ListenerLimits(bufferedOctets: 10_000)) { broker, client, _ async throws in
+            for stream: UInt32 in [1, 3] {
+                var data = frame
+                data.stream = stream
+                try await client.send(
+                    RawFrame(
+                        .headers, flags: RawFrame.endHeaders, stream: stream, RawFrame.block(FrameClient.goodHead)),
+                    data)
+            }
+            #expect(try await client.answer(3)?.status == 503)
+            #expect(broker.connections.buffered(0) == 8 * 1024)
+            try await client.send(RawFrame(.reset, stream: 1, RawFrame.big(8)))
+            try await wait(broker) { $0 == 0 }
+            try await client.post(Requests.exchangeBody, on: 5)
+            #expect(try await client.answer(5)?.status == 200)
+        }
+    }
+
+    @Test("Answers that nobody takes count, and count no more when their connection is cut off")
+    func answers() async throws {
+        let gate = Gate()
+        try await HTTP2Tests.withBroker(ListenerLimits(writeTimeout: .milliseconds(300), streams: 32), gate: gate) {
+            broker, client, _ async throws in
+            // No window for any answer: SETTINGS_INITIAL_WINDOW_SIZE is 0.
+            try await client.send(RawFrame(.settings, [0, 4] + RawFrame.big(0)))
+            for stream: UInt32 in stride(from: 1, to: 64, by: 2) {
+                try await client.post(Requests.exchangeBody, on: stream)
+            }
+            await gate.arrivals(32)
+            gate.open()
+            try await wait(broker) { $0 > 0 }
+            try await wait(broker) { $0 == 0 }
+        }
+    }
+}
