@@ -41,6 +41,7 @@ enum Verdict: Sendable {
     private static let noise: Set = [
         "http_malformed", "http_host", "http_target_form", "http_transfer_coding", "http_trailers",
         "http_chunk_extension", "http_expectation", "http_header_too_large", "http_body_too_large",
-        "http_header_timeout", "http_body_timeout", "http_unknown_path", "http_method",
+        "http_header_timeout", "http_body_timeout", "http_unknown_path", "http_method", "http_method_unknown",
+        "http_target_too_long",
     ]
 }

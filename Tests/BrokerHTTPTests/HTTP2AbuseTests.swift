@@ -127,6 +127,18 @@ struct HTTP2AbuseTests {
         try await expectEnd(limits) { client async throws in try await client.send(octets) }
     }
 
+    /// The compression does not know such a field, so that nothing after it could be read.
+    @Test("A field without a name")
+    func namelessField() async throws {
+        try await expectEnd { client async throws in
+            await client.trySend(
+                RawFrame(
+                    .headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: 1,
+                    RawFrame.block(FrameClient.goodHead + [("", "a")])
+                ).octets)
+        }
+    }
+
     @Test("Pings keep nothing open")
     func pings() async throws {
         try await expectEnd(ListenerLimits(idleTimeout: .milliseconds(200))) { client async throws in

@@ -80,11 +80,17 @@ struct HTTP2Tests {
         ("another path", changed(":path", "/metrics"), 404, "http_unknown_path"),
         ("a query", changed(":path", "/token?client_id=x"), 400, "http_query"),
         (
-            "a long target", changed(":path", "/token?" + String(repeating: "a", count: 9000)), 431,
-            "http_header_too_large"
+            "a long target", changed(":path", "/token?" + String(repeating: "a", count: 9000)), 414,
+            "http_target_too_long"
         ),
         ("an absolute target", changed(":path", "https://a/token"), 400, "http_target_form"),
         ("no authority", changed(":authority", nil), 400, "http_host"),
+        ("an empty authority", changed(":authority", ""), 400, "http_host"),
+        ("an authority with userinfo", changed(":authority", "user@sso.example.test"), 400, "http_host"),
+        ("an authority with a port that is none", changed(":authority", "sso.example.test:99999"), 400, "http_host"),
+        ("another scheme", changed(":scheme", "ftp"), 400, "http_malformed"),
+        ("a value that begins with a space", FrameClient.goodHead + [("x-a", " a")], 400, "http_malformed"),
+        ("a value that ends with a tab", FrameClient.goodHead + [("x-a", "a\t")], 400, "http_malformed"),
         ("two names", FrameClient.goodHead + [("host", "evil.example")], 400, "http_host"),
         ("two hosts", changed(":authority", nil) + [("host", "a"), ("host", "b")], 400, "http_host"),
         ("an expectation", FrameClient.goodHead + [("expect", "the worst")], 417, "http_expectation"),
@@ -122,27 +128,59 @@ struct HTTP2Tests {
         }
     }
 
+    /// Behind a proxy the streams of one connection are many callers'.
     @Test(
-        "What HTTP/2 forbids is no request",
+        "What HTTP/2 forbids is no request, and ends its stream only",
         arguments: [
             [("Content-Type", "a")], [("connection", "close")], [("transfer-encoding", "chunked")],
             [("upgrade", "h2c")],
             [("te", "gzip")], [("x-a", "a\r\nb: c")], [("x-a", "a\0b")], [(":path", "/token")], [(":status", "200")],
-            [(":made-up", "a")], [("", "a")], [("a b", "c")],
+            [(":made-up", "a")], [("a b", "c")], [("x-\u{E9}", "a")],
         ])
     func forbidden(_ fields: [(String, String)]) async throws {
-        try await Self.withBroker { broker, client, certificate async throws in
+        try await Self.withBroker { broker, client, _ async throws in
             try await client.post(Requests.exchangeBody, on: 1, head: FrameClient.goodHead + fields)
-            await #expect(throws: (any Error).self) {
-                guard try await client.answer(1) != nil else { throw FrameClient.Reset(code: nil) }
+            await Self.expectReset(client, 1)
+            try await client.post(Requests.exchangeBody, on: 3)
+            #expect(try await client.answer(3)?.status == 200)
+            Self.expectMalformed(1, broker)
+            #expect(broker.metrics.text.contains("native_sso_http2_errors_total 1\n"))
+        }
+    }
+
+    private static func expectReset(_ client: FrameClient, _ stream: UInt32) async {
+        let reset = await #expect(throws: FrameClient.Reset.self) { try await client.answer(stream) }
+        #expect(reset?.code == 1)  // PROTOCOL_ERROR
+    }
+
+    /// Each in the log, under a name of its own.
+    private static func expectMalformed(_ count: Int, _ broker: TestBroker) {
+        let lines = broker.log.requests.filter { $0.string("reason") == "http_malformed" }
+        #expect(lines.count == count)
+        #expect(Set(lines.compactMap { $0.string("request_id") }).count == count)
+        #expect(broker.metrics.text.contains(#"native_sso_refusals_total{reason="http_malformed"} \#(count)"# + "\n"))
+    }
+
+    @Test("Malformed requests beside one that is being answered; too many of them end the connection")
+    func manyMalformed() async throws {
+        let gate = Gate()
+        try await Self.withBroker(gate: gate) { broker, client, _ async throws in
+            try await client.post(Requests.exchangeBody, on: 1)
+            await gate.arrivals(1)
+            for stream: UInt32 in [3, 5] {
+                try await client.post("a=b", on: stream, head: FrameClient.goodHead + [("connection", "close")])
+                await Self.expectReset(client, stream)
+            }
+            gate.open()
+            #expect(try await client.answer(1)?.status == 200)
+            for stream in stride(from: UInt32(7), to: 107, by: 2) {
+                await client.trySend(
+                    RawFrame(
+                        .headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: stream,
+                        RawFrame.block(FrameClient.goodHead + [("connection", "close")])
+                    ).octets)
             }
             #expect(await client.isEnded())
-            #expect(broker.log.requests.isEmpty)
-            #expect(broker.metrics.text.contains("native_sso_http2_errors_total 1\n"))
-            try await FrameClient.connect(to: broker.ports.public, certificate) { other async throws in
-                try await other.post(Requests.exchangeBody, on: 1)
-                #expect(try await other.answer(1)?.status == 200)
-            }
         }
     }
 
@@ -152,8 +190,10 @@ struct HTTP2Tests {
         for head in [rest, rest + [method]] {
             try await Self.withBroker { broker, client, _ async throws in
                 try await client.post(Requests.exchangeBody, on: 1, head: head)
-                await #expect(throws: FrameClient.Reset.self) { try await client.answer(1) }
-                #expect(broker.log.requests.isEmpty)
+                await Self.expectReset(client, 1)
+                try await client.post("grant_type=password", on: 3)
+                #expect(try await client.answer(3)?.status == 400)
+                Self.expectMalformed(1, broker)
             }
         }
     }
@@ -162,8 +202,10 @@ struct HTTP2Tests {
     func length(_ length: String) async throws {
         try await Self.withBroker { broker, client, _ async throws in
             try await client.post("a=b", on: 1, head: FrameClient.goodHead + [("content-length", length)])
-            await #expect(throws: FrameClient.Reset.self) { try await client.answer(1) }
-            #expect(broker.log.requests.isEmpty)
+            await Self.expectReset(client, 1)
+            try await client.post("grant_type=password", on: 3)
+            #expect(try await client.answer(3)?.status == 400)
+            Self.expectMalformed(1, broker)
         }
     }
 

@@ -97,22 +97,100 @@ struct HTTPFramingTests {
         arguments: [
             "POST /token", "POST /token HTTP/2.0", "POST /token HTTP/1.2",
             "POST /token HTTP/9",
-            "post /token HTTP/1.1", "POST /to ken HTTP/1.1", "GARBAGE", "\u{16}\u{3}\u{1}", "POST /token HTTP/1.1 ",
+            "POST /to ken HTTP/1.1", "GARBAGE", "\u{16}\u{3}\u{1}", "POST /token HTTP/1.1 ",
         ])
     func requestLines(line: String) async throws {
         try await TestBroker.expectRefusal("\(line)\r\nHost: a\r\n\r\n", status: 400, reason: "http_malformed")
     }
 
-    @Test("H-15 header too large: one field, all fields, too many fields, the target")
+    @Test("Spaces and tabs after a value are no part of it, RFC 9110 §5.5", arguments: [" ", "\t", " \t "])
+    func outerWhitespace(space: String) async throws {
+        try await TestBroker.run { broker async throws in
+            let body = Requests.exchangeBody
+            let head =
+                "POST /token HTTP/1.1\r\nHost: a\(space)\r\n"
+                + "Content-Type: application/x-www-form-urlencoded\(space)\r\n"
+            let length = "Content-Length: \(body.utf8.count)"
+            let basic = Requests.basic("app-two:") + space
+            for request in [
+                head + "\(length)\r\n\r\n" + body, head + "\(length)\r\n\(basic)\r\n\r\n" + body,
+                head + "Connection: close\(space)\r\n\(length)\r\n\r\n" + body,
+            ] {
+                #expect(try await broker.answer(request)?.status == 200)
+            }
+            try await RawClient.connect(to: broker.ports.public) { client async throws in
+                try await client.send(head + "\(length)\r\nExpect: 100-continue\(space)\r\n\r\n")
+                #expect(try await client.answer(hasBody: false)?.status == 100)
+                try await client.send(body)
+                #expect(try await client.answer()?.status == 200)
+            }
+        }
+    }
+
+    /// Two readings of where a body ends are two readings of what follows it.
+    @Test(
+        "A length or a coding with a space after it is that length or coding; with a tab the parser ends the connection",
+        arguments: [" ", "  ", "\t", " \t"])
+    func framingWithWhitespace(space: String) async throws {
+        let inner = Requests.post("grant_type=password", target: "/smuggled")
+        let form = "grant_type=password&x=" + inner
+        let head =
+            "POST /token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        let chunk = String(form.utf8.count, radix: 16) + "\r\n" + form + "\r\n0\r\n\r\n"
+        for request in [
+            head + "Content-Length: \(form.utf8.count)\(space)\r\n\r\n" + form,
+            head + "Transfer-Encoding: chunked\(space)\r\n\r\n" + chunk,
+        ] {
+            try await TestBroker.run { broker async throws in
+                try await RawClient.connect(to: broker.ports.public) { client async throws in
+                    await client.trySend(request + Requests.post(Requests.exchange))
+                    let first = try #require(await client.lastAnswer())
+                    #expect(first.status == 400)
+                    if space.contains("\t") {
+                        #expect(first.closes)
+                        #expect(broker.log.requests.map { $0.string("reason") } == ["http_malformed"])
+                    } else {
+                        #expect(!first.closes)
+                        #expect(await client.lastAnswer()?.status == 200)
+                        #expect(broker.log.requests.count == 2)
+                    }
+                }
+                #expect(!broker.log.requests.contains { $0.string("reason") == "http_unknown_path" })
+            }
+        }
+        // And it counts as the length that it is.
+        try await TestBroker.expectRefusal(
+            head + "Content-Length: 65537 \r\n\r\n", status: 413, reason: "http_body_too_large")
+        try await TestBroker.expectRefusal(
+            head + "Content-Length: 5 \r\nTransfer-Encoding: chunked \r\n\r\n0\r\n\r\n" + inner, status: 400,
+            reason: "http_malformed")
+    }
+
+    @Test("In HTTP/1.0 an expectation means nothing, RFC 9110 §10.1.1", arguments: ["100-continue", "the worst"])
+    func expectationOfHTTP10(expectation: String) async throws {
+        let request = Requests.post(Requests.exchange, headers: ["Expect: \(expectation)"])
+            .replacing("HTTP/1.1", with: "HTTP/1.0")
+        try await TestBroker.run { broker async throws in
+            let answer = try #require(try await broker.answer(request))
+            #expect(answer.status == 200 && answer.closes)
+        }
+    }
+
+    @Test("H-15 a target over 8 KiB, also one that no header could hold", arguments: [8192, 65_536])
+    func targetSize(size: Int) async throws {
+        let target = String(repeating: "a", count: size)
+        try await TestBroker.expectRefusal(
+            "POST /\(target) HTTP/1.1\r\nHost: a\r\n\r\n", status: 414, reason: "http_target_too_long")
+    }
+
+    @Test("H-15 header too large: one field, all fields, too many fields")
     func headerSize() async throws {
         let huge = String(repeating: "a", count: 65_536)
         let many = (0..<65).map { "X-\($0): a" }.joined(separator: "\r\n")
         let total = (0..<4).map { "X-\($0): \(huge)" }.joined(separator: "\r\n")
-        let target = String(repeating: "a", count: 8192)
         for request in [
             "POST /token HTTP/1.1\r\nHost: a\r\nAuthorization: \(huge)\r\n\r\n",
             "POST /token HTTP/1.1\r\nHost: a\r\n\(many)\r\n\r\n", "POST /token HTTP/1.1\r\nHost: a\r\n\(total)\r\n\r\n",
-            "POST /\(target) HTTP/1.1\r\nHost: a\r\n\r\n",
         ] {
             try await TestBroker.expectRefusal(request, status: 431, reason: "http_header_too_large")
         }

@@ -8,14 +8,25 @@ import Testing
 struct HTTPRequestTests {
     @Test("H-02, H-03 other methods", arguments: ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "QUERY"])
     func methods(method: String) async throws {
-        // QUERY is a method that the parser may not know.
         try await TestBroker.run { broker async throws in
             let answer = try #require(try await broker.answer(Requests.post(Requests.exchangeBody, method: method)))
-            if method == "QUERY", answer.status == 400 { return }
             #expect(answer.status == 405)
             #expect(answer.values("allow") == ["POST"])
             #expect(answer.error == "invalid_request")
             #expect(!answer.closes)
+        }
+    }
+
+    @Test(
+        "H-02 a method that the parser does not know is one that is not allowed here, too",
+        arguments: ["FOO", "post", "POSTX", "Post", "M-SEARCHES", "P"])
+    func unknownMethods(method: String) async throws {
+        try await TestBroker.expectRefusal(
+            Requests.post(Requests.exchangeBody, method: method), status: 405, reason: "http_method_unknown")
+        try await TestBroker.run { broker async throws in
+            let request = Requests.post(Requests.exchangeBody, method: method)
+            #expect(try await broker.answer(request)?.values("allow") == ["POST"])
+            #expect(try await broker.internalAnswer(request)?.values("allow") == ["GET, POST"])
         }
     }
 
@@ -107,6 +118,17 @@ struct HTTPRequestTests {
         try await TestBroker.expectRefusal(
             Requests.post(Requests.exchange, headers: ["Content-Encoding: \(coding)"]), status: 400,
             reason: "http_content_encoding", closes: false)
+    }
+
+    @Test(
+        "H-28 a Host that is none",
+        arguments: [
+            "a b", "user@host", "a/b", "[::1", "::1", "[::1]a", "[127.0.0.1]", "host:99999", "host:1a", "host:-1", "",
+            "a%zz", "a\"b", "a,b c", "http://a",
+        ])
+    func notAHost(host: String) async throws {
+        try await TestBroker.expectRefusal(
+            "POST /token HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 0\r\n\r\n", status: 400, reason: "http_host")
     }
 
     @Test("H-28 Host: two of them or none end the connection; a wrong one means nothing")

@@ -74,6 +74,36 @@ struct InternalListenerTests {
         }
     }
 
+    @Test(
+        "Whatever is refused here has a name, a line in the log and a count",
+        arguments: [
+            (
+                "POST /backchannel-logout HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n", 413,
+                "http_body_too_large"
+            ),
+            ("POST /backchannel-logout HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 400, "http_host"),
+            ("POST /backchannel-logout HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400, "http_malformed"),
+            (Requests.post("a=b", target: "/backchannel-logout/"), 404, "http_unknown_path"),
+            (Requests.post("a=b", target: "/livez"), 405, "http_method"),
+            (Requests.post("a=b", target: "/backchannel-logout", method: "POSTX"), 405, "http_method_unknown"),
+            (Requests.get("/health"), 404, "http_unknown_path"),
+        ])
+    func refusals(request: String, status: Int, reason: String) async throws {
+        try await TestBroker.run { broker async throws in
+            let answer = try #require(try await broker.internalAnswer(request))
+            #expect(answer.status == status)
+            #expect(answer.error == "invalid_request")
+            let line = try #require(broker.log.internalRequests.first)
+            #expect(answer.values("x-request-id") == [line.string("request_id")])
+            #expect(line.string("reason") == reason)
+            #expect(broker.log.internalRequests.count == 1)
+            #expect(broker.metrics.text.contains(#"native_sso_refusals_total{reason="\#(reason)"} 1"# + "\n"))
+            #expect(broker.domain.audit.events.isEmpty)
+            _ = try await broker.internalAnswer(Requests.get("/livez"))
+            #expect(broker.log.internalRequests.count == 1)
+        }
+    }
+
     @Test("M-01 metrics: what was counted, and as many series after an attack as before it")
     func metrics() async throws {
         try await TestBroker.run { broker async throws in

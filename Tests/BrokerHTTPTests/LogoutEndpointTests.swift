@@ -1,5 +1,6 @@
 import BrokerTesting
 import NativeSSO
+import StrictCoding
 import Testing
 
 @testable import BrokerHTTP
@@ -61,6 +62,25 @@ struct LogoutEndpointTests {
         }
     }
 
+    /// OpenID Connect Core §10.1: the keys are the identity provider's choice. RSA-3072 and RSA-4096 sign with 384 and 512 octets.
+    @Test(
+        "A token is as long as its key makes it, and no longer than an id_token",
+        arguments: [(384, 200), (512, 200), (16 * 1024, 400)])
+    func size(_ signature: Int, _ status: Int) async throws {
+        try await TestBroker.run { broker async throws in
+            let payload = [UInt8](repeating: 0x7B, count: 500)
+            let token = "eyJhbGciOiJSUzI1NiJ9." + Base64URL.encode(payload) + "."
+            let request = Self.post([
+                ("logout_token", token + Base64URL.encode([UInt8](repeating: 0xFF, count: signature)))
+            ])
+            if status == 200 {
+                #expect(try await broker.internalAnswer(request)?.status == 200)
+            } else {
+                try await broker.expectLogoutRefusal(request, "form_value_too_long")
+            }
+        }
+    }
+
     @Test("The audience is an app that is registered here, or a name that is configured")
     func audience() async throws {
         try await TestBroker.run { broker async throws in
@@ -79,19 +99,20 @@ struct LogoutEndpointTests {
         }
     }
 
-    @Test("An outage is a 503 and no refusal; a defect is a 500")
+    @Test("L-17 an outage is a 400 that says to try again, and no refusal; a defect says that it is ours")
     func outages() async throws {
         try await TestBroker.run { broker async throws in
             func expectOutage() async throws {
                 let answer = try #require(try await broker.internalAnswer(Self.post()))
-                #expect(answer.status == 503)
+                #expect(answer.status == 400 && answer.error == "temporarily_unavailable")
                 #expect(answer.values("retry-after") == ["1"])
                 #expect(answer.values("cache-control") == ["no-store"])
             }
             broker.domain.logouts.fail(with: .outage(Outage(.database, "away")))
             try await expectOutage()
             broker.domain.logouts.fail(with: .broken("x"))
-            #expect(try await broker.internalAnswer(Self.post())?.status == 500)
+            let defect = try await broker.internalAnswer(Self.post())
+            #expect(defect?.status == 400 && defect?.error == "server_error")
             broker.domain.logouts.fail(with: nil)
             broker.domain.directory.fail(with: .outage(Outage(.database, "never loaded")))
             try await expectOutage()

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 import NIOHTTP2
 
 /// Ends an HTTP/2 connection: when nobody uses it, when something is wrong with it, and when the listener stops. Always with
@@ -9,6 +10,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 
     private let limits: ListenerLimits
     private let counts: ConnectionCounts
+    private let origin: RequestOrigin
+    private let deliveries: Mailbox<Delivery>
     private let timer = DeadlineTimer()
     private var context: ChannelHandlerContext?
     private var openStreams = 0
@@ -18,9 +21,11 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// The client was told that the end is near; the timer is for nothing else from here on.
     private var isAnnounced = false
 
-    init(limits: ListenerLimits, counts: ConnectionCounts) {
+    init(limits: ListenerLimits, counts: ConnectionCounts, origin: RequestOrigin, deliveries: Mailbox<Delivery>) {
         self.limits = limits
         self.counts = counts
+        self.origin = origin
+        self.deliveries = deliveries
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -61,13 +66,24 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// NIO has told the client. Of an error of one stream it says no more here than of one of the connection, so the connection
-    /// ends in either case, as in HTTP/1; requests of other streams are still answered.
+    /// NIO has told the client. A malformed message ends its own stream, RFC 9113 §5.4.2: a proxy sends the requests of many over
+    /// one connection, and one of them must not end all. There are only so many of them on one connection (``HTTPConnections``).
+    /// Whatever else it is ends the connection; requests of other streams are still answered.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isEnding else { return }
-        if error is any NIOHTTP2Error { counts.http2Failed() }
+        if let error = error as? any NIOHTTP2Error {
+            counts.http2Failed()
+            if error.isOfOneMessage { return noteMalformedMessage() }
+        }
         end(context)
         timer.set(.now() + limits.lingerTimeout, context) { context.close(promise: nil) }
+    }
+
+    /// The stream is reset already: it is counted and logged like any other fault, and there is nobody to answer.
+    private func noteMalformedMessage() {
+        // Whom a proxy has sent it for stood in the message.
+        deliveries.put(
+            Delivery(arrival: .fault(.malformed, from: origin.client([:])), channel: nil, isInOrder: false))
     }
 
     private func armIdleTimer(_ context: ChannelHandlerContext) {

@@ -5,9 +5,10 @@ extension HTTPConnections {
     /// RFC 9113.
     func addHTTP2(to connection: Connection, _ origin: RequestOrigin) throws {
         let channel = connection.channel
-        let ending = HTTP2ConnectionHandler(limits: limits, counts: quota.counts)
         let (limits, date, deliveries) = (limits, date, connection.deliveries)
         let share = NIOLoopBound(BufferShare(budget), eventLoop: channel.eventLoop)
+        let ending = HTTP2ConnectionHandler(
+            limits: limits, counts: quota.counts, origin: origin, deliveries: deliveries)
         let frames = NIOHTTP2Handler(
             mode: .server, eventLoop: channel.eventLoop, connectionConfiguration: connectionConfiguration,
             streamConfiguration: streamConfiguration,

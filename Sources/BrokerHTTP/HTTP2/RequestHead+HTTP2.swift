@@ -4,7 +4,7 @@ import NIOHTTP1
 extension HTTPRequestHead {
     /// The head of an HTTP/2 request as that of HTTP/1.1, so that the same ``HeadRules`` decide about both. RFC 9113 §8.3.1.
     ///
-    /// NIO has already refused, with an error of the stream: names in upper case, pseudo-header fields that are missing,
+    /// NIO has already refused, with an error of the stream (``NIOHTTP2Error/isOfOneMessage``): names in upper case, pseudo-header fields that are missing,
     /// unknown, doubled or behind others, fields that belong to a connection, control characters, and a body of another length
     /// than was said.
     init(_ block: HPACKHeaders) throws(HTTPFault) {
@@ -12,9 +12,13 @@ extension HTTPRequestHead {
         fields.reserveCapacity(block.count)
         var pseudo: [String: String] = [:]
         for (name, value, _) in block {
+            // RFC 9113 §8.2.1. Never taken away, as in HTTP/1: there it is the message's writing, here it would be its value.
+            guard !OuterWhitespace.isIn(value) else { throw .malformed }
             if name.utf8.first == UInt8(ascii: ":") { pseudo[name] = value } else { fields.append((name, value)) }
         }
         var headers = HTTPHeaders(fields)
+        // RFC 9113 §8.3.1 knows others, for gateways to something else. Which of the two it is tells who ended TLS.
+        guard let scheme = pseudo[":scheme"]?.lowercased(), ["https", "http"].contains(scheme) else { throw .malformed }
         if let authority = pseudo[":authority"] {
             // A request with two names could go to one server and be read by another.
             guard headers["host"].allSatisfy({ $0.utf8.elementsEqual(authority.utf8) }) else { throw .host }

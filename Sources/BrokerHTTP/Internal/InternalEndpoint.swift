@@ -1,3 +1,4 @@
+public import Logging
 import NIOHTTP1
 import NativeSSO
 import OAuthWire
@@ -5,38 +6,54 @@ import StrictCoding
 
 /// The internal listener: what operators, monitors and resource servers ask, where query strings are ignored, and what the
 /// identity providers tell.
+///
+/// Whatever is not answered with what was asked for has an `X-Request-Id` and a line in the log: a logout that did not even
+/// reach its path must not be lost without a trace.
 public struct InternalEndpoint: Sendable {
     private let readiness: Readiness
     private let keys: any PublishedKeys
     private let metadata: [UInt8]
     private let metrics: BrokerMetrics
     private let logout: LogoutEndpoint
+    private let journal: InternalJournal
 
     public init(
         readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, metrics: BrokerMetrics,
-        logout: LogoutEndpoint
+        logout: LogoutEndpoint, logger: Logger
     ) {
         self.readiness = readiness
         self.keys = keys
         self.metadata = metadata.json
         self.metrics = metrics
         self.logout = logout
+        journal = InternalJournal(metrics: metrics, logger: logger)
     }
 }
 
 extension InternalEndpoint: Responder {
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
         switch arrival {
-        case .fault(let fault, from: _): HTTPAnswer(Refusal.wire(fault).answer)
+        case .fault(.method, from: _): refused(.wire(.method), Self.methodNotAllowed("GET, POST"))
+        case .fault(let fault, from: _): refused(.wire(fault))
         case .request(let request):
             if request.isFor(LogoutEndpoint.path) {
                 await logout.answer(request)
             } else if let route = Route.allCases.first(where: { request.isFor($0.rawValue) }) {
-                request.method == .GET ? await answer(route) : Self.methodNotAllowed
+                request.method == .GET
+                    ? await answer(route) : refused(.request(.method), Self.methodNotAllowed("GET"))
             } else {
-                HTTPAnswer(Refusal.request(.unknownPath).answer)
+                refused(.request(.unknownPath))
             }
         }
+    }
+
+    /// - Parameter answer: Where it is another than on the public listener.
+    private func refused(_ refusal: Refusal, _ answer: RefusalAnswer? = nil) -> HTTPAnswer {
+        let record = RequestRecord.new()
+        var answer = HTTPAnswer(answer ?? refusal.answer)
+        answer.headers.append(("X-Request-Id", record.requestID.description))
+        journal.refused(record, refusal, status: answer.status)
+        return answer
     }
 
     private enum Route: String, CaseIterable {
@@ -73,8 +90,9 @@ extension InternalEndpoint: Responder {
 
     private var cacheControl: String { "public, max-age=\(keys.maximumAge.count)" }
 
-    private static let methodNotAllowed = HTTPAnswer(
-        RefusalAnswer.invalidRequest("Only GET is allowed.", .methodNotAllowed, headers: [("Allow", "GET")]))
+    private static func methodNotAllowed(_ allowed: String) -> RefusalAnswer {
+        .invalidRequest("The method is not allowed here.", .methodNotAllowed, headers: [("Allow", allowed)])
+    }
 }
 
 extension HTTPAnswer {

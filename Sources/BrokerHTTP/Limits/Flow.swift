@@ -12,7 +12,7 @@ enum Flow {
     static func key(_ client: ClientID) -> UInt64 { hash { combine(client.string, into: &$0) } }
 
     /// - Parameter client: As a request names it, registered or not.
-    static func key(client: String, _ address: ClientAddress?) -> UInt64 {
+    static func key(client: String, _ address: ClientAddress) -> UInt64 {
         hash { hasher in
             combine(client, into: &hasher)
             hasher.combine(address)

@@ -72,10 +72,12 @@ public final class RequestLimiter: Sendable {
     // MARK: Clients that prove who they are
 
     /// A proof that is none. What is right is never counted here, so that nobody is kept out for what others do from the same
-    /// address: a secret has 256 bits, and is not found by those who go on.
+    /// address: a secret has 256 bits, and is not found by those who go on. Where nobody says whose address it is, everybody
+    /// would be one, and a wrong secret of one would be an answer to all that they have tried too often.
     /// - Parameter client: As the request names it: whether it is registered must not be seen in when the answer changes.
     func charge(failureOf client: String, from caller: ClientAddress?) throws(RateLimited) {
-        try charge(clientFailures, .clientFailures, Flow.key(client: client, caller?.distinct), at: now())
+        guard let caller = caller?.distinct else { return }
+        try charge(clientFailures, .clientFailures, Flow.key(client: client, caller), at: now())
     }
 
     /// One that has authenticated.

@@ -14,6 +14,9 @@ final class BodyFraming {
     /// Octets of a head have come, but not its end.
     var isHeadUnfinished = false
 
+    /// The first line of the head that is being read, or was read last.
+    var requestLine = RequestLine()
+
     /// A head has been parsed.
     func announce(_ head: HTTPRequestHead) {
         announced =
@@ -42,14 +45,15 @@ final class FramingHandler: ChannelInboundHandler {
     }
 
     private enum State {
-        case head(HeadEnd)
+        /// The head and where it may end; `nil`: nothing of it has come.
+        case head(HeadEnd?)
         case length(Int)
         case chunked(ChunkScanner)
         /// Nothing is passed on any more.
         case stopped
     }
 
-    private var state = State.head(HeadEnd())
+    private var state = State.head(nil)
     private let framing: BodyFraming
     private let maximumExtensionOctets: Int
 
@@ -70,10 +74,12 @@ final class FramingHandler: ChannelInboundHandler {
         }
     }
 
-    private func passHead(_ end: HeadEnd, _ octets: inout ByteBuffer, _ context: ChannelHandlerContext) {
-        var end = end
+    private func passHead(_ begun: HeadEnd?, _ octets: inout ByteBuffer, _ context: ChannelHandlerContext) {
+        if begun == nil { framing.requestLine = RequestLine() }
+        var end = begun ?? HeadEnd()
         let (count, isComplete) = end.scan(octets.readableBytesView)
-        state = .head(isComplete ? HeadEnd() : end)
+        framing.requestLine.scan(octets.readableBytesView.prefix(count))
+        state = .head(isComplete ? nil : end)
         framing.isHeadUnfinished = !isComplete
         pass(count, of: &octets, context)
         guard let kind = framing.take() else { return }
@@ -87,7 +93,7 @@ final class FramingHandler: ChannelInboundHandler {
 
     private func passBody(_ length: Int, _ octets: inout ByteBuffer, _ context: ChannelHandlerContext) {
         let count = min(length, octets.readableBytes)
-        state = count == length ? .head(HeadEnd()) : .length(length - count)
+        state = count == length ? .head(nil) : .length(length - count)
         pass(count, of: &octets, context)
     }
 
@@ -98,7 +104,7 @@ final class FramingHandler: ChannelInboundHandler {
             state = .chunked(scanner)
             pass(octets.readableBytes, of: &octets, context)
         case .finished(let count):
-            state = .head(HeadEnd())
+            state = .head(nil)
             pass(count, of: &octets, context)
         case .fault(let fault): refuse(fault, context)
         }

@@ -43,7 +43,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head(let head):
+        case .head(var head):
+            head.headers = head.headers.withoutOuterWhitespace
             framing.announce(head)
             switch state.received(head) {
             case .none: break
@@ -59,7 +60,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case let error as HTTPParserError: fail(error == .headerOverflow ? .headerTooLarge : .malformed, context)
+        case let error as HTTPParserError: fail(fault(error), context)
         case let error as FramingHandler.Refused: fail(error.fault, context)
         case is ByteToMessageDecoderError: fail(.malformed, context)  // more octets for a parser that has given up
         default: context.close(promise: nil)  // the connection broke
@@ -80,6 +81,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
             isInputClosed = true
             if state.inputClosed() { context.close(promise: nil) }
         default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    /// What the parser does not tell apart.
+    private func fault(_ error: HTTPParserError) -> HTTPFault {
+        switch error {
+        case .headerOverflow: framing.requestLine.length > limits.targetSize ? .targetTooLong : .headerTooLarge
+        case .invalidMethod where framing.requestLine.hasMethod: .method
+        default: .malformed
         }
     }
 

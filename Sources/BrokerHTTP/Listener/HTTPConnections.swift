@@ -108,7 +108,8 @@ extension HTTPConnections {
     }
 
     private func answer(_ delivery: Delivery) async {
-        delivery.channel.writeAndFlush(await responder.answer(delivery.arrival), promise: nil)
+        let answer = await responder.answer(delivery.arrival)
+        delivery.channel?.writeAndFlush(answer, promise: nil)
     }
 }
 

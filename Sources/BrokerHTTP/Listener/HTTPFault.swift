@@ -3,7 +3,9 @@
 enum HTTPFault: String, Error, Sendable, CaseIterable {
     /// The parser refused it: two lengths, a length and chunks, an obsolete line fold, control characters, …
     case malformed = "http_malformed"
-    /// RFC 9112 §3.2: exactly one `Host`. Two of them are read differently by different servers.
+    /// A method that the parser does not know.
+    case method = "http_method_unknown"
+    /// RFC 9112 §3.2: exactly one `Host`, and it is one. Two of them are read differently by different servers.
     case host = "http_host"
     /// Not in origin form: only a proxy is asked in another. RFC 9112 §3.2.
     case targetForm = "http_target_form"
@@ -13,6 +15,7 @@ enum HTTPFault: String, Error, Sendable, CaseIterable {
     case trailers = "http_trailers"
     case chunkExtension = "http_chunk_extension"
     case expectation = "http_expectation"
+    case targetTooLong = "http_target_too_long"
     case headerTooLarge = "http_header_too_large"
     case bodyTooLarge = "http_body_too_large"
     case headerTimeout = "http_header_timeout"

@@ -4,14 +4,15 @@ import NIOHTTP1
 /// is not a proxy needs.
 enum HeadRules {
     static func fault(of head: HTTPRequestHead, limits: ListenerLimits) -> HTTPFault? {
-        if head.uri.utf8.count > limits.targetSize { return .headerTooLarge }
+        if head.uri.utf8.count > limits.targetSize { return .targetTooLong }
         // The parser of HTTP/1 has counted them before.
         if head.headers.count > limits.headerFields { return .headerTooLarge }
         if head.uri.utf8.first != UInt8(ascii: "/") || head.method == .CONNECT { return .targetForm }
-        let hosts = head.headers["host"].count
-        if hosts > 1 || (hosts == 0 && isHTTP11(head)) { return .host }
+        let hosts = head.headers["host"]
+        if hosts.count > 1 || hosts.isEmpty && isHTTP11(head) || !hosts.allSatisfy(Authority.isValid) { return .host }
         if let fault = framingFault(of: head, limits: limits) { return fault }
-        if head.headers.contains(name: "expect"), !expectsContinue(head) { return .expectation }
+        // In HTTP/1.0 it means nothing, RFC 9110 §10.1.1.
+        if isHTTP11(head), head.headers.contains(name: "expect"), !expectsContinue(head) { return .expectation }
         return nil
     }
 

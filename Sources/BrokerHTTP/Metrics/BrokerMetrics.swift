@@ -35,6 +35,8 @@ public final class BrokerMetrics: Sendable {
         if let refusal = outcome.refusal { refusals[refusal.reason]?.add() }
     }
 
+    func internalRequestRefused(_ refusal: Refusal) { refusals[refusal.reason]?.add() }
+
     /// A refusal was counted and logged, and not written to the audit.
     func auditEventSampledOut() { sampledOut.add() }
 

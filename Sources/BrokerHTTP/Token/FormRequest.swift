@@ -7,17 +7,17 @@ extension ReceivedRequest {
     /// Steps 1 to 5 of the token endpoint: path, method, media type, no query, and the form read.
     func tokenForm() throws(Refusal) -> FormParameters {
         guard isFor("/token") else { throw .request(.unknownPath) }
-        return try form()
+        return try form(.tokenEndpoint)
     }
 
     /// The form of a request that may be nothing but one.
-    func form() throws(Refusal) -> FormParameters {
+    func form(_ rules: FormRules) throws(Refusal) -> FormParameters {
         guard method == .POST else { throw .request(.method) }
         guard MediaType.isForm(headers["content-type"]) else { throw .request(.contentType) }
         guard !headers.contains(name: "content-encoding") else { throw .request(.contentEncoding) }
         guard !hasQuery else { throw .request(.query) }
         do throws(FormError) {
-            return try FormDecoder.decode(body.readableBytesView)
+            return try FormDecoder.decode(body.readableBytesView, rules: rules)
         } catch {
             throw .form(error)
         }

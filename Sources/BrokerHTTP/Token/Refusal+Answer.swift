@@ -43,8 +43,10 @@ extension Refusal {
         // RFC 9112 §3, §6, §7: what came is no request that could be trusted to end where it seems to.
         case .wire(.malformed), .wire(.chunkExtension), .wire(.trailers):
             .invalidRequest("The HTTP request is malformed.")
-        case .wire(.host): .invalidRequest("Exactly one Host header is required.")
+        case .wire(.host): .invalidRequest("Exactly one Host header is required, and it must name a host.")
         case .wire(.targetForm): .invalidRequest("The request target must be a path.")
+        // RFC 9112 §3.
+        case .wire(.targetTooLong): .invalidRequest("The request target is too long.", .uriTooLong)
         case .wire(.transferCoding): .invalidRequest("The transfer coding is not supported.")
         // RFC 9110 §15.5.9, §15.5.14, §15.5.18; RFC 6585 §5.
         case .wire(.headerTimeout), .wire(.bodyTimeout):
@@ -62,7 +64,7 @@ extension Refusal {
 
         // RFC 9110 §15.5.5, §15.5.6; RFC 6749 §3.2: POST, and only to the token endpoint.
         case .request(.unknownPath): .invalidRequest("There is nothing here.", .notFound)
-        case .request(.method):
+        case .request(.method), .wire(.method):
             .invalidRequest("Only POST is allowed.", .methodNotAllowed, headers: [("Allow", "POST")])
         // RFC 6749 §3.2, §2.3.1, App. B.
         case .request(.contentType):

@@ -56,4 +56,8 @@ extension FormRules {
         ],
         repeatable: [Parameter.audience, Parameter.resource],
         judgedByOctets: [Parameter.grantType, Parameter.refreshToken])
+
+    /// Where an identity provider says that a login is over. Its token is as long as an id_token may be: a signature of
+    /// RSA-4096 alone is 683 octets of it.
+    public static let backChannelLogout = FormRules(valueLengths: [Parameter.logoutToken: 16 * 1024])
 }

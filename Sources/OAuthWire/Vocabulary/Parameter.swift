@@ -27,4 +27,6 @@ public enum Parameter {
     // Native SSO: the 2018 profile, draft 07
     public static let deviceID = "device_id"
     public static let deviceSecret = "device_secret"
+    // OpenID Connect Back-Channel Logout 1.0
+    public static let logoutToken = "logout_token"
 }

@@ -46,7 +46,7 @@ enum FuzzVerdict {
     /// No 5xx among them: nothing here is away, and nothing that a caller sends may break anything.
     private static func statuses(of error: OAuthErrorCode) -> [Int] {
         switch error {
-        case .invalidRequest: [400, 404, 405, 408, 413, 417, 431]
+        case .invalidRequest: [400, 404, 405, 408, 413, 414, 417, 431]
         case .invalidClient: [400, 401]
         case .temporarilyUnavailable, .serverError: []
         default: [400]

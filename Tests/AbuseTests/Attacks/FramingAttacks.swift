@@ -11,13 +11,15 @@ extension Attack {
                 ("HTTP/0.9", "POST /token\r\n\r\n"), ("HTTP/1.2", "POST /token HTTP/1.2\r\nHost: a\r\n\r\n"),
                 ("HTTP/2.0", "POST /token HTTP/2.0\r\nHost: a\r\n\r\n"),
                 ("small letters", "POST /token http/1.1\r\nHost: a\r\n\r\n"),
-                ("a small method", "post /token HTTP/1.1\r\nHost: a\r\n\r\n"),
                 ("a word too many", "POST /token x HTTP/1.1\r\nHost: a\r\n\r\n"),
                 ("a tab", "POST\t/token\tHTTP/1.1\r\nHost: a\r\n\r\n"),
                 ("no target", "POST HTTP/1.1\r\nHost: a\r\n\r\n"),
                 ("line feeds alone", "POST /token HTTP/1.1\nHost: a\n\n"),
                 ("a carriage return alone", "POST /token HTTP/1.1\rHost: a\r\r"),
             ] { raw(name, .malformed("http_malformed")) { _ in Array(text.utf8) } }
+            raw("a small method", .refused(status: 405, error: "invalid_request", reason: "http_method_unknown")) { _ in
+                Array("post /token HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+            }
             // RFC 9112 §3 lets a server take any white space for one space.
             raw("two spaces", .malformed("http_content_type")) { _ in
                 Array("POST  /token  HTTP/1.1\r\nHost: a\r\n\r\n".utf8)

@@ -96,7 +96,7 @@ extension Attack {
             http("too many", .refused(status: 431, error: "invalid_request", reason: "http_header_too_large")) {
                 for index in 0..<200 { $0.fields.append(("X-\(index)", "a")) }
             }
-            http("the target", .refused(status: 431, error: "invalid_request", reason: "http_header_too_large")) {
+            http("the target", .refused(status: 414, error: "invalid_request", reason: "http_target_too_long")) {
                 $0.target += "?" + String(repeating: "a", count: 9000)
             }
         }

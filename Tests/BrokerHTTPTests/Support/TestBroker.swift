@@ -124,7 +124,8 @@ struct TestBroker: Sendable {
                         tokens: domain.logoutVerifier, registry: domain.logouts, directory: domain.directory,
                         policies: [Domain.issuer: LogoutPolicy(audiences: [ClientID(validated: "native-sso")])],
                         clock: domain.clock),
-                    limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)),
+                    limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger),
+                logger: logger),
             readiness: readiness, clock: domain.clock, connections: connections, logger: logger,
             onStarted: { started.set(.success($0)) })
         return ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))
@@ -165,7 +166,14 @@ final class LogLines: Sendable {
     private let texts = Mutex<[String]>([])
 
     /// Lines about requests.
-    var requests: [JSONObject] { lines.withLock { $0 }.filter { $0.string("msg") == "token request" } }
+    var requests: [JSONObject] { lines("token request") }
+    /// Lines about what came to the internal listener and is nothing that is served there.
+    var internalRequests: [JSONObject] { lines("internal request") }
+
+    private func lines(_ message: String) -> [JSONObject] {
+        lines.withLock { $0 }.filter { $0.string("msg") == message }
+    }
+
     var all: String { texts.withLock { $0.joined() } }
 
     func handler() -> any LogHandler { Handler(lines: self) }

@@ -6,7 +6,8 @@ import OAuthWire
 /// `POST /backchannel-logout` of the internal listener: where an identity provider says that a login is over. OpenID Connect
 /// Back-Channel Logout 1.0 §2.5 to §2.8.
 ///
-/// 200 when the end is committed, 400 where the token is refused, 503 where the broker could not find out or could not do it.
+/// 200 when the end is committed, 400 where the token is refused, and 400 with `temporarily_unavailable` and `Retry-After` where
+/// the broker could not find out or could not do it.
 /// Every request ends in one answer and one line in the log; every refusal is in the audit, under the `X-Request-Id` of its answer.
 public struct LogoutEndpoint: Sendable {
     static let path = "/backchannel-logout"
@@ -39,8 +40,8 @@ public struct LogoutEndpoint: Sendable {
     }
 
     private func end(_ request: ReceivedRequest, _ requestID: UniqueID) async throws(TokenError) -> Int64 {
-        let form = try TokenError.refusing { () throws(Refusal) in try request.form() }
-        guard let token = form["logout_token"] else { throw .refused(.logout(.missing)) }
+        let form = try TokenError.refusing { () throws(Refusal) in try request.form(.backChannelLogout) }
+        guard let token = form[Parameter.logoutToken] else { throw .refused(.logout(.missing)) }
         try TokenError.counting { () throws(RateLimited) in try limiter.chargeLogout() }
         do throws(LogoutError) {
             return try await logout.run(LogoutToken(token), requestID: requestID)

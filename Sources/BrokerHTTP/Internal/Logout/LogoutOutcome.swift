@@ -24,8 +24,13 @@ extension LogoutOutcome {
 }
 
 extension HTTPAnswer {
-    /// Back-Channel Logout 1.0 §2.8. Its answers carry no-store like all that are not public.
+    /// Back-Channel Logout 1.0 §2.8: 200 where the end is committed, and 400 for whatever else became of it; `error` tells a
+    /// token that is refused from one that may be sent again. Its answers carry no-store like all that are not public.
     init(_ outcome: LogoutOutcome) {
         self.init(outcome) { _ in HTTPAnswer(status: .ok, body: Array("{}".utf8)) }
+        switch outcome {
+        case .unavailable, .failed: status = .badRequest
+        case .succeeded, .refused: break
+        }
     }
 }
