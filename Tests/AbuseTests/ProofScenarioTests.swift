@@ -15,7 +15,8 @@ extension Abuse {
             #expect(first.json?.string("token_type") == "DPoP")
             let refresh = TokenForm.refresh(try #require(first.json?.string("refresh_token")), client: Stage.bound)
             try await refuse(refresh, nil, "invalid_dpop_proof", "dpop_proof_required", stage)
-            try await refuse(refresh, stage.proof(by: try stage.otherKey()), "invalid_grant", "jkt_mismatch", stage)
+            try await refuse(
+                refresh, stage.proof(by: try stage.otherKey()), "invalid_dpop_proof", "jkt_mismatch", stage)
             let second = try await send(refresh, stage.proof(), stage)
             #expect(second.status == 200, "\(second.text)")
             // The answer was lost, and is asked for with a new proof.
@@ -24,7 +25,8 @@ extension Abuse {
             // By the letter a replay; but a thief without the key must not be able to log anybody out.
             let next = TokenForm.refresh(try #require(second.json?.string("refresh_token")), client: Stage.bound)
             let third = try await send(next, stage.proof(), stage)
-            try await refuse(refresh, stage.proof(by: try stage.otherKey()), "invalid_grant", "jkt_mismatch", stage)
+            try await refuse(
+                refresh, stage.proof(by: try stage.otherKey()), "invalid_dpop_proof", "jkt_mismatch", stage)
             let last = TokenForm.refresh(try #require(third.json?.string("refresh_token")), client: Stage.bound)
             #expect(try await send(last, stage.proof(), stage).status == 200)
         }

@@ -51,7 +51,7 @@ struct DPoPTests {
                 let third = Requests.refresh(try Self.refreshToken(second), client: client)
                 #expect(try await broker.answer(third)?.error == "invalid_dpop_proof")
                 let other = try TestKey.shared(.ed25519)
-                #expect(try await broker.answer(third, headers: [try Self.proof(other)])?.error == "invalid_grant")
+                #expect(try await broker.answer(third, headers: [try Self.proof(other)])?.error == "invalid_dpop_proof")
                 try Self.expectBound(try await broker.answer(third, headers: [try Self.proof()]), to: key)
             }
             #expect(

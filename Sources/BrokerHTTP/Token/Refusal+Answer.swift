@@ -104,8 +104,9 @@ extension Refusal {
             RefusalAnswer(
                 .badRequest, OAuthErrorResponse(.useDPoPNonce, "The DPoP proof needs the nonce of this answer."),
                 [("DPoP-Nonce", fresh)])
+        // RFC 9449 §5: a proof by another key than the chain's is none for it, and the chain lives on for who has the key.
         case .exchange(.proofReplayed, profile: _, client: _), .enrolment(.proofReplayed), .refresh(.proofReplayed),
-            .refresh(.proofMissing):
+            .refresh(.proofMissing), .refresh(.keyMismatch):
             .invalidProof
 
         // RFC 8693 §2.1, §2.2.2.
@@ -193,7 +194,7 @@ extension Refusal {
         case .refresh(.tokenNotOurs), .refresh(.grantUnknown), .refresh(.grantRevoked), .refresh(.grantExpired),
             .refresh(.foreignClient), .refresh(.replayed), .refresh(.stateRegressed), .refresh(.clientDisabled),
             .refresh(.sharingEnded), .refresh(.sessionEnded), .refresh(.sessionExpired), .refresh(.sessionIdle),
-            .refresh(.deviceBlocked), .refresh(.keyMismatch), .refresh(.proofsOff):
+            .refresh(.deviceBlocked), .refresh(.proofsOff):
             .invalidGrant
         // OpenID Connect Back-Channel Logout 1.0 §2.8.
         case .logout(.missing): .invalidRequest("logout_token is required.")

@@ -45,8 +45,10 @@ extension TokenRefusal {
         // Asked for twice in a row: the answers that hold the nonces do not come through.
         case .useDPoPNonce: .retry(after: nil)
         case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .invalidTarget,
-            .invalidDPoPProof, nil:
+            nil:
             .none
+        // The refresh token is for a key that this app no longer has. The login itself may be, too; the exchange says so.
+        case .invalidDPoPProof: operation == .refresh ? .exchangeAgain : .none
         }
     }
 }

@@ -50,6 +50,8 @@ import Testing
     static let failures: [(Result<TransportResponse, ScriptedTransport.NoAnswer>, Remedy, Remedy)] = [
         // The answer, and the remedies after an exchange and after a refresh.
         (.refusal("invalid_grant"), .logIn, .exchangeAgain),
+        // The refresh token is for a key that is gone; an exchange shows the one that is there.
+        (.refusal("invalid_dpop_proof"), .none, .exchangeAgain),
         (.refusal("invalid_client", status: 401), .none, .none),
         (.refusal("invalid_scope"), .none, .none),
         (.refusal("something_new"), .none, .none),
