@@ -40,9 +40,13 @@ public struct Enrolment: Sendable {
                 try limits.charge(failureOf: token)
             }
         }
+        // Also where nothing can be signed: an outage that is known beforehand must not cost the app its id_token.
+        let isExchangeable = try EnrolmentError.port { () throws(PortError) in
+            try mint.isExchangeable(request, idToken, device: device, accessToken: accessToken, at: clock.now)
+        }
+        guard isExchangeable else { throw .refused(.idToken(.malformed)) }
         let facts = try await EnrolmentError.port { () async throws(PortError) in
-            try mint.checkSigning()  // an outage that is known beforehand must not cost the app its id_token
-            return try await registry.enrol(  // one statement, one commit; facts either way
+            try await registry.enrol(  // one statement, one commit; facts either way
                 entry(
                     request, idToken, token, appraisal, by: manner,
                     device: try devices.digest(device, at: idToken.issuer)))

@@ -13,9 +13,16 @@ struct ScopeDemand {
     init(_ request: ExchangeRequest) {
         client = request.client
         profile = request.profile
-        named = request.scope
-        let wanted = request.scope?.removing(Self.ignoredToken) ?? .empty
+        named = Self.heeded(request.scope)
+        let wanted = named ?? .empty
         scope = wanted.isEmpty ? request.client.defaultScope.removing(Self.ignoredToken) : wanted
+    }
+
+    /// What a request asks for, as far as it is heeded; `nil`: nothing, so that it is as if no scope had been named.
+    static func heeded(_ scope: Scope?) -> Scope? {
+        guard let scope, scope.contains(ignoredToken) else { return scope }
+        let rest = scope.removing(ignoredToken)
+        return rest.isEmpty ? nil : rest
     }
 
     /// What no consent of the user could mend.

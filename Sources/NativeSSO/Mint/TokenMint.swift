@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// Makes the tokens of an answer from a grant that is already recorded and committed.
 ///
 /// A signature that fails afterwards leaves a grant nobody holds: the caller gets a 503, and its retry is the same
@@ -62,15 +64,37 @@ public struct TokenMint: Sendable {
         _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ session: EnrolledSession, device: DeviceValue,
         accessToken: String? = nil, at now: UnixTime
     ) async throws(PortError) -> EnrolmentAnswer {
-        let claims = EnrolledIDTokenClaims(
-            issuer: issuer, source: idToken, issuedAt: now,
-            // Not before the next second: the database's clock may be ahead of the one that found the token unexpired.
-            expiresAt: max(min(idToken.expiresAt, session.expiresAt), now.adding(1)), sessionID: session.id,
-            device: device, accessToken: accessToken, hashFunction: try signer.hashFunction, key: request.proof?.key)
+        let claims = try claims(request, idToken, session, device, accessToken, at: now)
         return EnrolmentAnswer(
             idToken: try await signer.sign(payload: claims.json, type: .idToken),
             expiresIn: claims.expiresAt.since(now), scope: request.scope,
             deviceSecret: request.device == nil ? device.secret : nil)
+    }
+
+    /// Whether an exchange will be able to read the id_token that this enrolment would give: what the identity provider said is
+    /// copied, and a little comes to it. To be asked before anything is written. Throws where nothing could be signed now.
+    func isExchangeable(
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, device: DeviceValue, accessToken: String?,
+        at now: UnixTime
+    ) throws(PortError) -> Bool {
+        // Its `sid` is not known yet; all have one length.
+        let session = EnrolledSession(id: .new(), expiresAt: idToken.expiresAt)
+        let json = try claims(request, idToken, session, device, accessToken, at: now).json
+        return json.count <= Self.maximumClaims && (try? JSONReader.parse(json)) != nil
+    }
+
+    /// Octets. 15,019 in base64url: with a signature of RSA-4096 and a header of 500 octets no more than the 16 KiB that are read.
+    static let maximumClaims = 11 << 10
+
+    private func claims(
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ session: EnrolledSession, _ device: DeviceValue,
+        _ accessToken: String?, at now: UnixTime
+    ) throws(PortError) -> EnrolledIDTokenClaims {
+        EnrolledIDTokenClaims(
+            issuer: issuer, source: idToken, issuedAt: now,
+            // Not before the next second: the database's clock may be ahead of the one that found the token unexpired.
+            expiresAt: max(min(idToken.expiresAt, session.expiresAt), now.adding(1)), sessionID: session.id,
+            device: device, accessToken: accessToken, hashFunction: try signer.hashFunction, key: request.proof?.key)
     }
 
     /// Throws where nothing could be signed now.

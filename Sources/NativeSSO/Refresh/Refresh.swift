@@ -66,7 +66,8 @@ public struct Refresh: Sendable {
         guard let token = presented else { throw .refused(.tokenNotOurs) }
         return Advancement(
             requestID: request.requestID, grantID: token.grantID, generation: token.generation,
-            client: request.client.id, scope: request.scope, allowedScope: request.client.allowedScope,
+            client: request.client.id, scope: ScopeDemand.heeded(request.scope),
+            allowedScope: request.client.allowedScope,
             grace: lifetimes.grace(for: request.client), boundGrace: lifetimes.refreshGrace,
             idleLimit: lifetimes.sessionIdle, proof: request.proof, keyUse: Advancement.KeyUse(of: request.client))
     }

@@ -28,6 +28,8 @@ struct EnrolmentStage {
     var device: DeviceValue?
     var proof: PresentedProof?
     var assertion: PresentedAssertion?
+    /// What else the identity provider says.
+    var moreClaims = JSONObject()
 
     init(_ profile: Profile = .deviceSecret) throws {
         idTokens = StubFreshIDTokenVerifier(.outage)
@@ -50,6 +52,7 @@ struct EnrolmentStage {
         var confirmation = JSONObject()
         confirmation["jkt"] = .string("a key that the identity provider saw")
         claims["cnf"] = .object(confirmation)
+        for claim in moreClaims.members { claims[claim.name] = claim.value }
         return FreshIDToken(
             issuer: Self.issuer, subject: Subject(validated: "user"),
             providerSessionID: SessionID(validated: "idp-session"), client: audience[0], audience: audience,

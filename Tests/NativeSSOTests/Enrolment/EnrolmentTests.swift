@@ -48,6 +48,22 @@ import Testing
         #expect(stage.registry.entries.map(\.providerSessionID?.string) == ["idp-session"])
     }
 
+    /// What goes on is what an exchange can read, or nothing is written: an app would hold a login that no sibling can use.
+    @Test(arguments: [(10 << 10, 1, true), (11 << 10, 1, false), (10, 100, true), (10, 125, false)])
+    func aLoginThatWouldGrowTooLarge(_ length: Int, _ count: Int, _ isGood: Bool) async throws {
+        var stage = try EnrolmentStage()
+        for number in 0..<count {
+            stage.moreClaims["groups-\(number)"] = .string(String(repeating: "g", count: length))
+        }
+        if isGood {
+            let token = try #require(UnverifiedJWS(try await stage.run().idToken))
+            #expect(token.claims.string("groups-0")?.utf8.count == length)
+        } else {
+            #expect(await stage.failure() == .refused(.idToken(.malformed)))
+            #expect(stage.registry.entries.isEmpty)
+        }
+    }
+
     @Test func theSameDeviceMayRepeat() async throws {
         let stage = try EnrolmentStage(.deviceID)
         let first = try #require(UnverifiedJWS(try await stage.run().idToken)).claims.string("sid")

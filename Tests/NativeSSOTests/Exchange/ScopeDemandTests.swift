@@ -11,7 +11,9 @@ import Testing
             ([], ["openid", "profile", "orders.read"], .scopeLacksOpenID),
             (["openid", "device_sso"], ["openid"], nil),
             (["openid", "device_sso", "profile"], ["openid", "profile"], nil),
-            (["device_sso"], ["openid", "profile", "orders.read"], .scopeLacksOpenID),
+            // As if no scope had been named.
+            (["device_sso"], ["openid", "profile", "orders.read"], nil),
+            (["profile", "device_sso"], ["profile"], .scopeLacksOpenID),
             (["openid", "admin"], ["openid", "admin"], .scopeExceedsClient),
             (["OpenID"], ["OpenID"], .scopeLacksOpenID),
         ] as [([String]?, [String], ExchangeRefusal?)])

@@ -82,6 +82,16 @@ import Testing
         #expect(try await broker.refresh(scenario.request(keys: broker.keys)).scope == ExchangeScenario.scope)
     }
 
+    /// As in an exchange: it belongs to the login of app 1, and one widespread client SDK sends it all the same.
+    @Test(arguments: [["openid", "device_sso"], ["device_sso"]])
+    func deviceSSOIsDropped(named: [String]) async throws {
+        var scenario = try RefreshScenario()
+        scenario.scope = Scope(named)
+        let broker = try await Broker(scenario)
+        let answer = try await broker.refresh(scenario.request(keys: broker.keys))
+        #expect(answer.scope == (named.contains("openid") ? Scope(["openid"]) : ExchangeScenario.scope))
+    }
+
     @Test func whatTheClientHasLostIsLeftOut() async throws {
         var scenario = try RefreshScenario()
         scenario.client = Client(
