@@ -103,6 +103,17 @@ struct AdministrationCommandTests {
             client = try await installation.object("client", "show", "app1")
             #expect(client.string("maximum_authentication_age") == nil)
 
+            // RFC 6749 §5.2: what it may ask with; for anything else it is `unauthorized_client`.
+            let (exchange, refresh) = ("urn:ietf:params:oauth:grant-type:token-exchange", "refresh_token")
+            #expect(client.strings("grants") == [refresh, exchange])
+            for (given, grants) in [
+                (["token-exchange"], [exchange]), ([refresh], [refresh]), ([exchange, refresh], [refresh, exchange]),
+            ] {
+                #expect(try await installation.run(["client", "update", "app1", "--grant"] + given).status == 0)
+                #expect(try await installation.object("client", "show", "app1").strings("grants") == grants)
+            }
+
+            #expect(try await installation.run(["client", "update", "app1", "--grant", "password"]).status == 2)
             #expect(try await installation.run(["client", "update", "app1", "--dpop", "sometimes"]).status == 2)
             try await installation.succeed("client", "disable", "app1")
             #expect(try await installation.object("client", "show", "app1").bool("enabled") == false)

@@ -48,6 +48,15 @@ extension Client.Authentication: ExpressibleByArgument {}
 
 extension Client.ProofPolicy: ExpressibleByArgument {}
 
+/// `grant_type` as it travels, or `token-exchange` for the long one.
+extension Client.Grant: ExpressibleByArgument {
+    public init?(argument: String) {
+        self.init(rawValue: argument.hasSameOctets(as: "token-exchange") ? Self.tokenExchange.rawValue : argument)
+    }
+
+    public var defaultValueDescription: String { rawValue }
+}
+
 extension ClientKeyID: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
 }

@@ -6,6 +6,9 @@ struct ClientSettings: ParsableArguments {
     @Option(parsing: .upToNextOption, help: "The resource servers its access tokens are for: their `aud`.")
     var audience: [String] = []
 
+    @Option(parsing: .upToNextOption, help: "What it may ask with: token-exchange, refresh_token. A new client: both.")
+    var grant: [Client.Grant] = []
+
     @Option(help: ArgumentHelp("All it may ever be given.", valueName: "\"scope …\""))
     var allowedScope: Scope?
 
@@ -80,6 +83,7 @@ extension ClientSettings {
     /// `client` with what is given here in place of what was there.
     func changing(_ client: Client) -> Client {
         var changed = client
+        changed.grants = grant.isEmpty ? client.grants : Set(grant)
         changed.allowedScope = allowedScope ?? client.allowedScope
         changed.defaultScope = defaultScope ?? client.defaultScope
         changed.audiences = audience.isEmpty ? client.audiences : audience

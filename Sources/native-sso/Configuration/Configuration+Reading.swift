@@ -6,9 +6,8 @@ extension Configuration {
     init?(reading root: Section) {
         let isDevelopment = root.flag("development", default: false) ?? false
         let issuer = root.required("issuer", example: "https://sso.example.com") { text throws(ValueDefect) in
-            try IssuerURL.parse(text, isDevelopment: isDevelopment)
+            try IssuerURL.parseOwn(text, isDevelopment: isDevelopment)
         }
-        if issuer?.hasTrailingSlash == true { root.warn("issuer", IssuerURL.trailingSlashWarning) }
         let publicListener = root.section("public") { PublicListener(reading: $0, isDevelopment: isDevelopment) }
         let internalListener = root.section("internal") {
             InternalListener(reading: $0, isDevelopment: isDevelopment, publicListener: publicListener?.listen.internet)

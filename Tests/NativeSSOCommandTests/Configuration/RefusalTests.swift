@@ -76,6 +76,7 @@ import Testing
         ),
         issuer(
             "http://localhost:8080", "must begin with https:// (http only for a loopback host, with development: true)"),
+        issuer("https://sso.example.com/", "must not end with a slash: issuers are compared octet by octet"),
         issuer("HTTPS://sso.example.com", "write a URL that begins with https:// and a host"),
         issuer("sso.example.com", "write a URL that begins with https:// and a host"),
         issuer("https://", "write a URL that begins with https:// and a host"),

@@ -5,6 +5,16 @@ enum IssuerURL {
     static let trailingSlashWarning =
         "ends with a slash: issuers are compared octet by octet, so iss in every id_token must end with it as well"
 
+    /// The broker's own. Nothing obliges it to end with a slash, as an identity provider's may: whoever writes one has APIs that
+    /// are told the other.
+    static func parseOwn(_ text: String, isDevelopment: Bool) throws(ValueDefect) -> Issuer {
+        let issuer = try parse(text, isDevelopment: isDevelopment)
+        guard !issuer.hasTrailingSlash else {
+            throw ValueDefect("must not end with a slash: issuers are compared octet by octet")
+        }
+        return issuer
+    }
+
     static func parse(_ text: String, isDevelopment: Bool) throws(ValueDefect) -> Issuer {
         let url = try WebURL(text, allowsLoopbackHTTP: isDevelopment)
         guard !url.hasQuery else { throw ValueDefect("must not contain a query (?)") }
