@@ -9,12 +9,8 @@ import Testing
 extension Abuse {
     /// Row by row.
     struct AttackTests {
-        @Test(arguments: Attack.httpAttacks) func http(_ attack: Attack) async throws {
-            try await run(attack, through: { _ in [0, 1] })
-        }
-        @Test(arguments: Attack.framingAttacks) func framing(_ attack: Attack) async throws {
-            try await run(attack, through: { _ in [0, 1] })
-        }
+        @Test(arguments: Attack.httpAttacks) func http(_ attack: Attack) async throws { try await run(attack) }
+        @Test(arguments: Attack.framingAttacks) func framing(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.formAttacks) func form(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.sizeAttacks) func size(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.clientAttacks) func client(_ attack: Attack) async throws { try await run(attack) }
@@ -44,18 +40,18 @@ extension Abuse {
             #expect(tables == (Stage.tables + ["idp_key", "sweep"]).sorted())
         }
 
-        /// - Parameter doors: Over which of the two each variant goes, by its number.
-        private func run(_ attack: Attack, through doors: (Int) -> [Int] = { [$0 % 2] }) async throws {
+        /// Each variant through both doors, in the clear and over TLS.
+        private func run(_ attack: Attack) async throws {
             let stage = try await Stage.shared
             let traces = try Traces(stage)
             var secrets = SecretSearch()
             var requestIDs: [String] = []
-            for (index, variant) in attack.variants.enumerated() {
-                for door in doors(index) {
+            for variant in attack.variants {
+                for door in stage.doors {
                     let octets = try await variant.octets(stage)
                     secrets.addCredentials(of: octets, variant.name)
                     let before = try await stage.digest()
-                    let connection = try await HTTPConnection.open(port: stage.doors[door])
+                    let connection = try await HTTPConnection.open(port: door)
                     try await connection.send(octets)
                     let isHead = octets.starts(with: Array("HEAD ".utf8))
                     let answer = try #require(

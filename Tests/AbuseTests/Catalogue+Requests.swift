@@ -5,8 +5,13 @@ extension Catalogue {
 
     @ListBuilder static var http: [Case] {
         rows(
-            "H-02", "H-03", "H-06", "H-07", "H-08", "H-09", "H-10", "H-11", "H-12", "H-13", "H-15", "H-23", "H-27",
-            "H-28")
+            "H-02", "H-03", "H-06", "H-07", "H-08", "H-09", "H-10", "H-11", "H-12", "H-13", "H-15", "H-23", "H-27")
+        differs(
+            "H-28", in: "AbuseTests/Attacks/HTTPAttacks.swift", "another host changes nothing",
+            because: """
+                two Hosts, none and what is no host are refused; another name is not, since nothing is derived from it, and a proxy \
+                may send its own
+                """)
         test("H-20", in: wire, "isGivenUp")
         test("H-21", in: wire, "aClientThatDoesNotRead")
         test("H-29", in: wire, "requestsOnOneConnection")

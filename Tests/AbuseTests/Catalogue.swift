@@ -10,6 +10,8 @@ enum Catalogue {
         case test(file: String, words: String)
         /// A row of a table of refusals elsewhere, and what it says.
         case refusal(file: String, words: String)
+        /// The same, where this broker does something else than the catalogue has it do.
+        case differs(file: String, words: String, because: String)
         /// What it is about is not built.
         case waits(String)
         /// What it is about is not how this broker works.
@@ -51,6 +53,10 @@ enum Catalogue {
 
     static func refusal(_ ids: String..., in file: String, _ words: String) -> [Case] {
         ids.map { Case(id: $0, place: .refusal(file: file, words: words)) }
+    }
+
+    static func differs(_ ids: String..., in file: String, _ words: String, because reason: String) -> [Case] {
+        ids.map { Case(id: $0, place: .differs(file: file, words: words, because: reason)) }
     }
 
     static func waits(_ ids: String..., for what: String) -> [Case] {
