@@ -185,7 +185,7 @@ let package = Package(
             name: "FuzzingTests",
             dependencies: [
                 "native-sso", "BrokerHTTP", "BrokerTesting", "IdentityProvider", "JOSE", "NativeSSO", "OAuthWire",
-                "PostgresClient", "StrictCoding", .logging, .nioCore, .nioEmbedded, .nioHTTP1,
+                "PostgresClient", "StrictCoding", .logging, .nioCore, .nioEmbedded, .nioHTTP1, .nioHPACK,
             ],
             swiftSettings: strict),
 

@@ -10,12 +10,15 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case databaseURL = "database-url"
     case discovery
     case form
+    case forwarded
     case http
+    case http2Head = "http2-head"
     case idToken = "id-token"
     case json
     case jwk
     case jws
     case keySet = "key-set"
+    case logoutToken = "logout-token"
     case proof
     case refreshToken = "refresh-token"
 
@@ -29,12 +32,15 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .databaseURL: try Readers.databaseURL(String(decoding: octets, as: UTF8.self))
         case .discovery: try Readers.discovery(octets)
         case .form: try Readers.form(octets)
+        case .forwarded: try Readers.forwarded(octets)
         case .http: try Readers.http(octets)
+        case .http2Head: try Readers.http2Head(octets)
         case .idToken: try Readers.idToken(octets)
         case .json: try Readers.json(octets)
         case .jwk: try Readers.jwk(octets)
         case .jws: try Readers.jws(octets)
         case .keySet: try Readers.keySet(octets)
+        case .logoutToken: try Readers.logoutToken(octets)
         case .proof: try Readers.proof(octets)
         case .refreshToken: try Readers.refreshToken(octets)
         }

@@ -46,6 +46,30 @@ extension Readers {
         return true
     }
 
+    /// The claims of a logout token, also of providers that leave `exp` out.
+    static func logoutToken(_ octets: [UInt8]) throws -> Bool {
+        guard let issuer = Issuer("https://idp.example.com"), let token = try signed(octets) else { return false }
+        let lenient = LogoutPolicy(allowsMissingExpiry: true)
+        let strict = try? LogoutTokenClaims(token, issuer: issuer, policy: LogoutPolicy(), at: now)
+        guard let claims = try? LogoutTokenClaims(token, issuer: issuer, policy: lenient, at: now) else {
+            try hold(strict == nil, "strict is more than lenient")
+            return false
+        }
+        try hold(strict == nil || strict == claims, "two readings of one logout token")
+        try hold(strict != nil || !token.claims.contains("exp"), "lenient in more than a missing exp")
+        try hold(!token.claims.contains("nonce"), "an id_token is taken for a logout token")
+        try hold(!claims.audience.isEmpty && !claims.tokenID.isEmpty, "for nobody, or nameless")
+        // It is remembered until then: long enough that it cannot be used twice, and not for ever.
+        let latest = now.adding(LogoutTokenClaims.longestLife).adding(LogoutTokenClaims.skew)
+            .adding(LogoutTokenClaims.skew)
+        try hold(claims.refusedAfter >= now && claims.refusedAfter <= latest, "good until \(claims.refusedAfter)")
+        let again = try signed(written(token.claims)).map {
+            try LogoutTokenClaims($0, issuer: issuer, policy: lenient, at: now)
+        }
+        try hold(again == claims, "a logout token is not read as it was written")
+        return true
+    }
+
     /// nil unless the payload is an object within the limits.
     private static func signed(_ payload: [UInt8]) throws -> VerifiedJWS? {
         // What cannot be claims is not worth a signature.
