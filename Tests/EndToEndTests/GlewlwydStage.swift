@@ -26,6 +26,7 @@ final class GlewlwydStage: Sendable {
         var configured = BrokerConfiguration.Provider(
             provider.issuer, algorithms: ["RS256"], admitsOnFirstSight: false)
         configured.enrolsByExchange = true
+        configured.codeRelay = "{ timeout: 20s }"
         configured.logout = ["allow_typ_jwt", "allow_missing_exp"]
         installation = try await Installation(
             BrokerConfiguration(issuer: "https://sso.example.test", providers: [configured]),
@@ -70,6 +71,24 @@ final class GlewlwydStage: Sendable {
         let tokens = try await browser.authorize(client, redirectURI: Self.redirectURI(of: client), demands: demands)
         guard let idToken = tokens.string("id_token") else { throw Glewlwyd.Failure(description: "no id_token") }
         return Login(client: client, browser: browser, idToken: idToken, claims: try claims(of: idToken))
+    }
+
+    /// A code for the app, and the request that redeems it, for the broker. The login is one of the same session in the same
+    /// browser: the id_token of the code is nothing that a test sees.
+    func code(_ profile: NativeProfile) async throws -> (login: Login, form: TokenForm) {
+        let (client, redirectURI) = ("app-one", Self.redirectURI(of: "app-one"))
+        let login = try await logIn(client)
+        let (code, verifier) = try await login.browser.code(client, redirectURI: redirectURI)
+        var form = TokenForm([
+            "grant_type": "authorization_code", "client_id": client, "code": code, "redirect_uri": redirectURI,
+            "code_verifier": verifier,
+        ])
+        if profile == .deviceID {
+            form["device_id"] = login.device
+        } else {
+            form["scope"] = "openid device_sso"
+        }
+        return (login, form)
     }
 
     /// Of any token, unverified.

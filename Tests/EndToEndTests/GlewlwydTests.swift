@@ -58,6 +58,31 @@ struct GlewlwydTests {
         #expect(next.status == 200, "\(next.text)")
     }
 
+    /// The same with a code that the app brings to the broker, which redeems it.
+    @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
+    func fromCodeToLogout(profile: NativeProfile) async throws {
+        let stage = try await GlewlwydStage.shared
+        let (login, form) = try await stage.code(profile)
+        let answer = try await stage.broker.token(form)
+        try #require(answer.status == 200, "\(answer.text)")
+        let json = try #require(answer.json)
+        // Its tokens are the app's, and good: what the broker adds is an id_token of its own.
+        let accessToken = try stage.claims(of: try #require(json.string("access_token")))
+        #expect(accessToken.string("iss") == stage.provider.issuer && accessToken.string("client_id") == "app-one")
+        #expect(json.string("token_type") == "Bearer" && json.string("scope") == "openid")
+        var refresh = HTTPRequest.token(
+            TokenForm.refresh(try #require(json.string("refresh_token")), client: "app-one").parameters)
+        refresh.target = "/api/oidc/token"
+        #expect(try await refresh.send(to: stage.provider.port).status == 200)
+        try await stage.ends(json, of: login, profile)
+        // With another verifier it refuses the code, in a word of its own.
+        var (_, other) = try await stage.code(profile)
+        other["code_verifier"] = Unguessable.make()
+        let refused = try await stage.broker.token(other)
+        #expect(refused.status == 400 && refused.error == "invalid_grant", "\(refused.text)")
+        #expect(try await stage.auditedReason(of: refused) == "idp_other_error")
+    }
+
     /// A client that does not require `sid` gets logout tokens with `sub` alone: every session of the user ends, whichever
     /// app began it.
     @Test func aLogoutByUser() async throws {
