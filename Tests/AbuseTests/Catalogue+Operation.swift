@@ -35,14 +35,14 @@ extension Catalogue {
                 large providers end with one and iss is compared octet by octet
                 """)
         refusal("G-03", "G-05", in: refusals, "none is no signature")
-        waits("G-07", for: "a look at what the server promises of a commit")
+        test("G-07", in: "LedgerTests/Faults/UnavailabilityTests.swift", "aServerThatKeepsNothing")
         test(
             "G-08", in: "NativeSSOCommandTests/Configuration/ReadingTests.swift", "databaseMayBeLocalOrVerified")
         waits("G-11", for: "PKCS#11")
         test("G-13", in: "NativeSSOProcessTests/ServeTests.swift", "SIGHUP reads the key files again, and keeps")
         test("G-14", in: "NativeSSOCommandTests/Configuration/FileTests.swift", "emptySecretIsRefused")
         test("G-15", in: "LedgerTests/Faults/UnavailabilityTests.swift", "aRoleWithoutConnections")
-        waits("G-16", for: "a comparison of clocks; what lives and dies is judged by the database's")
+        test("G-16", in: "NativeSSOCommandTests/DatabaseStateTests.swift", "30 s between the clocks")
         refusal("G-17", in: sections, "trace is for development only")
         test("G-19", in: "RegistryTests/AdministrationTests.swift", "oneGroupPerIssuer")
     }

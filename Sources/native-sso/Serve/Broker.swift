@@ -57,7 +57,7 @@ struct Broker: Sendable {
         self.pool = pool
         keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: files, ring: ring, logger: logger)
         snapshot = RegistrySnapshot(database: pool)
-        commits = CommitProbe(database: pool, logger: logger)
+        commits = CommitProbe(database: pool, clock: clock, logger: logger)
         audit = PostgresAuditTrail(database: pool) { lost in
             logger.error("audit events lost", metadata: ["events": .stringConvertible(lost)])
         }

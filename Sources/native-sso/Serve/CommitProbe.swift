@@ -1,5 +1,6 @@
 import BrokerHTTP
 import Logging
+import NativeSSO
 import PostgresClient
 import Synchronization
 
@@ -9,6 +10,9 @@ import Synchronization
 /// A commit is tried every few seconds, apart from what apps do, since apps may be elsewhere while this broker is not ready. A
 /// commit that waits goes on waiting in the server when nobody listens any more, and keeps a connection there; so none is tried
 /// while one of this service's own waits, and there is one at most for each broker.
+///
+/// And whether they are worth something: a server that is read-only confirms none, one with `synchronous_commit` off confirms what it may
+/// lose; and where its clock and the broker's are far apart, tokens and grants mean other times than they say.
 final class CommitProbe: Sendable {
     /// Between two of them. A commit that is not confirmed is noticed this much and a call's deadline later.
     static let interval: Duration = .seconds(2)
@@ -19,11 +23,13 @@ final class CommitProbe: Sendable {
     }
 
     private let database: any StatementExecutor
+    private let clock: any WallClock
     private let changes: ChangeLog
     private let latest = Mutex<Outcome?>(nil)
 
-    init(database: any StatementExecutor, logger: Logger) {
+    init(database: any StatementExecutor, clock: any WallClock, logger: Logger) {
         self.database = database
+        self.clock = clock
         changes = ChangeLog(logger)
     }
 
@@ -38,7 +44,11 @@ final class CommitProbe: Sendable {
 
     private func attempt() async -> Outcome {
         do throws(PostgresError) {
-            guard try await database.query(Self.waiting, []).isEmpty else { return .failed("standby_missing") }
+            guard let row = try await database.query(Self.state, []).first else { return .failed("unavailable") }
+            let state = DatabaseState(
+                isReadOnly: try row.bool(0), commitsMayBeLost: try row.bool(1), waitsForStandby: try row.bool(2),
+                milliseconds: try row.int64(3))
+            if let problem = state.problem(at: clock.milliseconds) { return .failed(problem) }
             _ = try await database.query(Self.commit, [])
             return .confirmed
         } catch {
@@ -52,12 +62,18 @@ final class CommitProbe: Sendable {
 
     private static let message: Logger.Message = "the database confirms no commits"
 
-    /// A commit of this service's login that waits for a standby, for longer than one that is there takes.
-    private static let waiting = Statement(
+    /// Third: whether a commit of this service's login waits for a standby, for longer than one that is there takes.
+    private static let state = Statement(
         """
-        SELECT 1 FROM pg_catalog.pg_stat_activity
-        WHERE usename = current_user AND wait_event = 'SyncRep' AND state_change < clock_timestamp() - interval '1 second'
-        LIMIT 1
+        SELECT pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only')::boolean,
+            pg_catalog.current_setting('synchronous_commit') = 'off'
+                OR pg_catalog.current_setting('synchronous_commit') = 'local'
+                    AND pg_catalog.current_setting('synchronous_standby_names') <> '',
+            EXISTS (
+                SELECT FROM pg_catalog.pg_stat_activity
+                WHERE usename = current_user AND wait_event = 'SyncRep'
+                    AND state_change < clock_timestamp() - interval '1 second'),
+            (extract(epoch FROM clock_timestamp()) * 1000)::bigint
         """)
     /// In the write-ahead log alone: no table is written.
     private static let commit = Statement(

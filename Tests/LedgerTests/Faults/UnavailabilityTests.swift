@@ -70,6 +70,28 @@ extension ReplicationFaults {
             await broker.process.terminate()
         }
 
+        /// A server that takes no writes, and one whose commits may be lost: said before an app meets it, and over with it.
+        @Test(arguments: [
+            ("default_transaction_read_only = on", "read_only"), ("synchronous_commit = off", "synchronous_commit_off"),
+        ])
+        func aServerThatKeepsNothing(setting: String, problem: String) async throws {
+            let stage = try await ReplicationFaults.stage
+            let (broker, logins) = (try await stage.startBroker(), stage.logins())
+            let chain = try await logins.chain(at: broker)
+            try await stage.rows("ALTER SYSTEM SET \(setting)")
+            try await stage.rows("SELECT pg_reload_conf()")
+            _ = try await eventually("\(problem) in /readyz") {
+                let answer = try await HTTPRequest("GET", "/readyz").send(to: broker.internalPort)
+                return answer.status == 503 && answer.text.contains(problem) ? true : nil
+            }
+            if problem == "read_only" { #expect(try await broker.token(logins.refresh(chain.refreshToken)).isOutage) }
+            try await stage.rows("ALTER SYSTEM RESET \(setting.prefix { $0 != " " })")
+            try await stage.rows("SELECT pg_reload_conf()")
+            try await broker.untilReady()
+            #expect(try await broker.token(logins.refresh(chain.refreshToken)).status == 200)
+            await broker.process.terminate()
+        }
+
         private static let probes =
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%commit probe%'"
 
