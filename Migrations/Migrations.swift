@@ -43,10 +43,10 @@ public enum Migrations {
         Migration(version: 12, name: "sweep_pinned_devices", sql: PackageResources._012_sweep_pinned_devices_sql),
         Migration(version: 13, name: "create_logout", sql: PackageResources._013_create_logout_sql),
         Migration(version: 14, name: "create_enrolment", sql: PackageResources._014_create_enrolment_sql),
-        Migration(version: 15, name: "bind_enrolment", sql: PackageResources._015_bind_enrolment_sql),
-        Migration(version: 16, name: "relay_codes", sql: PackageResources._016_relay_codes_sql),
-        Migration(
-            version: 18, name: "end_nameless_sessions", sql: PackageResources._018_end_nameless_sessions_sql),
-        Migration(version: 19, name: "explain_requests", sql: PackageResources._019_explain_requests_sql),
+        Migration(version: 15, name: "end_nameless_sessions", sql: PackageResources._015_end_nameless_sessions_sql),
+        Migration(version: 16, name: "bind_enrolment", sql: PackageResources._016_bind_enrolment_sql),
+        Migration(version: 17, name: "relay_codes", sql: PackageResources._017_relay_codes_sql),
+        Migration(version: 18, name: "explain_requests", sql: PackageResources._018_explain_requests_sql),
+        Migration(version: 19, name: "gather_hot_calls", sql: PackageResources._019_gather_hot_calls_sql),
     ]
 }

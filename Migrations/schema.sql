@@ -44,10 +44,54 @@ CREATE TYPE native_sso.admission AS (
 	generation integer,
 	grant_expires_at timestamp with time zone,
 	pinned_jkt text,
-	proof_used boolean
+	proof_used boolean,
+	needs_later_login boolean
 );
 
 ALTER TYPE native_sso.admission OWNER TO native_sso_admin;
+
+--
+-- Name: admit_call; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TYPE native_sso.admit_call AS (
+	request_id uuid,
+	issuer text COLLATE pg_catalog."C",
+	sid text COLLATE pg_catalog."C",
+	subject text COLLATE pg_catalog."C",
+	source_client text COLLATE pg_catalog."C",
+	other_audience text[],
+	client text COLLATE pg_catalog."C",
+	allows_self_exchange boolean,
+	device bytea,
+	scope text[],
+	audiences text[],
+	auth_time timestamp with time zone,
+	acr text,
+	amr text[],
+	idle_seconds bigint,
+	grant_seconds bigint,
+	permitted boolean,
+	grant_id uuid,
+	heeds_pin boolean
+);
+
+ALTER TYPE native_sso.admit_call OWNER TO native_sso_admin;
+
+--
+-- Name: advance_call; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TYPE native_sso.advance_call AS (
+	grant_id uuid,
+	generation integer,
+	client text COLLATE pg_catalog."C",
+	scope text[],
+	allowed_scope text[],
+	idle_seconds bigint
+);
+
+ALTER TYPE native_sso.advance_call OWNER TO native_sso_admin;
 
 --
 -- Name: advancement; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
@@ -77,7 +121,8 @@ CREATE TYPE native_sso.advancement AS (
 	scope_ceiling text[],
 	device_blocked boolean,
 	jkt text,
-	proof_used boolean
+	proof_used boolean,
+	refreshed_generation integer
 );
 
 ALTER TYPE native_sso.advancement OWNER TO native_sso_admin;
@@ -90,6 +135,17 @@ CREATE DOMAIN native_sso.chain_generation AS integer
 	CONSTRAINT chain_generation_check CHECK ((VALUE > 0));
 
 ALTER DOMAIN native_sso.chain_generation OWNER TO native_sso_admin;
+
+--
+-- Name: code_claim; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TYPE native_sso.code_claim AS (
+	standing text,
+	answer bytea
+);
+
+ALTER TYPE native_sso.code_claim OWNER TO native_sso_admin;
 
 --
 -- Name: digest; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
@@ -250,6 +306,8 @@ DECLARE
     v_grant_expires_at pg_catalog.timestamptz;
     v_pinned_jkt pg_catalog.text;
     v_proof_used boolean := false;
+    v_replayed_at pg_catalog.timestamptz;
+    v_needs_later_login boolean := false;
 BEGIN
     IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
         RAISE EXCEPTION 'admit runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
@@ -316,20 +374,27 @@ BEGIN
         EXIT WHEN NOT v_admitted OR v_session_id IS NOT NULL OR p_first_sight_seconds IS NULL;
 
         IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
-            -- Before the session is new, so that none is where another key is faster.
-            CONTINUE WHEN pin_key(p_issuer, p_device, p_client, p_jkt) <> p_jkt;
+            -- Whoever else pins a key on the device waits from here on, or was faster: then there is no new session. The key
+            -- itself is pinned after that, since a logout may make the login dead, and who brings a dead one pins nothing.
+            PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+            CONTINUE WHEN EXISTS (
+                SELECT FROM device d
+                WHERE d.issuer = p_issuer AND d.device_digest = p_device AND (d.pinned_keys ->> p_client) <> p_jkt);
         END IF;
         -- First sight. Somebody else may be first, or a logout may have come before: then look again.
-        INSERT INTO session AS l (issued_at,
-            session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
+        INSERT INTO session AS l (
+            issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
             auth_time, acr, amr, created_at, expires_at, last_used_at)
-        VALUES (p_issued_at,
-            p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
+        VALUES (
+            p_issued_at, p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
             p_auth_time, p_acr, p_amr, v_now, v_now + make_interval(secs => p_first_sight_seconds), v_now)
         ON CONFLICT (issuer, sid) DO NOTHING
         RETURNING l.session_id, l.subject, l.expires_at, l.last_used_at
         INTO v_session_id, v_subject, v_expires_at, v_last_used_at;
         v_is_new := FOUND;
+        IF v_is_new AND p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
+            PERFORM pin_key(p_issuer, p_device, p_client, p_jkt);
+        END IF;
         EXIT WHEN v_is_new;
         IF v_attempt = 3 THEN
             RAISE EXCEPTION 'the session of an exchange comes and goes' USING ERRCODE = 'serialization_failure';
@@ -340,11 +405,42 @@ BEGIN
         AND v_now < v_last_used_at + make_interval(secs => p_idle_seconds)
     THEN
         IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND NOT v_is_new THEN
-            v_pinned_jkt := nullif(pin_key(p_issuer, p_device, p_client, p_jkt), p_jkt);
-            v_admitted := v_pinned_jkt IS NULL;
+            -- Before the pin: a refusal writes nothing.
+            v_needs_later_login := EXISTS (
+                SELECT FROM sso_grant g
+                WHERE g.session_id = v_session_id AND g.client_id = p_client
+                    AND g.revoke_reason = 'refresh_token_replayed' AND g.revoked_at >= coalesce(p_auth_time, '-infinity'));
+            IF NOT v_needs_later_login THEN
+                v_pinned_jkt := nullif(pin_key(p_issuer, p_device, p_client, p_jkt), p_jkt);
+            END IF;
+            v_admitted := v_pinned_jkt IS NULL AND NOT v_needs_later_login;
         END IF;
     ELSE
         v_admitted := false;
+    END IF;
+    IF v_admitted AND NOT v_is_new THEN
+        -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
+        UPDATE sso_grant g SET
+            generation = CASE
+                WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.generation
+                ELSE g.generation + 1 END,
+            rotated_at = CASE
+                WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.rotated_at
+                ELSE v_now END,
+            source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
+            auth_time = p_auth_time, acr = p_acr, amr = p_amr, jkt = p_jkt,
+            expires_at = least(v_expires_at, v_now + make_interval(secs => p_grant_seconds))
+        WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
+            AND (g.replayed_before IS NULL OR g.replayed_before < p_auth_time)
+        RETURNING g.grant_id, g.generation, g.expires_at INTO v_grant_id, v_generation, v_grant_expires_at;
+        IF v_grant_id IS NULL THEN
+            -- Whoever stole a chain of this client may have this very id_token.
+            SELECT max(g.revoked_at) INTO v_replayed_at
+            FROM sso_grant g
+            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_replayed';
+            v_needs_later_login := coalesce(v_replayed_at >= coalesce(p_auth_time, '-infinity'), false);
+            v_admitted := NOT v_needs_later_login;
+        END IF;
     END IF;
     IF v_admitted THEN
         -- A login that came in without its device learns it: what knows of no login is swept, with the keys that it has.
@@ -362,25 +458,21 @@ BEGIN
             ON CONFLICT DO NOTHING;
         END IF;
 
-        v_grant_expires_at := least(v_expires_at, v_now + make_interval(secs => p_grant_seconds));
-        IF NOT v_is_new THEN
-            -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
-            UPDATE sso_grant g SET
-                generation = g.generation + 1, rotated_at = v_now,
-                source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
-                auth_time = p_auth_time, acr = p_acr, amr = p_amr, jkt = p_jkt, expires_at = v_grant_expires_at
-            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
-            RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
-        END IF;
         IF v_grant_id IS NULL THEN
+            v_grant_expires_at := least(v_expires_at, v_now + make_interval(secs => p_grant_seconds));
             INSERT INTO sso_grant AS g (
                 grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
-                audiences, auth_time, acr, amr, jkt, created_at, expires_at)
+                audiences, auth_time, acr, amr, jkt, created_at, expires_at, replayed_before)
             VALUES (
                 p_grant_id, v_session_id, p_client, p_source_client, p_device, 1, v_now, p_scope,
-                p_audiences, p_auth_time, p_acr, p_amr, p_jkt, v_now, v_grant_expires_at)
+                p_audiences, p_auth_time, p_acr, p_amr, p_jkt, v_now, v_grant_expires_at, v_replayed_at)
             ON CONFLICT (session_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
-                generation = g.generation + 1, rotated_at = excluded.rotated_at,
+                generation = CASE
+                    WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.generation
+                    ELSE g.generation + 1 END,
+                rotated_at = CASE
+                    WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.rotated_at
+                    ELSE v_now END,
                 source_client_id = excluded.source_client_id, device_digest = excluded.device_digest,
                 scope = excluded.scope, audiences = excluded.audiences,
                 auth_time = excluded.auth_time, acr = excluded.acr, amr = excluded.amr, jkt = excluded.jkt,
@@ -394,11 +486,141 @@ BEGIN
     RETURN ROW (
         v_now, v_client_enabled, v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling,
         v_other_audience_in_group, v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_device_blocked,
-        v_grant_id, v_generation, v_grant_expires_at, v_pinned_jkt, v_proof_used)::admission;
+        v_grant_id, v_generation, v_grant_expires_at, v_pinned_jkt, v_proof_used,
+        v_needs_later_login)::admission;
 END
 $$;
 
 ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone) OWNER TO native_sso_admin;
+
+--
+-- Name: admit_batch(native_sso.admit_call[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) RETURNS SETOF record
+    LANGUAGE plpgsql SECURITY DEFINER ROWS 10
+    AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'admit_batch runs with search_path = native_sso, pg_temp'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    v_now := date_trunc('second', clock_timestamp());
+    RETURN QUERY
+    WITH looked AS MATERIALIZED (
+        SELECT a.*, t.group_id, t.target_role, t.scope_ceiling, s.source_role, l.session_id, l.expires_at, l.last_used_at,
+            least(l.expires_at, v_now + make_interval(secs => a.grant_seconds)) AS grant_expires_at, g.grant_at,
+            d.is_known IS NULL AS device_is_new
+        FROM unnest(p_calls) WITH ORDINALITY
+            AS a (
+                request_id, issuer, sid, subject, source_client, other_audience, client, allows_self_exchange, device, scope,
+                audiences, auth_time, acr, amr, idle_seconds, grant_seconds, permitted, grant_id, heeds_pin, place)
+        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
+        CROSS JOIN LATERAL (
+            SELECT t.group_id, t.role AS target_role, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
+            WHERE t.issuer = a.issuer AND t.client_id = a.client AND t.role <> 'source'
+            OFFSET 0) AS t
+        CROSS JOIN LATERAL (
+            SELECT s.role AS source_role FROM sharing_group_member s
+            WHERE s.issuer = a.issuer AND s.client_id = a.source_client AND s.group_id = t.group_id AND s.role <> 'target'
+            OFFSET 0) AS s
+        LEFT JOIN LATERAL (
+            SELECT true AS is_known, d.blocked_at, CASE WHEN a.heeds_pin THEN d.pinned_keys ->> a.client END AS pinned_jkt
+            FROM device d WHERE d.issuer = a.issuer AND d.device_digest = a.device
+            OFFSET 0) AS d ON true
+        CROSS JOIN LATERAL (
+            SELECT l.session_id, l.subject, l.expires_at, l.last_used_at FROM session l
+            WHERE l.issuer = a.issuer AND l.sid = a.sid
+                AND l.ended_at IS NULL AND v_now < l.expires_at
+                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
+                AND l.device_digest IS NOT NULL
+            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
+        LEFT JOIN LATERAL (
+            SELECT g.ctid AS grant_at, g.replayed_before FROM sso_grant g
+            WHERE g.session_id = l.session_id AND g.client_id = a.client AND g.revoked_at IS NULL
+            OFFSET 0) AS g ON true
+        WHERE a.place BETWEEN 1 AND 1000
+            -- Not above: there an index on the subject could be chosen.
+            AND l.subject = a.subject
+            AND a.permitted AND d.blocked_at IS NULL AND d.pinned_jkt IS NULL
+            AND (a.client <> a.source_client OR a.allows_self_exchange)
+            AND (t.scope_ceiling IS NULL OR a.scope <@ t.scope_ceiling)
+            AND (cardinality(a.other_audience) = 0
+                OR NOT EXISTS (
+                    SELECT FROM unnest(a.other_audience) AS other (client_id)
+                    WHERE NOT EXISTS (
+                        SELECT FROM sharing_group_member m
+                        WHERE m.issuer = a.issuer AND m.client_id = other.client_id AND m.group_id = t.group_id)))
+            -- Whoever may need a later login is judged by admit.
+            AND CASE WHEN g.grant_at IS NULL
+                THEN NOT EXISTS (
+                    SELECT FROM sso_grant r
+                    WHERE r.session_id = l.session_id AND r.client_id = a.client
+                        AND r.revoke_reason = 'refresh_token_replayed')
+                ELSE g.replayed_before IS NULL END
+    ), advanced AS (
+        UPDATE sso_grant g SET
+            generation = CASE
+                WHEN is_repeated(g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL) THEN g.generation
+                ELSE g.generation + 1 END,
+            rotated_at = CASE
+                WHEN is_repeated(g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL) THEN g.rotated_at
+                ELSE v_now END,
+            source_client_id = k.source_client, device_digest = k.device, scope = k.scope, audiences = k.audiences,
+            auth_time = k.auth_time, acr = k.acr, amr = k.amr, jkt = NULL, expires_at = k.grant_expires_at
+        FROM looked k
+        WHERE g.ctid = k.grant_at AND g.session_id = k.session_id AND g.client_id = k.client AND g.revoked_at IS NULL
+            AND g.replayed_before IS NULL
+        RETURNING k.place, g.grant_id AS granted_id, g.generation, k.request_id, k.client, k.session_id, k.group_id,
+            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
+            k.idle_seconds, k.issuer, k.device, k.device_is_new
+    ), inserted AS (
+        INSERT INTO sso_grant AS g (
+            grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
+            audiences, auth_time, acr, amr, created_at, expires_at)
+        SELECT k.grant_id, k.session_id, k.client, k.source_client, k.device, 1, v_now, k.scope,
+            k.audiences, k.auth_time, k.acr, k.amr, v_now, k.grant_expires_at
+        FROM looked k WHERE k.grant_at IS NULL
+        -- Somebody was faster, or it is the second call of two.
+        ON CONFLICT DO NOTHING
+        RETURNING g.grant_id
+    ), granted AS (
+        SELECT * FROM advanced
+        UNION ALL
+        SELECT k.place, k.grant_id, 1, k.request_id, k.client, k.session_id, k.group_id,
+            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
+            k.idle_seconds, k.issuer, k.device, k.device_is_new
+        FROM looked k WHERE k.grant_at IS NULL AND k.grant_id = ANY (ARRAY (SELECT i.grant_id FROM inserted i))
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client, k.session_id, k.granted_id FROM granted k
+    ), met AS (
+        INSERT INTO device (issuer, device_digest, first_seen_at)
+        SELECT k.issuer, k.device, v_now FROM granted k
+        WHERE k.device_is_new
+            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(k.device, 'hex'), 0))
+        ON CONFLICT DO NOTHING
+    ), touched AS (
+        UPDATE session l SET last_used_at = v_now
+        FROM granted k
+        CROSS JOIN LATERAL (
+            SELECT h.ctid AS session_at, h.session_id FROM session h
+            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
+            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
+        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
+            AND l.ctid = h.session_at AND l.session_id = h.session_id
+    )
+    SELECT ROW (
+        v_now, true, k.group_id, k.source_role, k.group_id, k.target_role, k.scope_ceiling,
+        true, k.session_id, k.subject, NULL, k.expires_at, k.last_used_at, false,
+        k.granted_id, k.generation, k.grant_expires_at, NULL, false, false)::admission, k.place
+    FROM granted k;
+END
+$$;
+
+ALTER FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) OWNER TO native_sso_admin;
 
 --
 -- Name: advance(uuid, uuid, integer, text, text[], text[], bigint, bigint, bigint, boolean, native_sso.jwk_thumbprint, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -416,6 +638,7 @@ DECLARE
     v_source_client_id pg_catalog.text;
     v_device_digest pg_catalog.bytea;
     v_generation integer;
+    v_refreshed_generation integer;
     v_rotated_at pg_catalog.timestamptz;
     v_revoked_at pg_catalog.timestamptz;
     v_grant_expires_at pg_catalog.timestamptz;
@@ -448,9 +671,9 @@ BEGIN
     FOR v_attempt IN 1..10 LOOP
         v_effect := 'none';
         SELECT g.ctid, g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at,
-            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id, g.jkt
+            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id, g.jkt, g.refreshed_generation
         INTO v_grant_at, v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
-            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_jkt
+            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_jkt, v_refreshed_generation
         FROM sso_grant g WHERE g.grant_id = p_grant_id;
         IF FOUND AND v_generation = p_generation AND v_client_id = p_client AND v_revoked_at IS NULL THEN
             -- It may go on: whoever ends the session waits, or was faster and is waited for. See admit.
@@ -495,11 +718,12 @@ BEGIN
         v_misuse := CASE
             WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
             WHEN p_generation > v_generation THEN 'state_regressed'
+            WHEN p_generation <= v_refreshed_generation - 2 THEN 'refresh_token_replayed'
             WHEN p_generation < v_generation - 1
                 OR p_generation = v_generation - 1
                     AND v_now >= v_rotated_at + make_interval(
                         secs => CASE WHEN v_jkt IS NULL THEN p_grace_seconds ELSE p_bound_grace_seconds END)
-                THEN 'refresh_token_replayed'
+                THEN 'refresh_token_late'
             END;
         IF v_misuse IS NOT NULL THEN
             UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = v_misuse
@@ -539,7 +763,9 @@ BEGIN
             EXIT WHEN v_jkt <> p_jkt;
             v_jkt := NULL;
         END IF;
-        UPDATE sso_grant g SET generation = g.generation + 1, rotated_at = v_now, jkt = coalesce(p_jkt, g.jkt)
+        UPDATE sso_grant g SET
+            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now,
+            jkt = coalesce(p_jkt, g.jkt)
         WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = p_generation AND g.revoked_at IS NULL;
         IF NOT FOUND THEN
             -- Another refresh of the same token was faster: look again.
@@ -563,11 +789,96 @@ BEGIN
         v_now, v_effect, v_client_id, v_generation, v_rotated_at, v_revoked_at, v_grant_expires_at, v_scope,
         v_audiences, v_auth_time, v_acr, v_amr, v_sid, v_session_id, v_subject, v_ended_at, v_expires_at,
         v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked, v_jkt,
-        v_proof_used)::advancement;
+        v_proof_used,
+        v_refreshed_generation)::advancement;
 END
 $$;
 
 ALTER FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: advance_batch(native_sso.advance_call[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) RETURNS SETOF record
+    LANGUAGE plpgsql SECURITY DEFINER ROWS 10
+    AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'advance_batch runs with search_path = native_sso, pg_temp'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    v_now := date_trunc('second', clock_timestamp());
+    RETURN QUERY
+    WITH looked AS MATERIALIZED (
+        SELECT a.place, a.idle_seconds, g.*, l.sid, l.subject, l.session_expires_at, l.last_used_at, t.scope_ceiling
+        FROM unnest(p_calls) WITH ORDINALITY
+            AS a (grant_id, generation, client, scope, allowed_scope, idle_seconds, place)
+        CROSS JOIN LATERAL (
+            SELECT g.ctid AS grant_at, g.grant_id, g.client_id, g.source_client_id, g.device_digest, g.generation,
+                g.rotated_at, g.revoked_at, g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id,
+                g.refreshed_generation
+            FROM sso_grant g
+            WHERE g.grant_id = a.grant_id AND g.generation = a.generation AND g.client_id = a.client
+                AND g.jkt IS NULL AND v_now < g.expires_at
+                AND CASE WHEN a.scope IS NULL THEN g.scope && a.allowed_scope
+                    ELSE a.scope <@ g.scope AND a.scope <@ a.allowed_scope AND a.scope && a.allowed_scope END
+            OFFSET 0) AS g
+        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
+        CROSS JOIN LATERAL (
+            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.expires_at AS session_expires_at, l.last_used_at
+            FROM session l
+            WHERE l.session_id = g.session_id AND l.ended_at IS NULL AND v_now < l.expires_at
+                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
+            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
+        CROSS JOIN LATERAL (
+            SELECT t.group_id, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
+            WHERE t.issuer = l.idp_issuer AND t.client_id = a.client AND t.role <> 'source'
+            OFFSET 0) AS t
+        CROSS JOIN LATERAL (
+            SELECT FROM sharing_group_member s
+            WHERE s.issuer = l.idp_issuer AND s.client_id = g.source_client_id AND s.group_id = t.group_id
+                AND s.role <> 'target'
+            OFFSET 0) AS s
+        LEFT JOIN LATERAL (
+            SELECT d.blocked_at FROM device d WHERE d.issuer = l.issuer AND d.device_digest = g.device_digest
+            OFFSET 0) AS d ON true
+        WHERE a.place BETWEEN 1 AND 1000
+            -- Not above: there the index of the live grants could be chosen, and be read from end to end.
+            AND g.revoked_at IS NULL
+            AND d.blocked_at IS NULL
+            AND (t.scope_ceiling IS NULL
+                OR coalesce(a.scope <@ t.scope_ceiling, true) AND EXISTS (
+                    SELECT FROM unnest(coalesce(a.scope, g.scope)) AS held (token)
+                    WHERE held.token = ANY (a.allowed_scope) AND held.token = ANY (t.scope_ceiling)))
+    ), advanced AS (
+        UPDATE sso_grant g SET
+            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now
+        FROM looked k
+        WHERE g.ctid = k.grant_at AND g.grant_id = k.grant_id AND g.generation = k.generation AND g.revoked_at IS NULL
+            AND g.jkt IS NULL
+        RETURNING k.*
+    ), touched AS (
+        UPDATE session l SET last_used_at = v_now
+        FROM advanced k
+        CROSS JOIN LATERAL (
+            SELECT h.ctid AS session_at, h.session_id FROM session h
+            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
+            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
+        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
+            AND l.ctid = h.session_at AND l.session_id = h.session_id
+    )
+    SELECT ROW (
+        v_now, 'advanced', k.client_id, k.generation, k.rotated_at, NULL, k.expires_at, k.scope,
+        k.audiences, k.auth_time, k.acr, k.amr, k.sid, k.session_id, k.subject, NULL, k.session_expires_at,
+        k.last_used_at, true, true, k.scope_ceiling, false, NULL, false, k.refreshed_generation)::advancement, k.place
+    FROM advanced k;
+END
+$$;
+
+ALTER FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) OWNER TO native_sso_admin;
 
 --
 -- Name: announce_registry_change(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -653,6 +964,48 @@ $$;
 ALTER FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) OWNER TO native_sso_admin;
 
 --
+-- Name: claim_code(bytea, bytea, uuid, bigint, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.code_claim
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_row relayed_code;
+BEGIN
+    IF p_proof IS NOT NULL AND NOT use_dpop_proof(p_proof, p_proof_seconds) THEN
+        RETURN ROW ('proof_used', NULL)::code_claim;
+    END IF;
+    -- Who was faster with this code is waited for here, for as long as a commit takes.
+    INSERT INTO relayed_code (code, binding, request_id, state, valid_until, expires_at)
+    VALUES (
+        p_code, p_binding, p_request_id, 'asked',
+        clock_timestamp() + make_interval(secs => least(p_patience_seconds, 300)), now() + interval '1 day')
+    ON CONFLICT (code) DO NOTHING;
+    IF FOUND THEN
+        PERFORM erase_kept_answers(4);
+        RETURN ROW ('granted', NULL)::code_claim;
+    END IF;
+    SELECT * INTO v_row FROM relayed_code r WHERE r.code = p_code;
+    -- It was released since: whoever comes again may have it.
+    IF NOT FOUND THEN
+        RETURN ROW ('in_flight', NULL)::code_claim;
+    END IF;
+    IF v_row.binding <> p_binding OR v_row.state = 'lost' OR v_row.valid_until < clock_timestamp() THEN
+        RETURN ROW ('used', NULL)::code_claim;
+    END IF;
+    IF v_row.state = 'asked' THEN
+        RETURN ROW ('in_flight', NULL)::code_claim;
+    END IF;
+    RETURN ROW ('kept', v_row.answer)::code_claim;
+END
+$$;
+
+ALTER FUNCTION native_sso.claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea, p_proof_seconds bigint) OWNER TO native_sso_admin;
+
+--
 -- Name: count_sweepable(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -662,7 +1015,8 @@ CREATE FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessi
     AS $$
     SELECT
         (SELECT count(*) FROM session WHERE greatest(expires_at, ended_at) < sweep_limit(p_retention_seconds)),
-        (SELECT count(*) FROM sso_grant WHERE revoked_at < sweep_limit(p_retention_seconds)),
+        (SELECT count(*) FROM sso_grant
+         WHERE revoked_at < sweep_limit(p_retention_seconds) AND revoke_reason <> 'refresh_token_replayed'),
         (SELECT count(*) FROM device d
          WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
              AND NOT EXISTS (
@@ -881,10 +1235,11 @@ BEGIN
             CONTINUE WHEN NOT FOUND;
             v_sid := p_sid;
             v_expires_at := v_now + make_interval(secs => p_session_seconds);
-            INSERT INTO session (issued_at,
-                session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
+            INSERT INTO session (
+                issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
                 auth_time, acr, amr, created_at, expires_at, last_used_at)
-            VALUES (CASE WHEN p_auth_time <= p_issued_at THEN NULL ELSE p_issued_at END,
+            VALUES (
+                CASE WHEN p_auth_time <= p_issued_at THEN NULL ELSE p_issued_at END,
                 p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN
@@ -921,6 +1276,50 @@ END
 $$;
 
 ALTER FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) OWNER TO native_sso_admin;
+
+--
+-- Name: erase_kept_answers(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.erase_kept_answers(p_limit bigint) RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'native_sso', 'pg_temp'
+    AS $$
+    WITH old AS (
+        SELECT code FROM relayed_code WHERE answer IS NOT NULL AND valid_until < clock_timestamp()
+        ORDER BY valid_until LIMIT p_limit FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        UPDATE relayed_code r SET state = 'lost', answer = NULL FROM old WHERE r.code = old.code RETURNING 1
+    )
+    SELECT count(*) FROM gone
+$$;
+
+ALTER FUNCTION native_sso.erase_kept_answers(p_limit bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: finish_code(bytea, bytea, bytea); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_answer bytea;
+BEGIN
+    UPDATE relayed_code r SET state = 'answered', answer = p_answer
+    WHERE r.code = p_code AND r.binding = p_binding AND r.state = 'kept' AND r.valid_until >= clock_timestamp();
+    IF FOUND THEN
+        RETURN p_answer;
+    END IF;
+    SELECT r.answer INTO v_answer FROM relayed_code r
+    WHERE r.code = p_code AND r.binding = p_binding AND r.state = 'answered' AND r.valid_until >= clock_timestamp();
+    RETURN v_answer;
+END
+$$;
+
+ALTER FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) OWNER TO native_sso_admin;
 
 --
 -- Name: finish_logout(uuid, bytea, timestamp with time zone, text, boolean, bigint, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1047,6 +1446,54 @@ END
 $$;
 
 ALTER FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) OWNER TO native_sso_admin;
+
+SET default_tablespace = '';
+
+SET default_table_access_method = heap;
+
+--
+-- Name: sso_grant; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.sso_grant (
+    grant_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    client_id text NOT NULL COLLATE pg_catalog."C",
+    source_client_id text NOT NULL COLLATE pg_catalog."C",
+    device_digest native_sso.digest NOT NULL,
+    generation native_sso.chain_generation NOT NULL,
+    rotated_at timestamp(0) with time zone NOT NULL,
+    scope text[] NOT NULL,
+    audiences text[] NOT NULL,
+    auth_time timestamp(0) with time zone,
+    acr text,
+    amr text[] NOT NULL,
+    jkt native_sso.jwk_thumbprint,
+    created_at timestamp(0) with time zone NOT NULL,
+    expires_at timestamp(0) with time zone NOT NULL,
+    revoked_at timestamp(0) with time zone,
+    revoke_reason text,
+    refreshed_generation integer DEFAULT 0 NOT NULL,
+    replayed_before timestamp(0) with time zone,
+    CONSTRAINT sso_grant_check CHECK (((refreshed_generation >= 0) AND (refreshed_generation <= (generation)::integer)))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE native_sso.sso_grant OWNER TO native_sso_admin;
+
+--
+-- Name: is_repeated(native_sso.sso_grant, timestamp with time zone, text, bytea, text[], text[], text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT g.rotated_at > p_now - interval '10 seconds' AND g.generation > g.refreshed_generation
+        AND g.jkt IS NOT DISTINCT FROM p_jkt AND g.source_client_id = p_source_client AND g.device_digest = p_device
+        AND g.scope = p_scope AND g.audiences = p_audiences
+$$;
+
+ALTER FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text) OWNER TO native_sso_admin;
 
 --
 -- Name: keep_logged_out(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1303,6 +1750,30 @@ $$;
 ALTER FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) OWNER TO native_sso_admin;
 
 --
+-- Name: settle_code(bytea, uuid, text, bytea); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    IF p_state = 'released' THEN
+        DELETE FROM relayed_code r WHERE r.code = p_code AND r.request_id = p_request_id AND r.state = 'asked';
+    ELSE
+        UPDATE relayed_code r
+        SET state = p_state, answer = p_answer,
+            valid_until = CASE WHEN p_state = 'lost' THEN r.valid_until ELSE clock_timestamp() + interval '30 seconds' END
+        WHERE r.code = p_code AND r.request_id = p_request_id AND r.state = 'asked' AND r.valid_until >= clock_timestamp();
+    END IF;
+    RETURN FOUND;
+END
+$$;
+
+ALTER FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) OWNER TO native_sso_admin;
+
+--
 -- Name: sweep_audit(bigint, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1392,7 +1863,8 @@ BEGIN
         RETURN;
     END IF;
     WITH dead AS (
-        SELECT g.grant_id FROM sso_grant g WHERE g.revoked_at < sweep_limit(p_retention_seconds)
+        SELECT g.grant_id FROM sso_grant g
+        WHERE g.revoked_at < sweep_limit(p_retention_seconds) AND g.revoke_reason <> 'refresh_token_replayed'
         ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM sso_grant g USING dead WHERE g.grant_id = dead.grant_id RETURNING 1
@@ -1453,10 +1925,12 @@ CREATE FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retent
     AS $$
 DECLARE
     v_removed bigint;
+    v_codes bigint;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
     END IF;
+    PERFORM erase_kept_answers(least(p_limit, 1000));
     WITH dead AS (
         SELECT p.kind, p.digest FROM used_proof p WHERE p.expires_at < now() - interval '1 hour'
         ORDER BY p.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
@@ -1464,7 +1938,14 @@ BEGIN
         DELETE FROM used_proof p USING dead WHERE p.kind = dead.kind AND p.digest = dead.digest RETURNING 1
     )
     SELECT count(*) INTO v_removed FROM gone;
-    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+    WITH dead AS (
+        SELECT r.code FROM relayed_code r WHERE r.expires_at < now() - interval '1 hour'
+        ORDER BY r.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM relayed_code r USING dead WHERE r.code = dead.code RETURNING 1
+    )
+    SELECT count(*) INTO v_codes FROM gone;
+    RETURN NEXT ROW (greatest(v_removed, v_codes), v_removed + v_codes, NULL)::sweep_batch;
 END
 $$;
 
@@ -1564,8 +2045,6 @@ $$;
 
 ALTER FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigint) OWNER TO native_sso_admin;
 
-SET default_tablespace = '';
-
 --
 -- Name: audit_event; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
 --
@@ -1584,8 +2063,6 @@ CREATE TABLE native_sso.audit_event (
 PARTITION BY RANGE (occurred_at);
 
 ALTER TABLE native_sso.audit_event OWNER TO native_sso_admin;
-
-SET default_table_access_method = heap;
 
 --
 -- Name: audit_event_default; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
@@ -1710,6 +2187,27 @@ CREATE TABLE native_sso.idp_key (
 ALTER TABLE native_sso.idp_key OWNER TO native_sso_admin;
 
 --
+-- Name: relayed_code; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.relayed_code (
+    code bytea NOT NULL,
+    binding bytea NOT NULL,
+    request_id uuid NOT NULL,
+    state text NOT NULL,
+    valid_until timestamp with time zone NOT NULL,
+    answer bytea,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT relayed_code_answer_check CHECK ((octet_length(answer) <= 131072)),
+    CONSTRAINT relayed_code_binding_check CHECK ((octet_length(binding) = 32)),
+    CONSTRAINT relayed_code_check CHECK (((state = ANY (ARRAY['kept'::text, 'answered'::text])) = (answer IS NOT NULL))),
+    CONSTRAINT relayed_code_code_check CHECK ((octet_length(code) = 32)),
+    CONSTRAINT relayed_code_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'kept'::text, 'answered'::text, 'lost'::text])))
+);
+
+ALTER TABLE native_sso.relayed_code OWNER TO native_sso_admin;
+
+--
 -- Name: schema_migration; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1820,33 +2318,6 @@ CREATE TABLE native_sso.signing_key (
 ALTER TABLE native_sso.signing_key OWNER TO native_sso_admin;
 
 --
--- Name: sso_grant; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
-
-CREATE TABLE native_sso.sso_grant (
-    grant_id uuid NOT NULL,
-    session_id uuid NOT NULL,
-    client_id text NOT NULL COLLATE pg_catalog."C",
-    source_client_id text NOT NULL COLLATE pg_catalog."C",
-    device_digest native_sso.digest NOT NULL,
-    generation native_sso.chain_generation NOT NULL,
-    rotated_at timestamp(0) with time zone NOT NULL,
-    scope text[] NOT NULL,
-    audiences text[] NOT NULL,
-    auth_time timestamp(0) with time zone,
-    acr text,
-    amr text[] NOT NULL,
-    jkt native_sso.jwk_thumbprint,
-    created_at timestamp(0) with time zone NOT NULL,
-    expires_at timestamp(0) with time zone NOT NULL,
-    revoked_at timestamp(0) with time zone,
-    revoke_reason text
-)
-WITH (fillfactor='80');
-
-ALTER TABLE native_sso.sso_grant OWNER TO native_sso_admin;
-
---
 -- Name: subject_logout; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1934,6 +2405,13 @@ ALTER TABLE ONLY native_sso.device
 
 ALTER TABLE ONLY native_sso.idp_key
     ADD CONSTRAINT idp_key_pkey PRIMARY KEY (issuer, thumbprint, kid, algorithm);
+
+--
+-- Name: relayed_code relayed_code_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
+--
+
+ALTER TABLE ONLY native_sso.relayed_code
+    ADD CONSTRAINT relayed_code_pkey PRIMARY KEY (code);
 
 --
 -- Name: schema_migration schema_migration_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
@@ -2051,6 +2529,18 @@ CREATE INDEX audit_event_request ON ONLY native_sso.audit_event USING btree (req
 CREATE INDEX audit_event_default_request_id_idx ON native_sso.audit_event_default USING btree (request_id) WHERE (request_id IS NOT NULL);
 
 --
+-- Name: relayed_code_answer; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX relayed_code_answer ON native_sso.relayed_code USING btree (valid_until) WHERE (answer IS NOT NULL);
+
+--
+-- Name: relayed_code_expiry; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX relayed_code_expiry ON native_sso.relayed_code USING btree (expires_at);
+
+--
 -- Name: session_device; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -2079,6 +2569,12 @@ CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (us
 --
 
 CREATE UNIQUE INDEX sso_grant_live ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoked_at IS NULL);
+
+--
+-- Name: sso_grant_replayed; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX sso_grant_replayed ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoke_reason = 'refresh_token_replayed'::text);
 
 --
 -- Name: sso_grant_revoked; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
@@ -2245,11 +2741,25 @@ REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid 
 GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone) TO native_sso_broker;
 
 --
+-- Name: FUNCTION admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) TO native_sso_broker;
+
+--
 -- Name: FUNCTION advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
 REVOKE ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
+
+--
+-- Name: FUNCTION advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) TO native_sso_broker;
 
 --
 -- Name: FUNCTION announce_registry_change(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2270,6 +2780,13 @@ GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_s
 
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
+
+--
+-- Name: FUNCTION claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
 
 --
 -- Name: FUNCTION count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2310,6 +2827,19 @@ REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_
 GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
 --
+-- Name: FUNCTION erase_kept_answers(p_limit bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.erase_kept_answers(p_limit bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION finish_code(p_code bytea, p_binding bytea, p_answer bytea); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) TO native_sso_broker;
+
+--
 -- Name: FUNCTION finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -2339,6 +2869,12 @@ REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION keep_logged_out(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2397,6 +2933,13 @@ REVOKE ALL ON FUNCTION native_sso.refuse_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) TO native_sso_registrar;
+
+--
+-- Name: FUNCTION settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) TO native_sso_broker;
 
 --
 -- Name: FUNCTION sweep_audit(p_retention_seconds bigint, p_execute boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin

@@ -6,6 +6,7 @@ struct ColumnType: Hashable, Sendable {
 
     static let bool = ColumnType(16), bytea = ColumnType(17), int8 = ColumnType(20), int2 = ColumnType(21)
     static let int4 = ColumnType(23), timestamptz = ColumnType(1184), uuid = ColumnType(2950)
+    static let text = ColumnType(25), textArray = ColumnType(1009)
 
     /// Binary form = text: "char", name, text, json, unknown, bpchar, varchar, or a type that a schema defines (an enum).
     var isTextual: Bool {

@@ -1,9 +1,12 @@
 /// The parameters of one call as they travel, made where the call is made: the threads of the connections only send them.
 struct EncodedParameters: Sendable {
     /// One octet, so that an empty value has an address too, and all values, one after the other.
-    private(set) var octets: [UInt8] = []
+    var octets: [UInt8] = []
     /// The length of each; -1 for NULL.
-    private(set) var lengths: [Int32] = []
+    var lengths: [Int32] = []
+
+    /// None, and not yet the one octet.
+    init() {}
 
     init(_ values: [PostgresValue]) throws(PostgresError) {
         octets.reserveCapacity(512)
@@ -66,7 +69,7 @@ struct EncodedParameters: Sendable {
         .server(SQLState(code), message: "", constraint: nil)
     }
 
-    private mutating func append(_ number: some FixedWidthInteger) {
+    mutating func append(_ number: some FixedWidthInteger) {
         for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
             octets.append(UInt8(truncatingIfNeeded: number >> shift))
         }

@@ -8,8 +8,12 @@ public struct Statement: Sendable, Hashable {
     /// The name under which a connection prepares it: its digest.
     let name: String
 
-    public init(_ sql: StaticString) {
+    /// How lanes make many calls of it by one; `nil`: each by itself.
+    public let gathering: Gathering?
+
+    public init(_ sql: StaticString, gathering: Gathering? = nil) {
         self.sql = sql
+        self.gathering = gathering
         digest = FNV1a.digest(sql.description.utf8)
         name = "s" + String(digest, radix: 36)
     }

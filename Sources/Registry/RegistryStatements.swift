@@ -2,7 +2,9 @@ import PostgresClient
 
 /// Every statement of this room: a test prepares each against the migrated schema.
 enum RegistryStatements {
-    static let all: [Statement] =
+    static let all: [Statement] = single + single.compactMap(\.gathering?.statement)
+
+    private static let single: [Statement] =
         [
             AdmitStatement.statement, AdvanceStatement.statement,
             ClientStatements.all, ClientStatements.scopesRequiringConsent,

@@ -33,7 +33,9 @@ extension Abuse {
             let chain = try await stage.chain()
             _ = try await next(chain.refreshToken, stage)
             try await stage.outliveGrace(chain)
-            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_replayed", stage)
+            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_late", stage)
+            // An answer may be lost for long: the app exchanges anew.
+            #expect(try await stage.running.token(try stage.logins.exchange(chain.login)).status == 200)
         }
 
         /// older than the predecessor. The chain is dead for everyone, for ever, and each further attempt
@@ -51,8 +53,14 @@ extension Abuse {
                 #expect(try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == "grant_revoked")
             }
             #expect(try await stage.digest() == before)
-            // The login is not dead with it: the app may exchange anew.
-            #expect(try await stage.running.token(try stage.logins.exchange(chain.login)).status == 200)
+            // V-08: whoever used the copy may have the id_token, too; only a login that came after goes on. A sibling's chain is not
+            // touched.
+            let again = try await stage.running.token(try stage.logins.exchange(chain.login))
+            #expect(again.text == Verdict.unusableBody)
+            #expect(try await stage.auditedReason(of: again["X-Request-Id"] ?? "") == "login_after_replay")
+            var sibling = try stage.logins.exchange(chain.login)
+            sibling["client_id"] = Stage.targetOnly
+            #expect(try await stage.running.token(sibling).status == 200)
         }
 
         /// guessing never revokes.

@@ -49,7 +49,12 @@ extension Stage {
     }
 
     func setGeneration(of chain: Chain, to generation: Int) async throws {
-        try await sql.rows("UPDATE native_sso.sso_grant SET generation = \(generation) WHERE \(grant(chain))")
+        try await sql.rows(
+            """
+            UPDATE native_sso.sso_grant
+            SET generation = \(generation), refreshed_generation = least(refreshed_generation, \(generation))
+            WHERE \(grant(chain))
+            """)
     }
 
     /// Moves an app to another group of the issuer.
@@ -82,8 +87,7 @@ extension Stage {
 
     static let tables = [
         "client", "client_key", "client_secret", "scope", "sharing_group", "sharing_group_member", "session", "device",
-        "sso_grant",
-        "used_proof", "signing_key", "schema_migration", "subject_logout",
+        "sso_grant", "relayed_code", "used_proof", "signing_key", "schema_migration", "subject_logout",
     ]
 
     /// The reason that the audit has for a request; waits until it is written.

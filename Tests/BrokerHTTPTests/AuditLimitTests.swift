@@ -10,7 +10,8 @@ struct AuditLimitTests {
     private let start = ContinuousClock.now
     private let client = Refusal.RefusedClient(
         client: Client(
-            id: ClientID(validated: "app-two"), allowedScope: .empty, defaultScope: .empty, audiences: []))
+            id: ClientID(validated: "app-two"), allowedScope: .empty, defaultScope: .empty, audiences: []),
+        maximumAuthenticationAge: nil)
 
     private static func client(_ reason: ClientRefusal) -> Refusal {
         .client(

@@ -89,7 +89,7 @@ struct BufferBudgetTests {
                     data)
             }
             #expect(try await client.answer(3)?.status == 503)
-            #expect(broker.connections.buffered(0) == 8 * 1024)
+            try await wait(broker) { $0 == 8 * 1024 }
             try await client.send(RawFrame(.reset, stream: 1, RawFrame.big(8)))
             try await wait(broker) { $0 == 0 }
             try await client.post(Requests.exchangeBody, on: 5)

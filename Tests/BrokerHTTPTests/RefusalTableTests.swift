@@ -8,7 +8,8 @@ import Testing
 
 @Suite("The table of refusals")
 struct RefusalTableTests {
-    static let client = Refusal.RefusedClient(client: Domain.client("app-two"))
+    static let client = Refusal.RefusedClient(
+        client: Domain.client("app-two"), maximumAuthenticationAge: nil)
 
     static let all: [Refusal] =
         HTTPFault.allCases.map(Refusal.wire) + RequestRefusal.allCases.map(Refusal.request)
@@ -97,6 +98,7 @@ struct RefusalTableTests {
             (.scopeExceedsMember, "invalid_scope", "invalid_scope"),
             (.consentRequired, "invalid_scope", "interaction_required"),
             (.assuranceInsufficient, "invalid_grant", "interaction_required"),
+            (.loginAfterReplay, "invalid_grant", "interaction_required"),
         ])
     func exchange(refusal: ExchangeRefusal, older: String, current: String) {
         for (profile, code) in [

@@ -49,11 +49,10 @@ import Testing
     @Test func freshDatabaseIsMigratedOnceAndFitsTheService() async throws {
         try await withDatabase { cluster, database, configuration in
             let migrator = Migrator(configuration)
-            let versions = Migrations.all.map(\.version)
             let before = await refusal { () throws(MigratorError) in try await migrator.verify() }
-            #expect(before == .pending(database: 0, binary: versions.last ?? 0))
+            #expect(before == .pending(database: 0, binary: Migrations.all.count))
             let applied = try await migrator.up().map(\.version)
-            #expect(applied == versions)
+            #expect(applied == Migrations.all.map(\.version))
             let again = try await migrator.up()
             #expect(again.isEmpty)
             try await migrator.verify()
@@ -75,7 +74,7 @@ import Testing
             let found = try await Migrator.incompatibility(of: service)
             #expect(found == nil)
             let older = try await Migrator.incompatibility(of: service, with: Array(Migrations.all.dropLast()))
-            #expect(older == .databaseIsNewer(database: versions.last ?? 0, binary: versions.dropLast().last ?? 0))
+            #expect(older == .databaseIsNewer(database: Migrations.all.count, binary: Migrations.all.count - 1))
             await service.shutdown()
         }
     }

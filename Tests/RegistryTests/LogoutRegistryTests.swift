@@ -45,6 +45,35 @@ import Testing
         }
     }
 
+    /// Only who is let in shows a key for good.
+    @Test func aLoginThatIsOverPinsNoKey() async throws {
+        try await TestDatabase.withFixture { database in
+            var scenario = try ExchangeScenario()
+            scenario.session = nil
+            scenario.policy = IssuerPolicy(
+                issuer: scenario.issuer, profiles: scenario.policy.profiles, admitsOnFirstSight: true,
+                sessionLifetime: .days(7))
+            scenario.client.proofPolicy = .required
+            scenario.proof = .random()
+            try await scenario.put(into: database)
+            _ = try await PostgresLogoutRegistry(database: database.service).end(
+                Self.record(
+                    .user(scenario.subject), "one", issuer: scenario.issuer,
+                    issuedAt: UnixTime(seconds: scenario.now.seconds - 3600)))
+            #expect(try await scenario.attempt(on: database.registry).refusal == .sessionEnded)
+            #expect(try await database.run(Self.devicesWithKeys, []).isEmpty)
+            // The next login of the same user, with another key.
+            var next = scenario
+            next.sessionID = SessionID(validated: "the next one")
+            next.login.authenticatedAt = UnixTime(seconds: scenario.now.seconds - 60)
+            next.proof = .random()
+            #expect(try await next.attempt(on: database.registry).grant != nil)
+            #expect(try await database.run(Self.devicesWithKeys, []).count == 1)
+        }
+    }
+
+    private static let devicesWithKeys = Statement("SELECT FROM native_sso.device WHERE pinned_keys IS NOT NULL")
+
     /// L-14: every session of the user at this issuer, and nobody else's.
     @Test func byUser() async throws {
         try await TestDatabase.withFixture { database in

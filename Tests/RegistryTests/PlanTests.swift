@@ -8,30 +8,40 @@ import Testing
 struct PlanTests {
     @Test("A call reads a handful of index entries, though its plan was made when the tables were empty")
     func readsAHandful() async throws {
-        try await TestDatabase.withFixture { database in
-            let world = try await World.make(in: database)
-            // Each plan is made here, and kept.
-            for generation in stride(from: Int32(1), to: 15, by: 2) {
-                let advanced = try await database.registry.advance(world.advancement(generation: generation))
-                #expect(advanced.effect == .advanced)
-                #expect(try await database.registry.admit(world.admission(number: 1)).grant != nil)
-            }
-            _ = try await database.run(Self.addSessions, [])
-            _ = try await database.run(Self.addDevices, [])
-            _ = try await database.run(Self.addGrants, [])
-            let before = try await Self.entriesRead(database)
-            for generation in Int32(15)..<Int32(15 + Self.calls) {
-                let advanced = try await database.registry.advance(world.advancement(generation: generation))
-                #expect(advanced.effect == .advanced)
-            }
-            for number in UInt64(0)..<UInt64(Self.calls) {
-                #expect(try await database.registry.admit(world.admission(number: number)).grant != nil)
-            }
-            try await database.endService()
-            let read = try await Self.entriesRead(database) - before
-            // Adding the rows may be counted here too, and reads each session once or twice for the foreign keys.
-            #expect(read < 5 * Self.rows, "\(read) rows and index entries for \(2 * Self.calls) calls")
+        try await TestDatabase.withFixture { try await Self.readsAHandful($0) }
+    }
+
+    @Test("So does a statement for many calls")
+    func readsAHandfulGathered() async throws {
+        try await TestDatabase.withFixture(overLanes: true, gathersFrom: 1) { database in
+            try await Self.readsAHandful(database)
+            #expect(try #require(database.lanes).statistics.gatheredCallsTotal == 14 + 2 * Self.calls)
         }
+    }
+
+    private static func readsAHandful(_ database: PostgresFixture) async throws {
+        let world = try await World.make(in: database)
+        // Each plan is made here, and kept.
+        for generation in stride(from: Int32(1), to: 15, by: 2) {
+            let advanced = try await database.registry.advance(world.advancement(generation: generation))
+            #expect(advanced.effect == .advanced)
+            #expect(try await database.registry.admit(world.admission(number: 1)).grant != nil)
+        }
+        _ = try await database.run(Self.addSessions, [])
+        _ = try await database.run(Self.addDevices, [])
+        _ = try await database.run(Self.addGrants, [])
+        let before = try await Self.entriesRead(database)
+        for generation in Int32(15)..<Int32(15 + Self.calls) {
+            let advanced = try await database.registry.advance(world.advancement(generation: generation))
+            #expect(advanced.effect == .advanced)
+        }
+        for number in UInt64(0)..<UInt64(Self.calls) {
+            #expect(try await database.registry.admit(world.admission(number: number)).grant != nil)
+        }
+        try await database.endService()
+        let read = try await Self.entriesRead(database) - before
+        // Adding the rows may be counted here too, and reads each session once or twice for the foreign keys.
+        #expect(read < 5 * Self.rows, "\(read) rows and index entries for \(2 * Self.calls) calls")
     }
 
     private static let calls = 20

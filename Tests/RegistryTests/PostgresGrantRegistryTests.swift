@@ -1,4 +1,5 @@
 import BrokerTesting
+import PostgresClient
 import Testing
 
 /// What every registry must do, done by PostgreSQL.
@@ -15,12 +16,29 @@ struct PostgresGrantRegistryTests {
         try await TestDatabase.withFixture(overLanes: true) { try await check.run(on: $0) }
     }
 
+    /// By the statements for many calls, each of which makes one here.
+    @Test(arguments: GrantRegistryConformance.checks)
+    func conformsGathered(check: GrantRegistryCheck) async throws {
+        try await TestDatabase.withFixture(overLanes: true, gathersFrom: 1) { try await check.run(on: $0) }
+    }
+
     @Test("The statements' guards and the rules never disagree, over random worlds")
     func property() async throws {
-        try await TestDatabase.withFixture { database in
-            let met = try await GrantRegistryProperty.run(worlds: 400, seed: 1) { database }
-            #expect(met.isSuperset(of: ["exchange: granted", "refresh: advanced", "refresh: redelivered"]))
-            #expect(met.count > 20, "only met \(met.sorted())")
+        try await TestDatabase.withFixture { try await Self.agrees($0, seed: 1) }
+    }
+
+    @Test("Nor do the guards of the statements for many calls")
+    func propertyGathered() async throws {
+        try await TestDatabase.withFixture(overLanes: true, gathersFrom: 1) { database in
+            try await Self.agrees(database, seed: 2)
+            let statistics = try #require(database.lanes).statistics
+            #expect(statistics.gatheredCallsTotal > 30 && statistics.failedBatchesTotal == 0)
         }
+    }
+
+    private static func agrees(_ database: PostgresFixture, seed: UInt64) async throws {
+        let met = try await GrantRegistryProperty.run(worlds: 400, seed: seed) { database }
+        #expect(met.isSuperset(of: ["exchange: granted", "refresh: advanced", "refresh: redelivered"]))
+        #expect(met.count > 20, "only met \(met.sorted())")
     }
 }

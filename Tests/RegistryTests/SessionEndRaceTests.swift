@@ -7,9 +7,9 @@ import Testing
 /// A logout that is committed while an exchange or a refresh is on its way. Nothing may be issued after it.
 @Suite("The end of a session, met on the way", .serialized)
 struct SessionEndRaceTests {
-    @Test("An exchange waits for it, and is refused", arguments: [Seconds(0), .minutes(10)])
-    func exchange(lastUsed: Seconds) async throws {
-        try await TestDatabase.withFixture { database in
+    @Test("An exchange waits for it, and is refused", arguments: [Seconds(0), .minutes(10)], [false, true])
+    func exchange(lastUsed: Seconds, gathered: Bool) async throws {
+        try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
             var scenario = try ExchangeScenario()
             scenario.session?.lastUsed = lastUsed
             try await scenario.put(into: database)
@@ -22,9 +22,9 @@ struct SessionEndRaceTests {
         }
     }
 
-    @Test("A refresh waits for it, and is refused", arguments: [Seconds(0), .minutes(10)])
-    func refresh(lastUsed: Seconds) async throws {
-        try await TestDatabase.withFixture { database in
+    @Test("A refresh waits for it, and is refused", arguments: [Seconds(0), .minutes(10)], [false, true])
+    func refresh(lastUsed: Seconds, gathered: Bool) async throws {
+        try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
             var scenario = try RefreshScenario()
             scenario.exchange.session?.lastUsed = lastUsed
             try await scenario.put(into: database)

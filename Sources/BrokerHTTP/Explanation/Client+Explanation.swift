@@ -71,6 +71,14 @@ extension ClientRefusal {
 extension RateLimited.Limit {
     var explanation: RefusalExplanation {
         switch self {
+        case .listener:
+            .init(
+                "all callers together made more requests than limits.listener allows",
+                "Wait for Retry-After. The operator looks at who sends so many, and whether the limit fits the apps.")
+        case .logout:
+            .init(
+                "all identity providers together sent more logout tokens than limits.logout allows",
+                "Send the same logout token again after Retry-After.")
         case .address:
             .init(
                 "too many requests came from one address",

@@ -70,7 +70,8 @@ extension ProviderFault {
                 "Check the network and its certificate. The code was not sent.")
         case .timedOut:
             .init(
-                "the identity provider did not answer within code_relay.timeout", "The user logs in again: it may be spent.")
+                "the identity provider did not answer within code_relay.timeout",
+                "The user logs in again: the code may be spent.")
         case .cutOff:
             .init("the connection broke after the code was sent", "The user logs in again: it may be spent.")
         case .unavailable: .init("the identity provider says that it is out of service", "Look at its state.")

@@ -24,6 +24,10 @@ extension HTTPFault {
             .init("the body is larger than 64 KiB", "Send the parameters of one grant and nothing else.")
         case .headerTimeout: .init("the header took longer than 5 s to arrive", "Send the request again.")
         case .bodyTimeout: .init("the body took longer than 10 s to arrive", "Send the request again.")
+        case .bodyMemory:
+            .init(
+                "all connections together keep as much of unread bodies and untaken answers as they may (max_buffered_mib)",
+                "Send the request again after Retry-After.")
         }
     }
 }

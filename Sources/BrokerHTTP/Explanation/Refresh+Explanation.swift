@@ -16,8 +16,9 @@ extension RefreshRefusal {
             .init("the grant of the refresh token is gone: it was swept long after its end", "The app exchanges again.")
         case .grantRevoked:
             .init(
-                "the grant was revoked before, by an operator or because an old refresh token was replayed",
-                "The app exchanges again. native-sso audit list has the grant's end under its session.")
+                "the grant was revoked before, by an operator or because a spent refresh token came back",
+                "The app exchanges again, and where that asks for a login, the user logs in. native-sso audit list has the grant's end under its session."
+            )
         case .grantExpired: .init("the grant has reached its lifetime", "The app exchanges again.")
         case .proofMissing:
             .init("the grant is bound to a key, and there is no DPoP proof", "Send a proof by the key of the exchange.")
@@ -36,7 +37,12 @@ extension RefreshRefusal {
         case .replayed:
             .init(
                 "the refresh token was used before and its successor is in use, so somebody holds a copy; the grant is revoked",
-                "Store the new refresh token before it is used, and refresh once at a time. The app exchanges again.")
+                "Store the new refresh token before it is used, and refresh once at a time. The user logs in again: this app's exchanges of an older login are refused."
+            )
+        case .late:
+            .init(
+                "the refresh token was used before, and comes back too late for its lost successor; the grant is revoked",
+                "Repeat a refresh without an answer within seconds. The app exchanges again; no login is needed.")
         case .stateRegressed:
             .init(
                 "the broker issued the refresh token, and its database has forgotten: it lost writes; the grant is revoked",

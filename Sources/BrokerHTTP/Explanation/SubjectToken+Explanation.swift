@@ -149,6 +149,10 @@ extension ExchangeRefusal {
             .init(
                 "the login is not as strong or as recent as this app asks (accepted acr, maximum authentication age)",
                 "The user logs in through this app, in the browser, with the acr_values and max_age of the answer.")
+        case .loginAfterReplay:
+            .init(
+                "somebody used a copy of this app's refresh token in this login, so its id_token may be in the same hands",
+                "The user logs in again, in the browser (max_age=0), and the app exchanges the id_token of that login.")
         }
     }
 }

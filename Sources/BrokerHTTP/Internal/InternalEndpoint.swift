@@ -1,6 +1,6 @@
 public import Logging
 import NIOHTTP1
-import NativeSSO
+public import NativeSSO
 import OAuthWire
 import StrictCoding
 
@@ -16,16 +16,18 @@ public struct InternalEndpoint: Sendable {
     private let metrics: BrokerMetrics
     private let logout: LogoutEndpoint
     private let journal: InternalJournal
+    private let clock: any WallClock
 
     public init(
         readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, metrics: BrokerMetrics,
-        logout: LogoutEndpoint, logger: Logger
+        logout: LogoutEndpoint, clock: any WallClock, logger: Logger
     ) {
         self.readiness = readiness
         self.keys = keys
         self.metadata = metadata.json
         self.metrics = metrics
         self.logout = logout
+        self.clock = clock
         journal = InternalJournal(metrics: metrics, logger: logger)
     }
 }
@@ -49,7 +51,7 @@ extension InternalEndpoint: Responder {
 
     /// - Parameter answer: Where it is another than on the public listener.
     private func refused(_ refusal: Refusal, _ answer: RefusalAnswer? = nil) -> HTTPAnswer {
-        let record = RequestRecord.new()
+        let record = RequestRecord.new(clock)
         var answer = HTTPAnswer(answer ?? refusal.answer)
         answer.headers.append(("X-Request-Id", record.requestID.description))
         journal.refused(record, refusal, status: answer.status)

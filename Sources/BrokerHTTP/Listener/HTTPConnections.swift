@@ -68,7 +68,7 @@ struct HTTPConnections: ServerChildChannel {
             await withTaskExecutorPreference(EventLoopExecutor(connection.channel.eventLoop)) {
                 while let delivery = await connection.deliveries.next() {
                     if delivery.isInOrder {
-                        await answerApart(delivery)
+                        await answerApart(delivery, on: connection.channel.eventLoop)
                     } else {
                         await answerSideBySide(delivery, and: connection.deliveries)
                     }
@@ -84,8 +84,8 @@ extension HTTPConnections {
     /// In a task of its own: a task keeps the memory of the deepest call that it ever made, some 20 KiB for an exchange, and
     /// the connection's lives as long as the connection. Not inlined: whoever waits for a request would keep the room for it.
     @inline(never)
-    private func answerApart(_ delivery: Delivery) async {
-        let answering = Task(executorPreference: EventLoopExecutor(delivery.channel.eventLoop)) {
+    private func answerApart(_ delivery: Delivery, on eventLoop: any EventLoop) async {
+        let answering = Task(executorPreference: EventLoopExecutor(eventLoop)) {
             await answer(delivery)
         }
         await withTaskCancellationHandler {

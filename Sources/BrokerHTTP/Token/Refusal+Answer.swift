@@ -172,10 +172,13 @@ extension Refusal {
             .exchange(.consentRequired, profile: .deviceSecretTransitional, client: _):
             .badRequest(.invalidScope, "The scope needs the consent of the user.")
         case .exchange(.assuranceInsufficient, profile: .deviceID, client: _),
-            .exchange(.assuranceInsufficient, profile: .deviceSecretTransitional, client: _):
+            .exchange(.assuranceInsufficient, profile: .deviceSecretTransitional, client: _),
+            .exchange(.loginAfterReplay, profile: .deviceID, client: _),
+            .exchange(.loginAfterReplay, profile: .deviceSecretTransitional, client: _):
             .invalidGrant
         case .exchange(.consentRequired, profile: .deviceSecret, let client),
-            .exchange(.assuranceInsufficient, profile: .deviceSecret, let client):
+            .exchange(.assuranceInsufficient, profile: .deviceSecret, let client),
+            .exchange(.loginAfterReplay, profile: .deviceSecret, let client):
             RefusalAnswer(.badRequest, client.interaction)
 
         // Enrolment: as for an exchange.
@@ -192,9 +195,9 @@ extension Refusal {
 
         // RFC 6749 §5.2, RFC 9700 §4.14: one answer for all.
         case .refresh(.tokenNotOurs), .refresh(.grantUnknown), .refresh(.grantRevoked), .refresh(.grantExpired),
-            .refresh(.foreignClient), .refresh(.replayed), .refresh(.stateRegressed), .refresh(.clientDisabled),
-            .refresh(.sharingEnded), .refresh(.sessionEnded), .refresh(.sessionExpired), .refresh(.sessionIdle),
-            .refresh(.deviceBlocked), .refresh(.proofsOff):
+            .refresh(.foreignClient), .refresh(.replayed), .refresh(.late), .refresh(.stateRegressed),
+            .refresh(.clientDisabled), .refresh(.sharingEnded), .refresh(.sessionEnded), .refresh(.sessionExpired),
+            .refresh(.sessionIdle), .refresh(.deviceBlocked), .refresh(.proofsOff):
             .invalidGrant
         // OpenID Connect Back-Channel Logout 1.0 §2.8.
         case .logout(.missing): .invalidRequest("logout_token is required.")
@@ -220,6 +223,6 @@ extension Refusal.RefusedClient {
         OAuthErrorResponse(
             .interactionRequired, "The user must log in through this client.",
             contextClasses: client.acceptedContextClasses,
-            maximumAuthenticationAge: client.maximumAuthenticationAge?.count, authorizationURI: authorizationURI)
+            maximumAuthenticationAge: maximumAuthenticationAge?.count, authorizationURI: authorizationURI)
     }
 }

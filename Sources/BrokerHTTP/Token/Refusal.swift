@@ -23,6 +23,8 @@ enum Refusal: Error, Sendable {
     /// The client whose exchange is refused.
     struct RefusedClient: Sendable {
         let client: Client
+        /// How old the login may be at most that mends it; `nil`: any age.
+        let maximumAuthenticationAge: Seconds?
         /// Where its user can do what is missing, if it is the user's to do and the place is known.
         var authorizationURI: String?
     }

@@ -165,9 +165,13 @@ extension TokenEndpoint: Responder {
     }
 
     private func refused(_ request: ExchangeRequest, _ refusal: ExchangeRefusal) -> Refusal.RefusedClient {
-        var client = Refusal.RefusedClient(client: request.client)
+        let maximumAge = refusal.maximumAuthenticationAge(for: request.client)
+        var client = Refusal.RefusedClient(client: request.client, maximumAuthenticationAge: maximumAge)
         if refusal.needsUser, let endpoint = logins.authorizationEndpoint(of: request.issuer.issuer) {
-            client.authorizationURI = AuthorizationRequest(of: request, to: endpoint).uri
+            client.authorizationURI =
+                AuthorizationRequest(
+                    of: request, to: endpoint, maximumAuthenticationAge: maximumAge
+                ).uri
         }
         return client
     }

@@ -39,6 +39,68 @@ extension GrantRegistryConformance {
             #expect(late.success == .redelivered)
             #expect(late.facts.grant?.scope == Scope(["openid"]))
         },
+        GrantRegistryCheck("exchange: the same once more, a moment later, is the same chain where it stands") {
+            fixture in
+            let scenario = try ExchangeScenario()
+            try await scenario.put(into: fixture)
+            let first = try #require(try await scenario.attempt(on: fixture.registry).grant)
+            let (again, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
+            #expect(growth == .growth(auditRows: 1))
+            #expect(again.grant?.id == first.id)
+            #expect(again.grant?.generation == first.generation)
+            // Its answer was used: from here on another exchange goes on.
+            #expect(try await scenario.refresh(first).attempt(on: fixture.registry).success == .advanced)
+            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 3)
+        },
+        GrantRegistryCheck("exchange: with another key, or later than a moment, the chain goes on") { fixture in
+            var scenario = try ExchangeScenario()
+            scenario.client.proofPolicy = .optional
+            scenario.client.authentication = .clientSecretBasic
+            try await scenario.put(into: fixture)
+            for generation in 1...3 as ClosedRange<Int32> {
+                scenario.proof = .random()
+                #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == generation)
+            }
+            let late = try RefreshScenario()
+            var row = try #require(late.grant)
+            row.generation = 4
+            row.refreshedGeneration = 3
+            row.rotated = 10
+            row.scope = ExchangeScenario.scope
+            try await late.exchange.put(into: fixture)
+            try await fixture.put(row)
+            #expect(try await late.exchange.attempt(on: fixture.registry).grant?.generation == 5)
+        },
+        GrantRegistryCheck("exchange: after a replay only a later login begins a chain") { fixture in
+            var scenario = try RefreshScenario()
+            try await scenario.put(into: fixture)
+            scenario.generation = 3
+            #expect(try await scenario.attempt(on: fixture.registry).refusal == .replayed)
+            let before = try await fixture.now()
+            var exchange = scenario.exchange
+            for login in [exchange.login, Login(), Login(authenticatedAt: before.before(60))] {
+                exchange.login = login
+                let thief = try await fixture.writingNothing { try await exchange.attempt(on: fixture.registry) }
+                #expect(thief.refusal == .loginAfterReplay)
+            }
+            var sibling = exchange.sibling(1)
+            sibling.session = nil  // it is there
+            try await sibling.put(into: fixture)
+            #expect(try await sibling.attempt(on: fixture.registry).grant != nil, "only the pair was stolen")
+
+            let old = exchange.login
+            exchange.login = Login(authenticatedAt: before.adding(60))
+            #expect(try await exchange.attempt(on: fixture.registry).grant?.generation == 1)
+            exchange.login = old
+            #expect(try await exchange.attempt(on: fixture.registry).refusal == .loginAfterReplay)
+        },
+        GrantRegistryCheck("exchange: a lost answer, asked for too late, costs no login") { fixture in
+            var scenario = try RefreshScenario()
+            scenario.lose(scenario.grace)
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).refusal == .late)
+            #expect(try await scenario.exchange.attempt(on: fixture.registry).grant?.generation == 1)
+        },
         GrantRegistryCheck("exchange: after a revocation a new grant begins, and the old one stays revoked") {
             fixture in
             let scenario = try ExchangeScenario()

@@ -53,7 +53,7 @@ extension GrantRegistryConformance {
         .filter { refusal in
             ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .proofReplayed)
                 && ExchangeScenario.step(of: refusal) != ExchangeScenario.step(of: .sessionEnded)
-                && refusal != .subjectTokenExpired
+                && refusal != .subjectTokenExpired && refusal != .loginAfterReplay
         }
         .map { refusal in
             GrantRegistryCheck("first sight: no session begins with an exchange refused for \(refusal.reason)") {

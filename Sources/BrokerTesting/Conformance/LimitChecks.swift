@@ -13,7 +13,7 @@ extension GrantRegistryConformance {
             scenario.exchange.session?.lastUsed = Seconds(scenario.exchange.lifetimes.sessionIdle.count - left.count)
         },
         limit("grant expiry", .grantExpired) { $0.grant?.expiresIn = $1 },
-        limit("grace", .replayed) { scenario, left in scenario.lose(Seconds(scenario.grace.count - left.count)) },
+        limit("grace", .late) { scenario, left in scenario.lose(Seconds(scenario.grace.count - left.count)) },
     ]
 
     private static func limit(

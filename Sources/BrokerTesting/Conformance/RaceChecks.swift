@@ -31,7 +31,7 @@ extension GrantRegistryConformance {
             #expect(growth == .growth(sessions: 1, grants: 1, liveGrants: 1, devices: 1, auditRows: 8))
             #expect(Set(attempts.map { $0.facts.session?.id }).count == 1)
             #expect(Set(attempts.map { $0.grant?.id }).count == 1)
-            #expect(attempts.compactMap { $0.grant?.generation }.sorted() == Array(1...8))
+            #expect(attempts.allSatisfy { $0.grant?.generation == 1 }, "each has an answer that goes on")
         },
         GrantRegistryCheck("race: 8 siblings at first sight make one session and 8 chains") { fixture in
             let scenario = try ExchangeScenario.firstSight()

@@ -32,7 +32,16 @@ extension GrantRegistryConformance {
             GrantRegistryCheck("refresh refused, chain revoked: spent, and the grace is over") { fixture in
                 var scenario = try RefreshScenario()
                 scenario.lose(scenario.grace)
-                try await expectRevocation(.replayed, of: scenario, on: fixture)
+                try await expectRevocation(.late, of: scenario, on: fixture)
+            },
+            GrantRegistryCheck(
+                "refresh refused, chain revoked: exchanges went on since, and nobody used what they gave"
+            ) {
+                fixture in
+                var scenario = try RefreshScenario()
+                scenario.grant?.refreshedGeneration = 3
+                scenario.generation = 2
+                try await expectRevocation(.late, of: scenario, on: fixture)
             },
             GrantRegistryCheck("refresh refused, chain revoked: older than the one before, within the grace") {
                 fixture in

@@ -69,9 +69,13 @@ public struct GrantRow: Sendable {
     public var sourceClient: ClientID
     public var device: DeviceDigest
     public var generation: Int32 = 1
+    /// The last generation that a refresh made; 0: none did.
+    public var refreshedGeneration: Int32 = 0
     /// From the last rotation to now.
     public var rotated: Seconds = 0
     public var isRevoked = false
+    /// Whether it was revoked because a copy of its token was used.
+    public var wasReplayed = false
     /// From now to its absolute end.
     public var expiresIn: Seconds
     public var scope: Scope

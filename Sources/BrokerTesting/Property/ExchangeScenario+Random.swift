@@ -13,6 +13,7 @@ extension ExchangeScenario {
         try randomizeSession(&randomness)
         clientIsEnabled = !randomness.oneIn(12)
         deviceIsBlocked = randomness.mostly(nil, or: [false, false, true])
+        wasReplayed = randomness.oneIn(12)
         randomizeKeys(&randomness)
     }
 

@@ -93,13 +93,14 @@ extension ExchangeScenario {
     fileprivate func putEarlierGrant(
         into fixture: any GrantRegistryFixture, using randomness: inout SeededRandom
     ) async throws -> GrantRow? {
-        guard let session, randomness.oneIn(3) else { return nil }
+        guard let session, !wasReplayed, randomness.oneIn(3) else { return nil }
         var row = GrantRow(
             id: .random(), session: session.id, client: target, sourceClient: source, device: session.device,
             expiresIn: 1, scope: Scope(["openid"]), audiences: ["https://old.example.com"])
         row.generation = 7
         row.rotated = .hours(1)
         row.isRevoked = randomness.oneIn(3)
+        row.wasReplayed = row.isRevoked && Bool.random(using: &randomness)
         try await fixture.put(row)
         return row
     }

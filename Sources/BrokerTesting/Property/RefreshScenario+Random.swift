@@ -14,6 +14,7 @@ extension RefreshScenario {
         row.device = session.device
         row.scope = randomness.mostly(ExchangeScenario.scope, or: [Scope(["openid"]), Scope(["email"])])
         row.generation = randomness.mostly(5, or: [1, 2])
+        row.refreshedGeneration = randomness.mostly(row.generation, or: [0, row.generation - 1])
         row.rotated = randomness.mostly(.hours(1), or: [-1, 0, 9, 10, 11])
         row.expiresIn = randomness.mostly(row.expiresIn, or: [row.expiresIn, row.expiresIn, -1, 0, 1])
         row.isRevoked = randomness.oneIn(12)

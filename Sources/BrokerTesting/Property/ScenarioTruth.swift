@@ -35,6 +35,7 @@ extension RefreshScenario {
         }
         #expect(chain.client == grant.client, note)
         #expect(chain.generation == grant.generation, note)
+        #expect(chain.refreshedGeneration == grant.refreshedGeneration, note)
         #expect((chain.revokedAt != nil) == grant.isRevoked, note)
         #expect(isAbout(facts.now.since(chain.rotatedAt), grant.rotated), note)
         #expect(isAbout(chain.expiresAt.since(facts.now), grant.expiresIn), note)

@@ -43,8 +43,10 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
             }
             state.chains[grant.id] = RegistryState.Chain(
                 session: session.key, client: grant.client, sourceClient: grant.sourceClient, device: grant.device,
-                generation: grant.generation, rotatedAt: state.now.before(grant.rotated),
-                revokedAt: grant.isRevoked ? state.now : nil, expiresAt: state.now.adding(grant.expiresIn),
+                generation: grant.generation, refreshedGeneration: grant.refreshedGeneration,
+                rotatedAt: state.now.before(grant.rotated),
+                revokedAt: grant.isRevoked ? state.now : nil, wasReplayed: grant.isRevoked && grant.wasReplayed,
+                expiresAt: state.now.adding(grant.expiresIn),
                 scope: grant.scope, audiences: grant.audiences, login: grant.login, key: grant.key)
         }
     }
@@ -83,5 +85,5 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
 }
 
 extension UnixTime {
-    func before(_ span: Seconds) -> UnixTime { UnixTime(seconds: seconds - span.count) }
+    public func before(_ span: Seconds) -> UnixTime { UnixTime(seconds: seconds - span.count) }
 }

@@ -77,8 +77,10 @@ struct RegistryState: Sendable {
         var sourceClient: ClientID
         var device: DeviceDigest
         var generation: Int32
+        var refreshedGeneration: Int32
         var rotatedAt: UnixTime
         var revokedAt: UnixTime?
+        var wasReplayed = false
         var expiresAt: UnixTime
         var scope: Scope
         var audiences: [String]

@@ -16,11 +16,21 @@ extension RegistryState {
         let pinned = asked.heedsPin ? pins[Place(device: device, client: asked.client)] : nil
         let proofWasUsed = wasUsed(asked.proof)
 
-        let isGranted =
+        let mayGo =
             !proofWasUsed && (pinned == nil || pinned == asked.proof?.key) && asked.isPermitted && isEnabled
             && othersShare && !isBlocked && mayShare(from: source, to: target)
             && (asked.client != asked.sourceClient || asked.allowsSelfExchange)
             && Self.allows(target, asked.scope) && isUsable(login, for: asked)
+        // Whoever stole the chain may have this very id_token.
+        let needsLaterLogin =
+            mayGo
+            && chains.values.contains { chain in
+                guard chain.session == login, chain.client == asked.client, chain.wasReplayed,
+                    let revokedAt = chain.revokedAt
+                else { return false }
+                return asked.login.authenticatedAt.map { $0 <= revokedAt } ?? true
+            }
+        let isGranted = mayGo && !needsLaterLogin
         if isGranted { begin(login, for: asked) }
         let session = sessions[login]
         let grant = isGranted ? record(asked, login, device) : nil
@@ -31,7 +41,8 @@ extension RegistryState {
                     id: session.id, subject: session.subject, endedAt: session.endedAt,
                     expiresAt: session.expiresAt, lastUsedAt: session.lastUsedAt)
             },
-            deviceIsBlocked: isBlocked, pinnedKey: pinned, proofWasUsed: proofWasUsed, grant: grant)
+            deviceIsBlocked: isBlocked, pinnedKey: pinned, proofWasUsed: proofWasUsed,
+            needsLaterLogin: needsLaterLogin, grant: grant)
     }
 
     /// Whether a login may travel from one member to the other.
@@ -72,11 +83,20 @@ extension RegistryState {
             chain.session == login && chain.client == asked.client && chain.revokedAt == nil
         }
         let id = live?.key ?? asked.proposedGrantID
-        let generation = (live?.value.generation ?? 0) + 1
+        let repeats = live.map { isRepeated(asked, $0.value) } ?? false
+        let generation = (live?.value.generation ?? 0) + (repeats ? 0 : 1)
         chains[id] = Chain(
             session: login, client: asked.client, sourceClient: asked.sourceClient, device: asked.device,
-            generation: generation, rotatedAt: now, revokedAt: nil, expiresAt: end, scope: asked.scope,
+            generation: generation, refreshedGeneration: live?.value.refreshedGeneration ?? 0,
+            rotatedAt: repeats ? live?.value.rotatedAt ?? now : now, revokedAt: nil, expiresAt: end, scope: asked.scope,
             audiences: asked.audiences, login: asked.login, key: asked.proof?.key)
         return GrantFacts(id: id, generation: generation, expiresAt: end)
+    }
+
+    /// The same request as a moment ago, whose answer nobody has used: it may have been lost.
+    private func isRepeated(_ asked: Admission, _ live: Chain) -> Bool {
+        live.generation > live.refreshedGeneration && now < live.rotatedAt.adding(10)
+            && live.key == asked.proof?.key && live.sourceClient == asked.sourceClient && live.device == asked.device
+            && live.scope == asked.scope && live.audiences == asked.audiences
     }
 }

@@ -15,6 +15,8 @@ extension RegistryState {
         } else if isMisuse(asked, of: chain) {
             effect = .revoked
             chains[asked.grantID]?.revokedAt = now
+            chains[asked.grantID]?.wasReplayed =
+                chain.client == asked.client && asked.generation + 2 <= chain.refreshedGeneration
             auditRows += 1
         } else if asked.generation == chain.generation, mayGoOn(asked, seen) {
             if chain.key == nil, let key = asked.proof?.key, asked.keyUse == .fixed {
@@ -26,6 +28,7 @@ extension RegistryState {
             }
             effect = .advanced
             chains[asked.grantID]?.generation += 1
+            chains[asked.grantID]?.refreshedGeneration = chain.generation + 1
             chains[asked.grantID]?.rotatedAt = now
             chains[asked.grantID]?.key = asked.proof?.key ?? chain.key
             touch(chain.session, idleLimit: asked.idleLimit)
@@ -38,7 +41,8 @@ extension RegistryState {
     private func facts(of chain: Chain, _ session: Session, key: KeyThumbprint?) -> ChainFacts {
         let issuer = chain.session.issuer
         return ChainFacts(
-            client: chain.client, generation: chain.generation, rotatedAt: chain.rotatedAt,
+            client: chain.client, generation: chain.generation, refreshedGeneration: chain.refreshedGeneration,
+            rotatedAt: chain.rotatedAt,
             revokedAt: chain.revokedAt, expiresAt: chain.expiresAt, scope: chain.scope, audiences: chain.audiences,
             sessionID: chain.session.sid,
             session: SessionFacts(

@@ -21,6 +21,7 @@ extension ExchangeScenario {
         case .scopeExceedsMember: 14
         case .consentRequired: 15
         case .assuranceInsufficient: 16
+        case .loginAfterReplay: 17
         }
     }
 
@@ -69,6 +70,7 @@ extension ExchangeScenario {
             guard let member = targetMember else { return }
             targetMember = Membership(
                 group: member.group, role: member.role, scopeCeiling: Scope(["openid", "profile"]))
+        case .loginAfterReplay: wasReplayed = true
         case .consentRequired: scopesRequiringConsent = Scope(["orders.read"])
         case .assuranceInsufficient:
             client = Client(

@@ -45,6 +45,8 @@ public struct ExchangeScenario: Sendable {
     public var deviceIsBlocked: Bool?
     /// What app 2 has shown on the device before; then the registry has seen it.
     public var pinnedKey: KeyThumbprint?
+    /// Whether a copy of app 2's refresh token was used in the session, just now.
+    public var wasReplayed = false
     /// A proof that was presented before.
     public var usedProof: ProofID?
 
@@ -106,6 +108,14 @@ public struct ExchangeScenario: Sendable {
             try await fixture.put(MemberRow(issuer: issuer, client: target, membership: targetMember))
         }
         if let session { try await fixture.put(session) }
+        if wasReplayed, let session {
+            var row = GrantRow(
+                id: .random(), session: session.id, client: target, sourceClient: source, device: session.device,
+                expiresIn: .days(20), scope: Self.scope, audiences: client.audiences)
+            row.isRevoked = true
+            row.wasReplayed = true
+            try await fixture.put(row)
+        }
         if let usedProof { try await fixture.put(usedProof) }
         if deviceIsBlocked != nil || pinnedKey != nil {
             try await fixture.put(

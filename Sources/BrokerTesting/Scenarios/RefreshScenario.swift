@@ -27,6 +27,7 @@ public struct RefreshScenario: Sendable {
             device: session.device, expiresIn: .days(20), scope: ExchangeScenario.scope,
             audiences: exchange.client.audiences)
         grant?.generation = 5
+        grant?.refreshedGeneration = 5
         grant?.rotated = .hours(1)
         grant?.login = exchange.login
     }
@@ -82,6 +83,7 @@ public struct RefreshScenario: Sendable {
                 defaultScope: client.defaultScope, audiences: client.audiences)
         case .stateRegressed: generation = 6
         case .replayed: generation = 3
+        case .late: generation = 4
         case .grantExpired: grant?.expiresIn = 0
         case .clientDisabled: exchange.clientIsEnabled = false
         case .sharingEnded: exchange.spoil(for: .otherGroup)
@@ -105,7 +107,7 @@ public struct RefreshScenario: Sendable {
         case .grantRevoked: 4
         case .proofMissing, .keyMismatch, .proofsOff: 5
         case .foreignClient: 6
-        case .stateRegressed, .replayed: 7
+        case .stateRegressed, .replayed, .late: 7
         case .grantExpired: 8
         case .clientDisabled: 9
         case .sharingEnded: 10

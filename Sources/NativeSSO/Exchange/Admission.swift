@@ -84,13 +84,16 @@ public struct AdmissionFacts: Sendable {
     public let pinnedKey: KeyThumbprint?
     /// Whether the proof was presented before, here or at another replica. Then nothing was written.
     public let proofWasUsed: Bool
+    /// Whether a copy of this client's refresh token was used in this session, after the login that the id_token tells of. Then
+    /// nothing was written. Looked at only where all else is in order.
+    public let needsLaterLogin: Bool
     /// The grant that was recorded; `nil`: none was.
     public let grant: GrantFacts?
 
     public init(
         now: UnixTime, clientIsEnabled: Bool, source: Membership?, target: Membership?, otherAudienceInGroup: Bool,
         session: SessionFacts?, deviceIsBlocked: Bool, pinnedKey: KeyThumbprint? = nil, proofWasUsed: Bool = false,
-        grant: GrantFacts?
+        needsLaterLogin: Bool = false, grant: GrantFacts?
     ) {
         self.now = now
         self.clientIsEnabled = clientIsEnabled
@@ -101,6 +104,7 @@ public struct AdmissionFacts: Sendable {
         self.deviceIsBlocked = deviceIsBlocked
         self.pinnedKey = pinnedKey
         self.proofWasUsed = proofWasUsed
+        self.needsLaterLogin = needsLaterLogin
         self.grant = grant
     }
 }

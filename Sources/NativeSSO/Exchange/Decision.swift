@@ -20,7 +20,7 @@ func refusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal
     if facts.proofWasUsed { return .proofReplayed }
     return appraisal.binding ?? groupRefusal(appraisal, facts) ?? sessionRefusal(appraisal, facts)
         ?? deviceRefusal(appraisal, facts) ?? appraisal.scopeRefusal ?? ceilingRefusal(appraisal, facts)
-        ?? appraisal.interaction
+        ?? appraisal.interaction ?? (facts.needsLaterLogin ? .loginAfterReplay : nil)
 }
 
 /// May these two clients share a login, in this direction? Asked before the session, so that an app outside the group

@@ -38,6 +38,9 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
     // The user must act: Native SSO §4.4.
     case consentRequired
     case assuranceInsufficient
+    /// A copy of this client's refresh token was used in this session: whoever holds the id_token may be the thief, so that only
+    /// a login that came after goes on. RFC 9700 §4.14.2.
+    case loginAfterReplay
 
     public var reason: String {
         switch self {
@@ -67,6 +70,7 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
         case .scopeExceedsMember: "scope_exceeds_member"
         case .consentRequired: "consent_required"
         case .assuranceInsufficient: "assurance_insufficient"
+        case .loginAfterReplay: "login_after_replay"
         }
     }
 
@@ -77,6 +81,6 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
             .sourceNotInGroup, .clientNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
             .clientDisabled, .sessionUnknown, .sessionEnded, .sessionExpired, .sessionIdle, .subjectMismatch,
             .deviceBlocked, .pinConflict, .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient, .scopeExceedsMember,
-            .consentRequired, .assuranceInsufficient,
+            .consentRequired, .assuranceInsufficient, .loginAfterReplay,
         ]
 }

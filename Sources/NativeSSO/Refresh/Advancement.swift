@@ -79,6 +79,9 @@ public struct ChainFacts: Sendable {
     public let client: ClientID
     /// Before this call advanced it, if it did.
     public let generation: Int32
+    /// The last one that a refresh made; 0: none did. All others were made by exchanges. What came before it was presented: its
+    /// own predecessor by whoever refreshed. Before this call advanced the chain, if it did.
+    public let refreshedGeneration: Int32
     public let rotatedAt: UnixTime
     /// Before this call revoked it, if it did.
     public let revokedAt: UnixTime?
@@ -98,13 +101,15 @@ public struct ChainFacts: Sendable {
     public let key: KeyThumbprint?
 
     public init(
-        client: ClientID, generation: Int32, rotatedAt: UnixTime, revokedAt: UnixTime?, expiresAt: UnixTime,
+        client: ClientID, generation: Int32, refreshedGeneration: Int32, rotatedAt: UnixTime, revokedAt: UnixTime?,
+        expiresAt: UnixTime,
         scope: Scope, audiences: [String], sessionID: SessionID, session: SessionFacts, login: Login,
         clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?, deviceIsBlocked: Bool,
         key: KeyThumbprint? = nil
     ) {
         self.client = client
         self.generation = generation
+        self.refreshedGeneration = refreshedGeneration
         self.rotatedAt = rotatedAt
         self.revokedAt = revokedAt
         self.expiresAt = expiresAt

@@ -32,7 +32,8 @@ private func refusal(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime
     if let refusal = keyRefusal(asked, chain) { return refusal }
     if chain.client != asked.client { return .foreignClient }
     if asked.generation > chain.generation { return .stateRegressed }
-    if asked.generation < chain.generation, !isWithinGrace(asked, chain, at: now) { return .replayed }
+    if isSuccessorUsed(asked, chain) { return .replayed }
+    if asked.generation < chain.generation, !isWithinGrace(asked, chain, at: now) { return .late }
     if now >= chain.expiresAt { return .grantExpired }
     if !chain.clientIsEnabled { return .clientDisabled }
     if !chain.sharesLogin { return .sharingEnded }
@@ -51,6 +52,12 @@ private func keyRefusal(_ asked: Advancement, _ chain: ChainFacts) -> RefreshRef
     guard let presented = asked.proof?.key else { return asked.keyUse == .off ? .proofsOff : .proofMissing }
     let isClientsToChange = asked.keyUse == .changeable && asked.client == chain.client
     return presented == bound || isClientsToChange ? nil : .keyMismatch
+}
+
+/// Whether a token that came of this one was itself presented: then two hold the chain. A generation that an exchange made shows
+/// nothing of the kind, since its predecessors may have been lost on the way.
+private func isSuccessorUsed(_ asked: Advancement, _ chain: ChainFacts) -> Bool {
+    asked.generation <= chain.refreshedGeneration - 2
 }
 
 /// Only the direct predecessor, whose successor nobody has used: had it been used, the chain would be further on.

@@ -15,8 +15,11 @@ public enum RefreshRefusal: String, Error, Sendable, Hashable, CaseIterable {
     case proofsOff = "dpop_off"
     /// Issued to another client, which shows that it was copied: the chain is revoked.
     case foreignClient = "refresh_token_foreign_client"
-    /// Spent, and its successor used or the grace over: the chain is revoked. RFC 9700 §4.14.2.
+    /// Spent, and its successor used: two hold the chain, which is revoked; only a later login begins another. RFC 9700 §4.14.2.
     case replayed = "refresh_token_replayed"
+    /// Spent, its successor not used, and the grace over: the answer was lost for long, or somebody has a copy. The chain is
+    /// revoked; an exchange begins another.
+    case late = "refresh_token_late"
     /// We issued it, yet the database has not come that far: it lost writes. The chain is revoked.
     case stateRegressed = "state_regressed"
     case clientDisabled = "client_disabled"
@@ -31,7 +34,7 @@ public enum RefreshRefusal: String, Error, Sendable, Hashable, CaseIterable {
     /// Whether the token shows that two parties hold the chain, so that it is revoked. RFC 9700 §4.14.2.
     public var revokesChain: Bool {
         switch self {
-        case .foreignClient, .replayed, .stateRegressed: true
+        case .foreignClient, .replayed, .late, .stateRegressed: true
         case .tokenNotOurs, .proofReplayed, .proofMissing, .keyMismatch, .proofsOff, .grantUnknown, .grantRevoked,
             .grantExpired, .clientDisabled, .sharingEnded,
             .sessionEnded, .sessionExpired, .sessionIdle, .deviceBlocked, .scopeExceedsGrant, .scopeEmpty:

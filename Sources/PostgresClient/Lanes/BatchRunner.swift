@@ -9,6 +9,12 @@ struct BatchRunner {
         var batch = prepare(live(calls))
         guard !batch.isEmpty else { return }
         batch.sort { $0.row < $1.row }
+        let (gathered, others) = gather(batch)
+        if gathered.isEmpty { runEach(batch) } else { run(batch, gathered, others) }
+    }
+
+    /// A statement for each call.
+    private func runEach(_ batch: [LaneCall]) {
         run(batch) { recover(batch, $0, $1) }
     }
 
@@ -31,6 +37,9 @@ struct BatchRunner {
             last = call.statement
             do throws(PostgresError) {
                 try connection.prepare(call.statement, deadline: call.deadline)
+                if let gathering = call.statement.gathering {
+                    connection.prepare(gathering, deadline: call.deadline)
+                }
             } catch {
                 refused[call.statement] = error
             }
@@ -58,9 +67,35 @@ struct BatchRunner {
     private func attempt(_ batch: [LaneCall]) -> BatchOutcome {
         core.counters.batches.wrappingAdd(1, ordering: .relaxed)
         core.counters.calls.wrappingAdd(batch.count, ordering: .relaxed)
-        let outcome = batch.count == 1 ? attempt(batch[0]) : connection.execute(batch)
+        let outcome = batch.count == 1 ? attempt(batch[0]) : connection.execute(batch.map { BatchPart($0) })
         if case .rolledBack = outcome { core.counters.failedBatches.wrappingAdd(1, ordering: .relaxed) }
         return outcome
+    }
+
+    /// Those that are gathered first, so that of two calls for one row, the other is made when the first one is.
+    private func run(_ batch: [LaneCall], _ gathered: [GatheredCalls], _ others: [LaneCall]) {
+        core.counters.batches.wrappingAdd(1, ordering: .relaxed)
+        core.counters.calls.wrappingAdd(batch.count, ordering: .relaxed)
+        switch connection.execute(gathered.map(\.part) + others.map { BatchPart($0) }) {
+        case .committed(let answers):
+            var rest: [LaneCall] = []
+            for (calls, rows) in zip(gathered, answers) {
+                rest += calls.answer(rows) { core.counters.gatheredCalls.wrappingAdd($0, ordering: .relaxed) }
+            }
+            answer(others, Array(answers.dropFirst(gathered.count)))
+            guard !rest.isEmpty else { return }
+            rest.sort { $0.row < $1.row }
+            runEach(rest)
+        case .lost(let error): fail(batch, error)
+        case .rolledBack(_, let error):
+            core.counters.failedBatches.wrappingAdd(1, ordering: .relaxed)
+            guard connection.isUsable else { return fail(batch, error) }
+            if connection.hasVoidPlans { return renewPlans(batch) }
+            if error.isOfStatement { for calls in gathered { connection.refuse(calls.gathering) } }
+            // Each by itself, it shows whose fault it is.
+            core.counters.repeatedCalls.wrappingAdd(batch.count, ordering: .relaxed)
+            runEach(batch)
+        }
     }
 
     private func attempt(_ call: LaneCall) -> BatchOutcome {
@@ -125,6 +160,11 @@ struct BatchRunner {
 }
 
 extension PostgresError {
+    /// Whatever the values: class 42, syntax error or access rule violation.
+    fileprivate var isOfStatement: Bool {
+        if case .server(let state, _, _) = self { state.code.hasPrefix("42") } else { false }
+    }
+
     /// The same call may yet succeed: somebody else was in its way.
     fileprivate var mayPass: Bool {
         if case .server(let state, _, _) = self { state.isRetryable || state.isLockTimeout } else { false }

@@ -2,19 +2,32 @@ import CLibPQ
 
 /// What became of a batch.
 enum BatchOutcome {
-    /// Committed; the rows of each call, in their order.
+    /// Committed; the rows of each part, in their order.
     case committed([[Row]])
-    /// Undone, because of that call; `nil` if the commit failed.
+    /// Undone, because of that part; `nil` if the commit failed.
     case rolledBack(culprit: Int?, PostgresError)
     /// No call of it has an answer. The connection may be of no more use.
     case lost(PostgresError)
+}
+
+/// What is sent for one answer.
+struct BatchPart {
+    let statement: Statement
+    let parameters: EncodedParameters
+    let deadline: MonotonicTime
+}
+
+extension BatchPart {
+    init(_ call: LaneCall) {
+        self.init(statement: call.statement, parameters: call.parameters, deadline: call.deadline)
+    }
 }
 
 extension Connection {
     /// Runs prepared statements in one transaction: sent as one, with one Sync, committed as one.
     ///
     /// Nothing counts before the server has answered the Sync: until then a row that it returned may yet be undone.
-    func execute(_ batch: [LaneCall]) -> BatchOutcome {
+    func execute(_ batch: [BatchPart]) -> BatchOutcome {
         guard let deadline = batch.lazy.map(\.deadline).min() else { return .committed([]) }
         guard isUsable else { return .lost(.unavailable(.connectionLost)) }
         guard !deadline.hasPassed else { return .lost(.unavailable(.deadlineExceeded)) }

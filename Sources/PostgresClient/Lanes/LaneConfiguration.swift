@@ -4,6 +4,9 @@ public struct LaneConfiguration: Sendable {
     public var lanes = 2
     /// Calls in one transaction, at most.
     public var maxBatch = 128
+    /// From so many calls of one statement in a batch on, they are made by one, if the statement has a ``Gathering``. Fewer cost
+    /// less each by itself.
+    public var gathersFrom = 4
     /// Calls of one statement that may wait. Each statement has its own share, so that a flood of one leaves room for the
     /// others.
     public var queueLimit = 2048

@@ -60,6 +60,7 @@ final class LaneCore: Sendable {
                 connections: connections, idleLanes: state.idle, queueDepth: state.queues.count,
                 shedTotal: state.shedTotal + shedAside, batchesTotal: counters.batches.load(ordering: .relaxed),
                 callsTotal: counters.calls.load(ordering: .relaxed),
+                gatheredCallsTotal: counters.gatheredCalls.load(ordering: .relaxed),
                 failedBatchesTotal: counters.failedBatches.load(ordering: .relaxed),
                 repeatedCallsTotal: counters.repeatedCalls.load(ordering: .relaxed),
                 callsAsideTotal: counters.callsAside.load(ordering: .relaxed))
@@ -201,6 +202,6 @@ final class LaneCore: Sendable {
 
 /// Counted by the lanes, once for each batch.
 struct LaneCounters: ~Copyable, Sendable {
-    let batches = Atomic<Int>(0), calls = Atomic<Int>(0)
+    let batches = Atomic<Int>(0), calls = Atomic<Int>(0), gatheredCalls = Atomic<Int>(0)
     let failedBatches = Atomic<Int>(0), repeatedCalls = Atomic<Int>(0), callsAside = Atomic<Int>(0)
 }

@@ -11,6 +11,8 @@ public struct LaneStatistics: Sendable, Equatable {
     public var batchesTotal = 0
     /// Calls in them.
     public var callsTotal = 0
+    /// Of the calls, those that were made by one statement with others.
+    public var gatheredCallsTotal = 0
     /// Of the batches, those that were rolled back.
     public var failedBatchesTotal = 0
     /// Of the calls, those that were run again because of it.

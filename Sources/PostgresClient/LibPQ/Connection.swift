@@ -8,6 +8,8 @@ import Glibc
     let notices: NoticeLog
     private let arrays = ParameterArrays()
     private var prepared: Set<Statement> = []
+    /// By the statement that makes many calls: the object id of its array's elements, `nil` if the server does not take it.
+    var gatherings: [Statement: UInt32?] = [:]
     /// False once an answer was not waited for, the server went away, or it stopped taking writes.
     private(set) var isUsable = true
     /// Everything that libpq was given has been handed to the network.
@@ -68,6 +70,7 @@ import Glibc
     /// After a change of the schema, plans that were made before may be void.
     func forgetStatements(deadline: MonotonicTime) throws(PostgresError) {
         prepared.removeAll()
+        gatherings.removeAll()
         hasVoidPlans = false
         try run("DEALLOCATE ALL", deadline: deadline)
     }

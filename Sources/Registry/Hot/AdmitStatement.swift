@@ -9,7 +9,17 @@ enum AdmitStatement {
         SELECT native_sso.admit(
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
             $25, p_issued_at => $26)
-        """)
+        """, gathering: gathering)
+
+    /// Exchanges that show no key, of logins that are known: what only a new one needs is left out.
+    private static let gathering = Gathering(
+        "SELECT answer, place FROM native_sso.admit_batch($1)", of: "native_sso.admit_call",
+        [
+            .init(0, .uuid), .init(1, .text), .init(2, .text), .init(3, .text), .init(4, .text), .init(5, .textArray),
+            .init(6, .text), .init(7, .bool), .init(8, .bytes), .init(10, .textArray), .init(11, .textArray),
+            .init(12, .timestamp), .init(13, .text), .init(14, .textArray), .init(15, .int64), .init(16, .int64),
+            .init(18, .bool), .init(19, .uuid), .init(21, .bool),
+        ], withoutParameters: [22, 23, 24])
 
     /// The device, which stands for all that is locked: its own row where it is new, its sessions, and their grants.
     static func row(_ admission: Admission) -> RowKey { RowKey(admission.device.octets) }
@@ -53,6 +63,7 @@ enum AdmitStatement {
             deviceIsBlocked: try row.bool(13),
             pinnedKey: try row.optionalText(17).map { try row.identifier($0, "pinned_jkt") },
             proofWasUsed: try row.bool(18),
+            needsLaterLogin: try row.bool(19),
             grant: try row.grant(id: 14, generation: 15, expiresAt: 16))
     }
 }

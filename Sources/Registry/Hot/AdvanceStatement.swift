@@ -5,7 +5,15 @@ import PostgresClient
 /// `native_sso.advancement`.
 enum AdvanceStatement {
     static let statement = Statement(
-        "SELECT native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)")
+        "SELECT native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)", gathering: gathering)
+
+    /// Refreshes that show no key.
+    private static let gathering = Gathering(
+        "SELECT answer, place FROM native_sso.advance_batch($1)", of: "native_sso.advance_call",
+        [
+            .init(1, .uuid), .init(2, .int32), .init(3, .text), .init(4, .textArray), .init(5, .textArray),
+            .init(7, .int64),
+        ], withoutParameters: [10, 11, 12])
 
     /// The grant. Nothing in a refresh tells its device, so that an exchange and a refresh of the same two devices, both in
     /// the same moment, may each lock what the other wants: then one batch gives up after its lock timeout and runs anew.
@@ -41,6 +49,7 @@ enum AdvanceStatement {
         return ChainFacts(
             client: try row.identifier(client, "client_id"),
             generation: try row.int32(3),
+            refreshedGeneration: try row.int32(24),
             rotatedAt: try row.instant(4),
             revokedAt: try row.optionalInstant(5),
             expiresAt: try row.instant(6),

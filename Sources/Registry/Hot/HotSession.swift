@@ -10,7 +10,10 @@ extension PostgresConfiguration {
     public func forHotCalls() -> PostgresConfiguration {
         var configuration = self
         configuration.sessionSettings.merge(
-            ["search_path": "native_sso, pg_temp", "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"]
+            [
+                "search_path": "native_sso, pg_temp", "enable_seqscan": "off", "enable_hashjoin": "off",
+                "enable_mergejoin": "off", "enable_material": "off", "plan_cache_mode": "force_generic_plan",
+            ]
         ) { $1 }
         return configuration
     }

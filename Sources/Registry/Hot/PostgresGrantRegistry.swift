@@ -5,6 +5,10 @@ public import PostgresClient
 public struct PostgresGrantRegistry: GrantRegistry {
     private let database: any StatementExecutor
 
+    /// What is sent for an exchange, and for a refresh: for whoever measures or prepares them.
+    public static var admitting: Statement { AdmitStatement.statement }
+    public static var advancing: Statement { AdvanceStatement.statement }
+
     public init(database: any StatementExecutor) {
         self.database = database
     }

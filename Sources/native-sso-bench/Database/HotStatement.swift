@@ -1,4 +1,5 @@
 import PostgresClient
+import Registry
 
 /// A statement that every grant needs, as the broker sends it and as pgbench does.
 enum HotStatement: String, CaseIterable, Sendable {
@@ -7,17 +8,10 @@ enum HotStatement: String, CaseIterable, Sendable {
     /// A refresh.
     case advance
 
-    private static let admitted = Statement(
-        """
-        SELECT native_sso.admit(
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
-        """)
-    private static let advanced = Statement("SELECT native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8)")
-
     var statement: Statement {
         switch self {
-        case .admit: Self.admitted
-        case .advance: Self.advanced
+        case .admit: PostgresGrantRegistry.admitting
+        case .advance: PostgresGrantRegistry.advancing
         }
     }
 
@@ -30,14 +24,17 @@ enum HotStatement: String, CaseIterable, Sendable {
             [
                 .uuid(Self.identifier), .text(SampleApps.issuer), .text(row.login.sid), .text(row.login.subject),
                 .text(SampleApps.source), .textArray([]), .text(SampleApps.targets[0]), .bool(false),
-                .bytes(row.deviceDigest), .text("device-id"), .textArray(Self.scope), .textArray([SampleApps.audience]),
+                .bytes(row.deviceDigest), .text("device-id"), .textArray(Self.scope),
+                // Other than in the call before: the same exchange, a moment later, would not go on.
+                .textArray([SampleApps.audience, String(generation % 2)]),
                 .timestamp(1_700_000_000_000_000), .null, .textArray([]), .int64(2_592_000), .null,
                 .int64(7_776_000), .bool(true), .uuid(Self.identifier), .uuid(Self.identifier),
+                .bool(false), .null, .null, .null, .null,
             ]
         case .advance:
             [
                 .uuid(Self.identifier), .uuid(row.grantID), .int32(generation), .text(SampleApps.targets[0]), .null,
-                .textArray(Self.scope), .int64(10), .int64(2_592_000),
+                .textArray(Self.scope), .int64(10), .int64(2_592_000), .int64(0), .bool(false), .null, .null, .null,
             ]
         }
     }
@@ -58,7 +55,8 @@ enum HotStatement: String, CaseIterable, Sendable {
                 """
                 '\(Self.identifierText)', '\(SampleApps.issuer)', \(Population.sid(sql: ":n")), \
                 \(Population.subject(sql: ":n")), '\(SampleApps.source)', '{}', '\(SampleApps.targets[0])', false, \
-                \(Population.deviceDigest(sql: ":n")), 'device-id', \(Self.scopeText), '{\(SampleApps.audience)}', \
+                \(Population.deviceDigest(sql: ":n")), 'device-id', \(Self.scopeText), \
+                ARRAY['\(SampleApps.audience)', (:generation % 2)::text], \
                 '2023-11-14 22:13:20Z', NULL, '{}', 2592000, NULL, 7776000, true, '\(Self.identifierText)', \
                 '\(Self.identifierText)'
                 """

@@ -49,6 +49,7 @@ extension HotStatement {
             session_id, subject, NULL::timestamptz, expires_at, last_used_at, false, grant_id, generation, grant_expires_at)
         FROM granted
         WHERE $10::text IS NOT NULL AND $18::bigint IS NOT NULL AND $20::uuid IS NOT NULL AND $21::uuid IS NOT NULL
+            AND num_nonnulls($22::boolean, $23::text, $24::bytea, $25::bigint, $26::timestamptz) = 1
         """)
 
     private static let advancedInline = Statement(
@@ -75,6 +76,7 @@ extension HotStatement {
             AND ($5::text[] IS NULL OR $5::text[] <@ g.scope AND $5::text[] <@ $6::text[])
             AND coalesce($5::text[], g.scope) && $6::text[]
             AND $1::uuid IS NOT NULL AND $7::bigint IS NOT NULL
+            AND num_nonnulls($9::bigint, $10::boolean, $11::text, $12::bytea, $13::bigint) = 2
         RETURNING ROW (
             clock_timestamp(), 'advanced'::text, g.client_id, g.generation, g.rotated_at, g.revoked_at, g.expires_at,
             g.scope, g.audiences, g.auth_time, g.acr, g.amr, l.sid, l.session_id, l.subject, l.ended_at, l.expires_at,

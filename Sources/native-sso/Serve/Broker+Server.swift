@@ -32,7 +32,7 @@ extension Broker {
             tokenEndpoint: tokenEndpoint(metrics, limiter),
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, metrics: metrics,
-                logout: logoutEndpoint(metrics, limiter), logger: logger),
+                logout: logoutEndpoint(metrics, limiter), clock: clock, logger: logger),
             readiness: readiness, clock: clock, connections: connections, logger: logger
         ) { [logger] ports in
             logger.notice(

@@ -23,6 +23,9 @@ struct LaneReport: MetricSource {
                 "database_lane_batches_total", "Batches that were sent.", .counter, Int64(statistics.batchesTotal)),
             MetricSample("database_lane_calls_total", "Calls in them.", .counter, Int64(statistics.callsTotal)),
             MetricSample(
+                "database_lane_gathered_calls_total", "Calls that were made by one statement with others.", .counter,
+                Int64(statistics.gatheredCallsTotal)),
+            MetricSample(
                 "database_lane_failed_batches_total", "Batches that were rolled back.", .counter,
                 Int64(statistics.failedBatchesTotal)),
             MetricSample(

@@ -125,7 +125,7 @@ struct TestBroker: Sendable {
                         policies: [Domain.issuer: LogoutPolicy(audiences: [ClientID(validated: "native-sso")])],
                         clock: domain.clock),
                     limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger),
-                logger: logger),
+                clock: domain.clock, logger: logger),
             readiness: readiness, clock: domain.clock, connections: connections, logger: logger,
             onStarted: { started.set(.success($0)) })
         return ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))

@@ -42,11 +42,11 @@ struct AppUser {
         live += apps.map { HeldChain(login: login, app: $0) }
     }
 
-    /// What it is dead of may be a replay: then the app may use the login anew.
+    /// What it is dead of may be a replay: then its user logs in again.
     private mutating func bury(_ chain: HeldChain) {
         dead.append(chain)
         if case .replay = chain.pending, random.chance(500) {
-            live.append(HeldChain(login: chain.login, app: chain.app))
+            live.append(HeldChain(login: run.stage.logins().login(), app: chain.app))
         }
     }
 
@@ -61,6 +61,7 @@ struct AppUser {
             chain.pending = .replay(spent)
         } else if random.chance(40) {
             chain.pending = .exchange
+            if random.chance(300) { return try await race(&chain) }
         } else {
             chain.pending = .refresh(token)
             if random.chance(80) { return try await race(&chain) }
@@ -76,7 +77,7 @@ struct AppUser {
         return try await digest(await deliver(act, chain, to: broker, given ?? fate), &chain)
     }
 
-    /// The same refresh at every broker at once.
+    /// The same request at every broker at once.
     private mutating func race(_ chain: inout HeldChain) async throws -> Bool {
         guard let act = chain.pending else { return false }
         let copy = chain

@@ -49,6 +49,6 @@ extension AdmissionFacts {
         AdmissionFacts(
             now: now, clientIsEnabled: clientIsEnabled, source: source, target: target,
             otherAudienceInGroup: otherAudienceInGroup, session: session, deviceIsBlocked: deviceIsBlocked,
-            pinnedKey: pinnedKey, proofWasUsed: proofWasUsed, grant: grant)
+            pinnedKey: pinnedKey, proofWasUsed: proofWasUsed, needsLaterLogin: needsLaterLogin, grant: grant)
     }
 }

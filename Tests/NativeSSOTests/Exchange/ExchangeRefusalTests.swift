@@ -74,7 +74,7 @@ import Testing
     @Test func everyReasonIsAWordOfItsOwn() {
         let reasons = ExchangeRefusal.allCases.map(\.reason)
         #expect(Set(reasons).count == reasons.count)
-        #expect(ExchangeRefusal.allCases.count == SubjectTokenDefect.allCases.count + 25)
+        #expect(ExchangeRefusal.allCases.count == SubjectTokenDefect.allCases.count + 26)
         for reason in reasons + RefreshRefusal.allCases.map(\.rawValue) {
             #expect(reason.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x5F })
         }

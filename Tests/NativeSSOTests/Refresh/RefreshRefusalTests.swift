@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func whatShowsTwoHoldersRevokes() {
-        #expect(RefreshRefusal.allCases.filter(\.revokesChain) == [.foreignClient, .replayed, .stateRegressed])
+        #expect(RefreshRefusal.allCases.filter(\.revokesChain) == [.foreignClient, .replayed, .late, .stateRegressed])
         #expect(Set(RefreshRefusal.allCases.map(\.rawValue)).count == RefreshRefusal.allCases.count)
     }
 

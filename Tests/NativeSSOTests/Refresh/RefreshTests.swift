@@ -53,7 +53,7 @@ import Testing
         #expect(second.refreshToken == first.refreshToken)
         #expect(second.accessToken != first.accessToken)
         broker.pass(1)
-        #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .refused(.replayed))
+        #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .refused(.late))
     }
 
     /// A client that authenticates may take a minute for it.
@@ -67,7 +67,7 @@ import Testing
         broker.pass(59)
         #expect(try await broker.refresh(scenario.request(keys: broker.keys)).refreshToken == first.refreshToken)
         broker.pass(1)
-        #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .refused(.replayed))
+        #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .refused(.late))
     }
 
     @Test func aNarrowerScopeNarrowsTheAccessToken() async throws {

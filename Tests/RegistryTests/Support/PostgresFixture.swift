@@ -9,6 +9,8 @@ struct PostgresFixture: GrantRegistryFixture {
     let registry: any GrantRegistry
     /// Logs in as a member of `native_sso_broker`, as the service does.
     let service: ConnectionPool
+    /// The service's, too, where the hot calls go over them.
+    let lanes: BatchingLanes?
     /// May do anything.
     let superuser: ConnectionPool
     let cluster: PrivateCluster
@@ -78,7 +80,8 @@ struct PostgresFixture: GrantRegistryFixture {
                 .textArray(grant.scope.tokens), .textArray(grant.audiences),
                 grant.login.authenticatedAt.map { .timestamp($0.seconds * 1_000_000) } ?? .null,
                 grant.login.contextClass.map { .text($0) } ?? .null, .textArray(grant.login.methods),
-                grant.key.map { .text($0.string) } ?? .null,
+                grant.key.map { .text($0.string) } ?? .null, .int32(grant.refreshedGeneration),
+                .bool(grant.wasReplayed),
             ])
     }
 
@@ -112,6 +115,7 @@ struct PostgresFixture: GrantRegistryFixture {
     /// Ends the service's connections: a server process reports its counts when it ends, and is gone from the list only
     /// then.
     func endService() async throws {
+        await lanes?.shutdown()
         await service.shutdown()
         while try await run(FixtureSQL.serviceProcesses, [])[0].int64(0) > 0 { await Task.yield() }
     }

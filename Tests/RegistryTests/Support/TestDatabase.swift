@@ -8,9 +8,12 @@ import Registry
 enum TestDatabase {
     /// Lends a migrated, empty database.
     ///
-    /// - Parameter overLanes: Whether the hot calls go over batching lanes, as those of a broker do, or over the pool.
+    /// - Parameters:
+    ///   - overLanes: Whether the hot calls go over batching lanes, as those of a broker do, or over the pool.
+    ///   - gathersFrom: So many calls of one kind are made by one statement, by lanes.
     static func withFixture<Value: Sendable>(
-        overLanes: Bool = false, _ body: @Sendable (PostgresFixture) async throws -> Value
+        overLanes: Bool = false, gathersFrom: Int = LaneConfiguration().gathersFrom,
+        _ body: @Sendable (PostgresFixture) async throws -> Value
     ) async throws -> Value {
         let cluster = try await PrivateCluster.shared
         let template = try await migrated.value
@@ -18,12 +21,17 @@ enum TestDatabase {
             let superuser = try ConnectionPool(configuration(cluster, database: name, user: PrivateCluster.superuser))
             let service = try ConnectionPool(
                 configuration(cluster, database: name, user: serviceRole, connections: 16).forHotCalls())
+            var gathering = LaneConfiguration()
+            gathering.gathersFrom = gathersFrom
             let lanes =
                 overLanes
                 ? BatchingLanes(
-                    try configuration(cluster, database: name, user: serviceRole, connections: 1).forHotCalls()) : nil
+                    try configuration(cluster, database: name, user: serviceRole, connections: 1).forHotCalls(),
+                    gathering)
+                : nil
             let fixture = PostgresFixture(
                 registry: PostgresGrantRegistry(database: lanes ?? service as any StatementExecutor), service: service,
+                lanes: lanes,
                 superuser: superuser, cluster: cluster, name: name)
             let result: Result<Value, any Error>
             do {

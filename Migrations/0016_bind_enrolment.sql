@@ -138,10 +138,11 @@ BEGIN
             v_sid := p_sid;
             v_expires_at := v_now + make_interval(secs => p_session_seconds);
             INSERT INTO session (
-                session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
+                issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
                 auth_time, acr, amr, created_at, expires_at, last_used_at)
             VALUES (
-                p_session_id, p_issuer, p_sid, p_issuer, coalesce(p_idp_sid, p_sid), p_subject, p_profile, p_device, p_client,
+                CASE WHEN p_auth_time <= p_issued_at THEN NULL ELSE p_issued_at END,
+                p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN
                 -- By whatever rule a login that comes in is held to: the row is there, as that of an ended one.

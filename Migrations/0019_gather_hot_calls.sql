@@ -1,0 +1,713 @@
+-- Why: of what a refresh or a repeated exchange costs the server, two thirds are the price of statements: their messages, their
+-- snapshots, starting and ending six or seven of them inside the function. Calls that wait for the same commit can share that
+-- price: one statement looks all of them up and writes for all of them.
+-- advance_batch and admit_batch answer the plain ones among them, those that are granted and show no key. Whoever is not in the
+-- answer was not written for, and is to be put to advance or admit, which know every reason; so the two say never more than
+-- those, and nothing about refusals.
+-- And of admit: a first sight that a logout made dead left its key pinned on the device.
+-- What makes one statement for many as good as one for each, under READ COMMITTED:
+--   * All look through one snapshot, which is taken after each of the calls came: what was decided before any of them came is
+--     seen by all. A session's end is what must not be missed while they run, so its row is locked, shared, in the newest
+--     version that there is.
+--   * A grant that somebody else has changed since the snapshot is judged again, in its newest version: whatever does not stand
+--     that is not answered. A session that is locked is not waited for, nor answered.
+--   * Two calls for one row: one of them is not answered.
+-- Every look-up is a subquery of its own, by the whole of a unique key (see admit); OFFSET 0 keeps it one. What was looked at is
+-- written where it lies (ctid): cheaper than any way through an index as long as it is one row, so BETWEEN makes the planner
+-- believe that. The caller's session has, besides what admit expects, enable_hashjoin, enable_mergejoin and enable_material off.
+-- So the plan is right for a table of any size, however small it was when the plan was made.
+-- And of replays: a token that comes back is proof of a copy only if what came of it was itself presented. Exchanges advance a
+-- chain, too, and what they gave may have been lost on the way: an app that exchanged three times at once revoked its own chain.
+-- Where there is proof, the thief may well hold the id_token that the chain came from, and exchanged it again: now the client
+-- needs a login that is later than the replay (RFC 9700 §4.14.2). A late request for a lost answer costs the chain and no login.
+-- The same exchange a moment later is the same answer, as long as nobody has used it. A replay that a session remembers is not
+-- swept before the session is.
+-- Locks: ACCESS EXCLUSIVE on sso_grant until the commit; milliseconds, but for the index, which looks at all grants once: with
+-- 10 million of them, some seconds. It waits half a second and gives up: run it again.
+-- Old code: unaffected; it takes no notice of the fields that came behind. Chains from before are taken to have no refresh yet.
+SET LOCAL ROLE native_sso_admin;
+SET LOCAL lock_timeout = '500ms';
+SET LOCAL search_path = native_sso;
+
+ALTER TABLE sso_grant
+    -- The last generation that a refresh made; 0: none did.
+    ADD COLUMN refreshed_generation integer NOT NULL DEFAULT 0
+        CHECK (refreshed_generation BETWEEN 0 AND generation),
+    -- When a chain of this client in this session was replayed, before this one began: an older login does not go on with it.
+    ADD COLUMN replayed_before timestamptz(0);
+CREATE INDEX sso_grant_replayed ON sso_grant (session_id, client_id) WHERE revoke_reason = 'refresh_token_replayed';
+ALTER TYPE admission ADD ATTRIBUTE needs_later_login boolean;
+ALTER TYPE advancement ADD ATTRIBUTE refreshed_generation integer;
+
+-- Whether an exchange asks for what the last one gave a moment ago, and nobody has used that since. Inlined where it is used.
+CREATE FUNCTION is_repeated(
+    g sso_grant, p_now timestamptz, p_source_client text, p_device bytea, p_scope text[], p_audiences text[],
+    p_jkt text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT g.rotated_at > p_now - interval '10 seconds' AND g.generation > g.refreshed_generation
+        AND g.jkt IS NOT DISTINCT FROM p_jkt AND g.source_client_id = p_source_client AND g.device_digest = p_device
+        AND g.scope = p_scope AND g.audiences = p_audiences
+$$;
+
+-- With one parameter more, it would stand beside the former one.
+DROP FUNCTION admit;
+CREATE FUNCTION admit(
+    p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[],
+    p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[],
+    p_auth_time timestamptz, p_acr text, p_amr text[],
+    -- Longest time between two uses of the session; life of the grant (NULL: the session's); life of a session that this
+    -- exchange may bring in (NULL: it may not).
+    p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint,
+    -- Whether all that only the broker can judge is in order. If not: look, write nothing.
+    p_permitted boolean,
+    p_grant_id uuid, p_session_id uuid,
+    -- Whether the first key that the client shows on the device is its only one there.
+    p_heeds_pin boolean DEFAULT false,
+    -- The key that the request shows, and the proof by which it does; NULL: none.
+    p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL,
+    -- When the id_token was issued, where its auth_time does not say as much; kept with a login that comes in.
+    p_issued_at timestamptz DEFAULT NULL)
+RETURNS native_sso.admission
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+    v_client_enabled boolean;
+    v_source_group pg_catalog.text;
+    v_source_role pg_catalog.text;
+    v_target_group pg_catalog.text;
+    v_target_role pg_catalog.text;
+    v_scope_ceiling pg_catalog.text[];
+    v_other_audience_in_group boolean := true;
+    v_session_id pg_catalog.uuid;
+    v_subject pg_catalog.text;
+    v_ended_at pg_catalog.timestamptz;
+    v_expires_at pg_catalog.timestamptz;
+    v_last_used_at pg_catalog.timestamptz;
+    v_device_known boolean;
+    v_device_blocked boolean;
+    v_admitted boolean;
+    v_is_new boolean := false;
+    v_is_held boolean;
+    v_lacks_device boolean;
+    v_grant_id pg_catalog.uuid;
+    v_generation integer;
+    v_grant_expires_at pg_catalog.timestamptz;
+    v_pinned_jkt pg_catalog.text;
+    v_proof_used boolean := false;
+    v_replayed_at pg_catalog.timestamptz;
+    v_needs_later_login boolean := false;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'admit runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF p_proof IS NOT NULL THEN
+        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
+    END IF;
+    FOR v_attempt IN 1..3 LOOP
+        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
+        v_client_enabled := coalesce(v_client_enabled, false);
+        -- Both in one look: whoever moves the two from one group to another does so at once.
+        SELECT s.group_id, s.role, t.group_id, t.role, t.scope_ceiling
+        INTO v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling
+        FROM (SELECT) AS one
+        LEFT JOIN sharing_group_member s ON s.issuer = p_issuer AND s.client_id = p_source_client
+        LEFT JOIN sharing_group_member t ON t.issuer = p_issuer AND t.client_id = p_client;
+        IF cardinality(p_other_audience) > 0 THEN
+            v_other_audience_in_group := NOT EXISTS (
+                SELECT FROM unnest(p_other_audience) AS other (client_id)
+                WHERE NOT EXISTS (
+                    SELECT FROM sharing_group_member m
+                    WHERE m.issuer = p_issuer AND m.client_id = other.client_id AND m.group_id = v_source_group));
+        END IF;
+        SELECT d.blocked_at IS NOT NULL, CASE WHEN p_heeds_pin THEN d.pinned_keys ->> p_client END
+        INTO v_device_blocked, v_pinned_jkt
+        FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
+        v_device_known := FOUND;
+        v_device_blocked := coalesce(v_device_blocked, false);
+        v_admitted := coalesce(
+            p_permitted
+            AND v_client_enabled
+            AND v_source_group = v_target_group AND v_source_role <> 'target' AND v_target_role <> 'source'
+            AND v_other_audience_in_group
+            AND (p_client <> p_source_client OR p_allows_self_exchange)
+            AND NOT v_device_blocked
+            AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
+            AND NOT v_proof_used
+            AND (v_scope_ceiling IS NULL OR p_scope <@ v_scope_ceiling),
+            false);
+
+        -- The session last. If all else is in order the look at a live one locks: from here on whoever ends it waits until this
+        -- exchange is committed, and who was faster is waited for. What is not there or over is looked at without a lock: a
+        -- refusal writes nothing, whatever its reason.
+        v_is_held := false;
+        IF v_admitted THEN
+            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at, l.device_digest IS NULL
+            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_lacks_device
+            FROM session l
+            WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
+                AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
+            FOR SHARE;
+            v_is_held := FOUND;
+        END IF;
+        IF NOT v_is_held THEN
+            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
+            -- It came between the two looks.
+            CONTINUE WHEN v_admitted AND v_attempt < 3
+                AND v_subject = p_subject AND v_ended_at IS NULL AND v_expires_at > clock_timestamp();
+        END IF;
+        -- After the wait; and not now(), which is when the transaction began. Whole seconds, rounded down.
+        v_now := date_trunc('second', clock_timestamp());
+        EXIT WHEN NOT v_admitted OR v_session_id IS NOT NULL OR p_first_sight_seconds IS NULL;
+
+        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
+            -- Whoever else pins a key on the device waits from here on, or was faster: then there is no new session. The key
+            -- itself is pinned after that, since a logout may make the login dead, and who brings a dead one pins nothing.
+            PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+            CONTINUE WHEN EXISTS (
+                SELECT FROM device d
+                WHERE d.issuer = p_issuer AND d.device_digest = p_device AND (d.pinned_keys ->> p_client) <> p_jkt);
+        END IF;
+        -- First sight. Somebody else may be first, or a logout may have come before: then look again.
+        INSERT INTO session AS l (
+            issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
+            auth_time, acr, amr, created_at, expires_at, last_used_at)
+        VALUES (
+            p_issued_at, p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
+            p_auth_time, p_acr, p_amr, v_now, v_now + make_interval(secs => p_first_sight_seconds), v_now)
+        ON CONFLICT (issuer, sid) DO NOTHING
+        RETURNING l.session_id, l.subject, l.expires_at, l.last_used_at
+        INTO v_session_id, v_subject, v_expires_at, v_last_used_at;
+        v_is_new := FOUND;
+        IF v_is_new AND p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
+            PERFORM pin_key(p_issuer, p_device, p_client, p_jkt);
+        END IF;
+        EXIT WHEN v_is_new;
+        IF v_attempt = 3 THEN
+            RAISE EXCEPTION 'the session of an exchange comes and goes' USING ERRCODE = 'serialization_failure';
+        END IF;
+    END LOOP;
+
+    IF v_admitted AND (v_is_held OR v_is_new) AND v_subject = p_subject AND v_ended_at IS NULL AND v_now < v_expires_at
+        AND v_now < v_last_used_at + make_interval(secs => p_idle_seconds)
+    THEN
+        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND NOT v_is_new THEN
+            -- Before the pin: a refusal writes nothing.
+            v_needs_later_login := EXISTS (
+                SELECT FROM sso_grant g
+                WHERE g.session_id = v_session_id AND g.client_id = p_client
+                    AND g.revoke_reason = 'refresh_token_replayed' AND g.revoked_at >= coalesce(p_auth_time, '-infinity'));
+            IF NOT v_needs_later_login THEN
+                v_pinned_jkt := nullif(pin_key(p_issuer, p_device, p_client, p_jkt), p_jkt);
+            END IF;
+            v_admitted := v_pinned_jkt IS NULL AND NOT v_needs_later_login;
+        END IF;
+    ELSE
+        v_admitted := false;
+    END IF;
+    IF v_admitted AND NOT v_is_new THEN
+        -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
+        UPDATE sso_grant g SET
+            generation = CASE
+                WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.generation
+                ELSE g.generation + 1 END,
+            rotated_at = CASE
+                WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.rotated_at
+                ELSE v_now END,
+            source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
+            auth_time = p_auth_time, acr = p_acr, amr = p_amr, jkt = p_jkt,
+            expires_at = least(v_expires_at, v_now + make_interval(secs => p_grant_seconds))
+        WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
+            AND (g.replayed_before IS NULL OR g.replayed_before < p_auth_time)
+        RETURNING g.grant_id, g.generation, g.expires_at INTO v_grant_id, v_generation, v_grant_expires_at;
+        IF v_grant_id IS NULL THEN
+            -- Whoever stole a chain of this client may have this very id_token.
+            SELECT max(g.revoked_at) INTO v_replayed_at
+            FROM sso_grant g
+            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_replayed';
+            v_needs_later_login := coalesce(v_replayed_at >= coalesce(p_auth_time, '-infinity'), false);
+            v_admitted := NOT v_needs_later_login;
+        END IF;
+    END IF;
+    IF v_admitted THEN
+        -- A login that came in without its device learns it: what knows of no login is swept, with the keys that it has.
+        IF v_lacks_device OR v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
+            UPDATE session l SET last_used_at = v_now, device_digest = coalesce(l.device_digest, p_device)
+            WHERE l.session_id = (
+                SELECT k.session_id FROM session k
+                WHERE k.session_id = v_session_id AND (k.last_used_at < v_now OR k.device_digest IS NULL) AND k.ended_at IS NULL
+                FOR NO KEY UPDATE SKIP LOCKED);
+        END IF;
+        IF NOT v_device_known
+            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0))
+        THEN
+            INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now)
+            ON CONFLICT DO NOTHING;
+        END IF;
+
+        IF v_grant_id IS NULL THEN
+            v_grant_expires_at := least(v_expires_at, v_now + make_interval(secs => p_grant_seconds));
+            INSERT INTO sso_grant AS g (
+                grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
+                audiences, auth_time, acr, amr, jkt, created_at, expires_at, replayed_before)
+            VALUES (
+                p_grant_id, v_session_id, p_client, p_source_client, p_device, 1, v_now, p_scope,
+                p_audiences, p_auth_time, p_acr, p_amr, p_jkt, v_now, v_grant_expires_at, v_replayed_at)
+            ON CONFLICT (session_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
+                generation = CASE
+                    WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.generation
+                    ELSE g.generation + 1 END,
+                rotated_at = CASE
+                    WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.rotated_at
+                    ELSE v_now END,
+                source_client_id = excluded.source_client_id, device_digest = excluded.device_digest,
+                scope = excluded.scope, audiences = excluded.audiences,
+                auth_time = excluded.auth_time, acr = excluded.acr, amr = excluded.amr, jkt = excluded.jkt,
+                expires_at = excluded.expires_at
+            RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
+        END IF;
+
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        VALUES (clock_timestamp(), 'exchange_granted', p_request_id, p_client, v_session_id, v_grant_id);
+    END IF;
+    RETURN ROW (
+        v_now, v_client_enabled, v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling,
+        v_other_audience_in_group, v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_device_blocked,
+        v_grant_id, v_generation, v_grant_expires_at, v_pinned_jkt, v_proof_used,
+        v_needs_later_login)::admission;
+END
+$$;
+GRANT EXECUTE ON FUNCTION admit TO native_sso_broker;
+
+CREATE OR REPLACE FUNCTION advance(
+    p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text,
+    -- NULL: all that the grant holds.
+    p_scope text[], p_allowed_scope text[],
+    p_grace_seconds bigint, p_idle_seconds bigint,
+    -- The grace of a chain that is bound to a key; whether its own client may show another one.
+    p_bound_grace_seconds bigint DEFAULT 0, p_may_change_key boolean DEFAULT false,
+    -- See admit.
+    p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL)
+RETURNS native_sso.advancement
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+    v_effect pg_catalog.text;
+    v_misuse pg_catalog.text;
+    v_grant_at pg_catalog.tid;
+    v_client_id pg_catalog.text;
+    v_source_client_id pg_catalog.text;
+    v_device_digest pg_catalog.bytea;
+    v_generation integer;
+    v_refreshed_generation integer;
+    v_rotated_at pg_catalog.timestamptz;
+    v_revoked_at pg_catalog.timestamptz;
+    v_grant_expires_at pg_catalog.timestamptz;
+    v_scope pg_catalog.text[];
+    v_audiences pg_catalog.text[];
+    v_auth_time pg_catalog.timestamptz;
+    v_acr pg_catalog.text;
+    v_amr pg_catalog.text[];
+    v_session_id pg_catalog.uuid;
+    v_issuer pg_catalog.text;
+    v_idp_issuer pg_catalog.text;
+    v_sid pg_catalog.text;
+    v_subject pg_catalog.text;
+    v_ended_at pg_catalog.timestamptz;
+    v_expires_at pg_catalog.timestamptz;
+    v_last_used_at pg_catalog.timestamptz;
+    v_client_enabled boolean;
+    v_shares_login boolean;
+    v_scope_ceiling pg_catalog.text[];
+    v_device_blocked boolean;
+    v_jkt native_sso.jwk_thumbprint;
+    v_proof_used boolean := false;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'advance runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF p_proof IS NOT NULL THEN
+        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
+    END IF;
+    FOR v_attempt IN 1..10 LOOP
+        v_effect := 'none';
+        SELECT g.ctid, g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at,
+            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id, g.jkt, g.refreshed_generation
+        INTO v_grant_at, v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
+            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_jkt, v_refreshed_generation
+        FROM sso_grant g WHERE g.grant_id = p_grant_id;
+        IF FOUND AND v_generation = p_generation AND v_client_id = p_client AND v_revoked_at IS NULL THEN
+            -- It may go on: whoever ends the session waits, or was faster and is waited for. See admit.
+            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l
+            WHERE l.session_id = v_session_id AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
+            FOR SHARE;
+        ELSE
+            v_idp_issuer := NULL;
+        END IF;
+        IF v_idp_issuer IS NULL THEN
+            -- Whatever is over stays so: no lock is needed to refuse it.
+            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l WHERE l.session_id = v_session_id;
+        END IF;
+        -- After the wait; now() would be when the transaction began.
+        v_now := date_trunc('second', clock_timestamp());
+        IF v_idp_issuer IS NULL THEN
+            -- There is no such grant, or it went with its session since the look.
+            v_client_id := NULL;
+            EXIT;
+        END IF;
+        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = v_client_id;
+        -- Both in one look: see admit.
+        SELECT t.role <> 'source' AND coalesce((
+            SELECT s.role <> 'target' FROM sharing_group_member s
+            WHERE s.issuer = v_idp_issuer AND s.client_id = v_source_client_id AND s.group_id = t.group_id), false),
+            t.scope_ceiling
+        INTO v_shares_login, v_scope_ceiling
+        FROM sharing_group_member t WHERE t.issuer = v_idp_issuer AND t.client_id = v_client_id;
+        v_shares_login := coalesce(v_shares_login, false);
+        SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
+        FROM device d WHERE d.issuer = v_issuer AND d.device_digest = v_device_digest;
+        v_device_blocked := coalesce(v_device_blocked, false);
+        EXIT WHEN v_revoked_at IS NOT NULL OR v_proof_used;
+        -- Before all that shows misuse: whoever has not the key revokes nothing.
+        EXIT WHEN v_jkt IS NOT NULL AND (
+            p_jkt IS NULL OR v_jkt <> p_jkt AND NOT (p_may_change_key AND v_client_id = p_client));
+
+        v_misuse := CASE
+            WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
+            WHEN p_generation > v_generation THEN 'state_regressed'
+            WHEN p_generation <= v_refreshed_generation - 2 THEN 'refresh_token_replayed'
+            WHEN p_generation < v_generation - 1
+                OR p_generation = v_generation - 1
+                    AND v_now >= v_rotated_at + make_interval(
+                        secs => CASE WHEN v_jkt IS NULL THEN p_grace_seconds ELSE p_bound_grace_seconds END)
+                THEN 'refresh_token_late'
+            END;
+        IF v_misuse IS NOT NULL THEN
+            UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = v_misuse
+            WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = v_generation
+                AND g.revoked_at IS NULL;
+            IF NOT FOUND THEN
+                -- Changed since the look: look again.
+                v_effect := NULL;
+                CONTINUE;
+            END IF;
+            v_effect := 'revoked';
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+            VALUES (
+                clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, p_grant_id, v_misuse);
+            EXIT;
+        END IF;
+
+        EXIT WHEN p_generation < v_generation
+            OR v_now >= v_grant_expires_at
+            OR NOT coalesce(v_client_enabled, false) OR NOT v_shares_login
+            OR v_ended_at IS NOT NULL OR v_now >= v_expires_at
+            OR v_now >= v_last_used_at + make_interval(secs => p_idle_seconds)
+            OR v_device_blocked
+            OR p_scope IS NOT NULL AND NOT (p_scope <@ v_scope AND p_scope <@ p_allowed_scope)
+            OR NOT coalesce(p_scope, v_scope) && p_allowed_scope;
+        -- Apart: a condition with a query in it is a query altogether.
+        IF v_scope_ceiling IS NOT NULL THEN
+            EXIT WHEN NOT p_scope <@ v_scope_ceiling
+                OR NOT EXISTS (
+                    SELECT FROM unnest(coalesce(p_scope, v_scope)) AS held (token)
+                    WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling));
+        END IF;
+
+        IF v_jkt IS NULL AND p_jkt IS NOT NULL AND NOT p_may_change_key THEN
+            -- The chain takes this key, and so does the device: no exchange takes it from either.
+            v_jkt := pin_key(v_issuer, v_device_digest, v_client_id, p_jkt);
+            EXIT WHEN v_jkt <> p_jkt;
+            v_jkt := NULL;
+        END IF;
+        UPDATE sso_grant g SET
+            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now,
+            jkt = coalesce(p_jkt, g.jkt)
+        WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = p_generation AND g.revoked_at IS NULL;
+        IF NOT FOUND THEN
+            -- Another refresh of the same token was faster: look again.
+            v_effect := NULL;
+            CONTINUE;
+        END IF;
+        v_effect := 'advanced';
+        IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
+            UPDATE session l SET last_used_at = v_now
+            WHERE l.session_id = (
+                SELECT k.session_id FROM session k
+                WHERE k.session_id = v_session_id AND k.last_used_at < v_now AND k.ended_at IS NULL
+                FOR NO KEY UPDATE SKIP LOCKED);
+        END IF;
+        EXIT;
+    END LOOP;
+    IF v_effect IS NULL THEN
+        RAISE EXCEPTION 'the chain does not stand still' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN ROW (
+        v_now, v_effect, v_client_id, v_generation, v_rotated_at, v_revoked_at, v_grant_expires_at, v_scope,
+        v_audiences, v_auth_time, v_acr, v_amr, v_sid, v_session_id, v_subject, v_ended_at, v_expires_at,
+        v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked, v_jkt,
+        v_proof_used,
+        v_refreshed_generation)::advancement;
+END
+$$;
+
+-- One call of advance by a client that shows no key: those of its parameters that a grant needs.
+CREATE TYPE advance_call AS (
+    grant_id uuid, generation integer, client text COLLATE "C", scope text[], allowed_scope text[], idle_seconds bigint);
+
+-- For each of the calls that goes on: its answer as advance would give it, and its place among the calls, from 1 on.
+-- Locks, in the order of the calls: the rows of session, shared; then those of sso_grant.
+CREATE FUNCTION advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint)
+RETURNS SETOF record
+LANGUAGE plpgsql SECURITY DEFINER ROWS 10 AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'advance_batch runs with search_path = native_sso, pg_temp'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    v_now := date_trunc('second', clock_timestamp());
+    RETURN QUERY
+    WITH looked AS MATERIALIZED (
+        SELECT a.place, a.idle_seconds, g.*, l.sid, l.subject, l.session_expires_at, l.last_used_at, t.scope_ceiling
+        FROM unnest(p_calls) WITH ORDINALITY
+            AS a (grant_id, generation, client, scope, allowed_scope, idle_seconds, place)
+        CROSS JOIN LATERAL (
+            SELECT g.ctid AS grant_at, g.grant_id, g.client_id, g.source_client_id, g.device_digest, g.generation,
+                g.rotated_at, g.revoked_at, g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id,
+                g.refreshed_generation
+            FROM sso_grant g
+            WHERE g.grant_id = a.grant_id AND g.generation = a.generation AND g.client_id = a.client
+                AND g.jkt IS NULL AND v_now < g.expires_at
+                AND CASE WHEN a.scope IS NULL THEN g.scope && a.allowed_scope
+                    ELSE a.scope <@ g.scope AND a.scope <@ a.allowed_scope AND a.scope && a.allowed_scope END
+            OFFSET 0) AS g
+        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
+        CROSS JOIN LATERAL (
+            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.expires_at AS session_expires_at, l.last_used_at
+            FROM session l
+            WHERE l.session_id = g.session_id AND l.ended_at IS NULL AND v_now < l.expires_at
+                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
+            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
+        CROSS JOIN LATERAL (
+            SELECT t.group_id, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
+            WHERE t.issuer = l.idp_issuer AND t.client_id = a.client AND t.role <> 'source'
+            OFFSET 0) AS t
+        CROSS JOIN LATERAL (
+            SELECT FROM sharing_group_member s
+            WHERE s.issuer = l.idp_issuer AND s.client_id = g.source_client_id AND s.group_id = t.group_id
+                AND s.role <> 'target'
+            OFFSET 0) AS s
+        LEFT JOIN LATERAL (
+            SELECT d.blocked_at FROM device d WHERE d.issuer = l.issuer AND d.device_digest = g.device_digest
+            OFFSET 0) AS d ON true
+        WHERE a.place BETWEEN 1 AND 1000
+            -- Not above: there the index of the live grants could be chosen, and be read from end to end.
+            AND g.revoked_at IS NULL
+            AND d.blocked_at IS NULL
+            AND (t.scope_ceiling IS NULL
+                OR coalesce(a.scope <@ t.scope_ceiling, true) AND EXISTS (
+                    SELECT FROM unnest(coalesce(a.scope, g.scope)) AS held (token)
+                    WHERE held.token = ANY (a.allowed_scope) AND held.token = ANY (t.scope_ceiling)))
+    ), advanced AS (
+        UPDATE sso_grant g SET
+            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now
+        FROM looked k
+        WHERE g.ctid = k.grant_at AND g.grant_id = k.grant_id AND g.generation = k.generation AND g.revoked_at IS NULL
+            AND g.jkt IS NULL
+        RETURNING k.*
+    ), touched AS (
+        UPDATE session l SET last_used_at = v_now
+        FROM advanced k
+        CROSS JOIN LATERAL (
+            SELECT h.ctid AS session_at, h.session_id FROM session h
+            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
+            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
+        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
+            AND l.ctid = h.session_at AND l.session_id = h.session_id
+    )
+    SELECT ROW (
+        v_now, 'advanced', k.client_id, k.generation, k.rotated_at, NULL, k.expires_at, k.scope,
+        k.audiences, k.auth_time, k.acr, k.amr, k.sid, k.session_id, k.subject, NULL, k.session_expires_at,
+        k.last_used_at, true, true, k.scope_ceiling, false, NULL, false, k.refreshed_generation)::advancement, k.place
+    FROM advanced k;
+END
+$$;
+GRANT EXECUTE ON FUNCTION advance_batch TO native_sso_broker;
+
+-- One call of admit by a client that shows no key: its parameters, without those of a login that is new here.
+CREATE TYPE admit_call AS (
+    request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C",
+    source_client text COLLATE "C", other_audience text[], client text COLLATE "C", allows_self_exchange boolean,
+    device bytea, scope text[], audiences text[], auth_time timestamptz, acr text, amr text[],
+    idle_seconds bigint, grant_seconds bigint, permitted boolean, grant_id uuid, heeds_pin boolean);
+
+-- For each of the calls that is admitted to a session which is known: its answer as admit would give it, and its
+-- place among the calls, from 1 on.
+-- Locks, in the order of the calls: the rows of session, shared; then the live rows of sso_grant, and after them new ones with
+-- the foreign keys' share of client.
+CREATE FUNCTION admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint)
+RETURNS SETOF record
+LANGUAGE plpgsql SECURITY DEFINER ROWS 10 AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'admit_batch runs with search_path = native_sso, pg_temp'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    v_now := date_trunc('second', clock_timestamp());
+    RETURN QUERY
+    WITH looked AS MATERIALIZED (
+        SELECT a.*, t.group_id, t.target_role, t.scope_ceiling, s.source_role, l.session_id, l.expires_at, l.last_used_at,
+            least(l.expires_at, v_now + make_interval(secs => a.grant_seconds)) AS grant_expires_at, g.grant_at,
+            d.is_known IS NULL AS device_is_new
+        FROM unnest(p_calls) WITH ORDINALITY
+            AS a (
+                request_id, issuer, sid, subject, source_client, other_audience, client, allows_self_exchange, device, scope,
+                audiences, auth_time, acr, amr, idle_seconds, grant_seconds, permitted, grant_id, heeds_pin, place)
+        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
+        CROSS JOIN LATERAL (
+            SELECT t.group_id, t.role AS target_role, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
+            WHERE t.issuer = a.issuer AND t.client_id = a.client AND t.role <> 'source'
+            OFFSET 0) AS t
+        CROSS JOIN LATERAL (
+            SELECT s.role AS source_role FROM sharing_group_member s
+            WHERE s.issuer = a.issuer AND s.client_id = a.source_client AND s.group_id = t.group_id AND s.role <> 'target'
+            OFFSET 0) AS s
+        LEFT JOIN LATERAL (
+            SELECT true AS is_known, d.blocked_at, CASE WHEN a.heeds_pin THEN d.pinned_keys ->> a.client END AS pinned_jkt
+            FROM device d WHERE d.issuer = a.issuer AND d.device_digest = a.device
+            OFFSET 0) AS d ON true
+        CROSS JOIN LATERAL (
+            SELECT l.session_id, l.subject, l.expires_at, l.last_used_at FROM session l
+            WHERE l.issuer = a.issuer AND l.sid = a.sid
+                AND l.ended_at IS NULL AND v_now < l.expires_at
+                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
+                AND l.device_digest IS NOT NULL
+            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
+        LEFT JOIN LATERAL (
+            SELECT g.ctid AS grant_at, g.replayed_before FROM sso_grant g
+            WHERE g.session_id = l.session_id AND g.client_id = a.client AND g.revoked_at IS NULL
+            OFFSET 0) AS g ON true
+        WHERE a.place BETWEEN 1 AND 1000
+            -- Not above: there an index on the subject could be chosen.
+            AND l.subject = a.subject
+            AND a.permitted AND d.blocked_at IS NULL AND d.pinned_jkt IS NULL
+            AND (a.client <> a.source_client OR a.allows_self_exchange)
+            AND (t.scope_ceiling IS NULL OR a.scope <@ t.scope_ceiling)
+            AND (cardinality(a.other_audience) = 0
+                OR NOT EXISTS (
+                    SELECT FROM unnest(a.other_audience) AS other (client_id)
+                    WHERE NOT EXISTS (
+                        SELECT FROM sharing_group_member m
+                        WHERE m.issuer = a.issuer AND m.client_id = other.client_id AND m.group_id = t.group_id)))
+            -- Whoever may need a later login is judged by admit.
+            AND CASE WHEN g.grant_at IS NULL
+                THEN NOT EXISTS (
+                    SELECT FROM sso_grant r
+                    WHERE r.session_id = l.session_id AND r.client_id = a.client
+                        AND r.revoke_reason = 'refresh_token_replayed')
+                ELSE g.replayed_before IS NULL END
+    ), advanced AS (
+        UPDATE sso_grant g SET
+            generation = CASE
+                WHEN is_repeated(g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL) THEN g.generation
+                ELSE g.generation + 1 END,
+            rotated_at = CASE
+                WHEN is_repeated(g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL) THEN g.rotated_at
+                ELSE v_now END,
+            source_client_id = k.source_client, device_digest = k.device, scope = k.scope, audiences = k.audiences,
+            auth_time = k.auth_time, acr = k.acr, amr = k.amr, jkt = NULL, expires_at = k.grant_expires_at
+        FROM looked k
+        WHERE g.ctid = k.grant_at AND g.session_id = k.session_id AND g.client_id = k.client AND g.revoked_at IS NULL
+            AND g.replayed_before IS NULL
+        RETURNING k.place, g.grant_id AS granted_id, g.generation, k.request_id, k.client, k.session_id, k.group_id,
+            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
+            k.idle_seconds, k.issuer, k.device, k.device_is_new
+    ), inserted AS (
+        INSERT INTO sso_grant AS g (
+            grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
+            audiences, auth_time, acr, amr, created_at, expires_at)
+        SELECT k.grant_id, k.session_id, k.client, k.source_client, k.device, 1, v_now, k.scope,
+            k.audiences, k.auth_time, k.acr, k.amr, v_now, k.grant_expires_at
+        FROM looked k WHERE k.grant_at IS NULL
+        -- Somebody was faster, or it is the second call of two.
+        ON CONFLICT DO NOTHING
+        RETURNING g.grant_id
+    ), granted AS (
+        SELECT * FROM advanced
+        UNION ALL
+        SELECT k.place, k.grant_id, 1, k.request_id, k.client, k.session_id, k.group_id,
+            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
+            k.idle_seconds, k.issuer, k.device, k.device_is_new
+        FROM looked k WHERE k.grant_at IS NULL AND k.grant_id = ANY (ARRAY (SELECT i.grant_id FROM inserted i))
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client, k.session_id, k.granted_id FROM granted k
+    ), met AS (
+        INSERT INTO device (issuer, device_digest, first_seen_at)
+        SELECT k.issuer, k.device, v_now FROM granted k
+        WHERE k.device_is_new
+            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(k.device, 'hex'), 0))
+        ON CONFLICT DO NOTHING
+    ), touched AS (
+        UPDATE session l SET last_used_at = v_now
+        FROM granted k
+        CROSS JOIN LATERAL (
+            SELECT h.ctid AS session_at, h.session_id FROM session h
+            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
+            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
+        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
+            AND l.ctid = h.session_at AND l.session_id = h.session_id
+    )
+    SELECT ROW (
+        v_now, true, k.group_id, k.source_role, k.group_id, k.target_role, k.scope_ceiling,
+        true, k.session_id, k.subject, NULL, k.expires_at, k.last_used_at, false,
+        k.granted_id, k.generation, k.grant_expires_at, NULL, false, false)::admission, k.place
+    FROM granted k;
+END
+$$;
+GRANT EXECUTE ON FUNCTION admit_batch TO native_sso_broker;
+
+CREATE OR REPLACE FUNCTION sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF sweep_batch
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_removed bigint;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    WITH dead AS (
+        SELECT g.grant_id FROM sso_grant g
+        WHERE g.revoked_at < sweep_limit(p_retention_seconds) AND g.revoke_reason <> 'refresh_token_replayed'
+        ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM sso_grant g USING dead WHERE g.grant_id = dead.grant_id RETURNING 1
+    )
+    SELECT count(*) INTO v_removed FROM gone;
+    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION count_sweepable(
+    p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint)
+LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+    SELECT
+        (SELECT count(*) FROM session WHERE greatest(expires_at, ended_at) < sweep_limit(p_retention_seconds)),
+        (SELECT count(*) FROM sso_grant
+         WHERE revoked_at < sweep_limit(p_retention_seconds) AND revoke_reason <> 'refresh_token_replayed'),
+        (SELECT count(*) FROM device d
+         WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
+             AND NOT EXISTS (
+                 SELECT FROM session l
+                 WHERE l.device_digest = d.device_digest
+                     AND NOT greatest(l.expires_at, l.ended_at) < sweep_limit(p_retention_seconds))),
+        (SELECT count(*) FROM used_proof WHERE expires_at < now() - interval '1 hour')
+$$;

@@ -1,0 +1,193 @@
+import PostgresClient
+import PrivateCluster
+import Testing
+
+/// Calls that one statement makes for many.
+@Suite(.timeLimit(.minutes(1))) struct LaneGatheringTests {
+    /// `step` adds to a row; `step_batch` does so for many, but not for rows from 100 on. Both note who did it.
+    private static let schema = """
+        CREATE TABLE item (n int PRIMARY KEY, count int NOT NULL DEFAULT 0);
+        INSERT INTO item SELECT generate_series(0, 9) UNION ALL SELECT 100;
+        CREATE TABLE made (position serial, by text, n int, note text);
+        CREATE TYPE step_call AS (n int, note text, label text[]);
+        CREATE FUNCTION step(p_n int, p_key text, p_note text, p_label text[]) RETURNS int LANGUAGE sql AS $$
+            INSERT INTO made (by, n, note) VALUES ('itself', p_n, p_note || array_to_string(p_label, '-'));
+            UPDATE item SET count = count + 10 / (10 - p_n % 100) WHERE n = p_n RETURNING count
+        $$;
+        CREATE FUNCTION step_batch(p_calls step_call[]) RETURNS TABLE (answer int, place bigint) LANGUAGE sql AS $$
+            WITH asked AS (
+                SELECT * FROM unnest(p_calls) WITH ORDINALITY AS a (n, note, label, place)
+            ), noted AS (
+                INSERT INTO made (by, n, note)
+                SELECT 'many', n, note || array_to_string(label, '-') FROM asked WHERE n < 100 ORDER BY place
+            )
+            UPDATE item i SET count = count + 10 / (10 - a.n % 100) FROM asked a WHERE i.n = a.n AND a.n < 100
+            RETURNING i.count, a.place
+        $$
+        """
+    private static let step = Statement(
+        "SELECT step($1, $2, $3, $4)",
+        gathering: Gathering(
+            "SELECT answer, place FROM step_batch($1)", of: "step_call",
+            [.init(0, .int32), .init(2, .text), .init(3, .textArray)], withoutParameters: [1]))
+    private static let made = Statement("SELECT by, n, note FROM made ORDER BY position")
+
+    private func key(_ n: Int32) -> RowKey { RowKey(Array("item \(n)".utf8)) }
+
+    /// A call for each number, all in one batch.
+    private func steps(
+        _ lanes: BatchingLanes, _ database: String, _ numbers: [Int32], key shown: String? = nil
+    ) async throws -> [Result<[Row], PostgresError>] {
+        try await lanes.asOneBatch(database) {
+            var calls: [PendingCall] = []
+            for n in numbers {
+                let parameters: [PostgresValue] = [
+                    .int32(n), .optionalText(shown), .text("note \(n) "), .textArray(n == 2 ? [] : ["a", "\(n)"]),
+                ]
+                calls.append(await lanes.queue(Self.step, parameters, locking: key(n)))
+            }
+            return calls
+        }
+    }
+
+    private func stepped(
+        _ lanes: BatchingLanes, _ database: String, _ numbers: [Int32], key: String? = nil
+    ) async throws -> [Int32?] {
+        try counts(try await steps(lanes, database, numbers, key: key))
+    }
+
+    private func counts(_ answers: [Result<[Row], PostgresError>]) throws -> [Int32?] {
+        try answers.map { answer in answer.error == nil ? try answer.get()[0].int32(0) : nil }
+    }
+
+    /// Who made which, of what; in the order of the numbers.
+    private func made(_ lanes: BatchingLanes) async throws -> [String] {
+        try await lanes.query(Self.made).map { "\(try $0.int32(1)) \(try $0.text(0)): \(try $0.text(2))" }.sorted()
+    }
+
+    private func withStage(_ body: (BatchingLanes, String) async throws -> Void) async throws {
+        try await withLanes(1, { $1.gathersFrom = 3 }) { lanes, database in
+            try await PrivateCluster.shared.psql(Self.schema, database: database)
+            try await body(lanes, database)
+        }
+    }
+
+    @Test func enoughCallsAreMadeByOneStatement() async throws {
+        try await withStage { lanes, database in
+            let counts1 = try await stepped(lanes, database, [1, 2, 3, 9])
+            #expect(counts1 == [1, 1, 1, 10])
+            let rows2 = try await made(lanes)
+            #expect(
+                rows2 == [
+                    "1 many: note 1 a-1", "2 many: note 2 ", "3 many: note 3 a-3", "9 many: note 9 a-9",
+                ])
+            let statistics = lanes.statistics
+            #expect(statistics.gatheredCallsTotal == 4 && statistics.failedBatchesTotal == 0)
+        }
+    }
+
+    @Test func fewAreMadeEachByItself() async throws {
+        try await withStage { lanes, database in
+            let counts3 = try await stepped(lanes, database, [1, 2])
+            #expect(counts3 == [1, 1])
+            #expect(lanes.statistics.gatheredCallsTotal == 0)
+        }
+    }
+
+    @Test func callThatIsNotAnsweredIsMadeByItself() async throws {
+        try await withStage { lanes, database in
+            let counts4 = try await stepped(lanes, database, [1, 100, 2])
+            #expect(counts4 == [1, 1, 1])
+            let rows5 = try await made(lanes)
+            #expect(rows5 == ["1 many: note 1 a-1", "100 itself: note 100 a-100", "2 many: note 2 "])
+            #expect(lanes.statistics.gatheredCallsTotal == 2)
+        }
+    }
+
+    @Test func ofTwoForOneRowOneIsMadeAfterTheOther() async throws {
+        try await withStage { lanes, database in
+            let counts = try await stepped(lanes, database, [1, 2, 1, 3, 1])
+            #expect(counts.compactMap { $0 }.sorted() == [1, 1, 1, 2, 3])
+            #expect(lanes.statistics.gatheredCallsTotal == 3)
+            #expect(lanes.statistics.failedBatchesTotal == 0)
+        }
+    }
+
+    @Test func callWithAParameterThatManyDoNotHaveIsMadeByItself() async throws {
+        try await withStage { lanes, database in
+            let counts6 = try await stepped(lanes, database, [1, 2, 3], key: "shown")
+            #expect(counts6 == [1, 1, 1])
+            #expect(lanes.statistics.gatheredCallsTotal == 0)
+        }
+    }
+
+    /// It fails them all; and then itself alone.
+    @Test func poisonedCallFailsAlone() async throws {
+        try await withStage { lanes, database in
+            try await PrivateCluster.shared.psql("INSERT INTO item VALUES (10)", database: database)
+            let answers = try await steps(lanes, database, [1, 10, 2, 3])
+            #expect(answers.map(\.error?.state?.code) == [nil, "22012", nil, nil])
+            #expect(try counts(answers) == [1, nil, 1, 1])
+            #expect(lanes.statistics.gatheredCallsTotal == 0)
+            // And whoever comes next is gathered.
+            let counts7 = try await stepped(lanes, database, [1, 2, 3])
+            #expect(counts7 == [2, 2, 2])
+            #expect(lanes.statistics.gatheredCallsTotal == 3)
+        }
+    }
+
+    @Test(arguments: [
+        "DROP FUNCTION step_batch",
+        "DROP FUNCTION step_batch; CREATE FUNCTION step_batch(int[]) RETURNS TABLE (answer int, place bigint) LANGUAGE sql "
+            + "AS 'SELECT 1, 1::bigint'",
+    ])
+    func withoutTheFunctionEachIsMadeByItself(change: String) async throws {
+        try await withStage { lanes, database in
+            try await PrivateCluster.shared.psql(change, database: database)
+            let counts8 = try await stepped(lanes, database, [1, 2, 3])
+            #expect(counts8 == [1, 1, 1])
+            let counts9 = try await stepped(lanes, database, [1, 2, 3])
+            #expect(counts9 == [2, 2, 2])
+            #expect(lanes.statistics.gatheredCallsTotal == 0)
+        }
+    }
+
+    /// The type has another object id then.
+    @Test func changeOfTheSchemaIsNoticedByNobody() async throws {
+        try await withStage { lanes, database in
+            let counts10 = try await stepped(lanes, database, [1, 2, 3])
+            #expect(counts10 == [1, 1, 1])
+            try await PrivateCluster.shared.psql(
+                """
+                DROP FUNCTION step_batch; DROP TYPE step_call; CREATE TYPE step_call AS (n int, note text, label text[]);
+                CREATE FUNCTION step_batch(p_calls step_call[]) RETURNS TABLE (answer int, place bigint) LANGUAGE sql AS
+                    'UPDATE item i SET count = count + 1 FROM unnest(p_calls) WITH ORDINALITY AS a (n, note, label, place)
+                     WHERE i.n = a.n RETURNING i.count, a.place'
+                """, database: database)
+            let counts11 = try await stepped(lanes, database, [1, 2, 3])
+            #expect(counts11 == [2, 2, 2])
+            let counts12 = try await stepped(lanes, database, [1, 2, 3])
+            #expect(counts12 == [3, 3, 3])
+        }
+    }
+
+    /// What was committed must not be made again.
+    @Test func answerThatMapsToNoCallFailsAll() async throws {
+        try await withStage { lanes, database in
+            try await PrivateCluster.shared.psql(
+                """
+                CREATE OR REPLACE FUNCTION step_batch(p_calls step_call[]) RETURNS TABLE (answer int, place bigint)
+                LANGUAGE sql AS 'SELECT 1, p FROM unnest(ARRAY[1, 4]) AS p'
+                """, database: database)
+            let answers = try await steps(lanes, database, [1, 2, 3])
+            for answer in answers {
+                guard case .unexpectedResult? = answer.error else {
+                    Issue.record("\(answer)")
+                    continue
+                }
+            }
+            let rows = try await made(lanes)
+            #expect(rows.isEmpty)
+        }
+    }
+}
