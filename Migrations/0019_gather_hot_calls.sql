@@ -24,29 +24,43 @@
 -- swept before the session is.
 -- Locks: ACCESS EXCLUSIVE on sso_grant until the commit; milliseconds, but for the index, which looks at all grants once: with
 -- 10 million of them, some seconds. It waits half a second and gives up: run it again.
--- Old code: unaffected; it takes no notice of the fields that came behind. Chains from before are taken to have no refresh yet.
+-- Old code: takes no notice of the fields that came behind, and answers an exchange that needs a later login with 500. Chains from
+-- before are taken to have no refresh yet; what was revoked as refresh_token_replayed, proof or not, asks for no login.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL lock_timeout = '500ms';
 SET LOCAL search_path = native_sso;
 
 ALTER TABLE sso_grant
     -- The last generation that a refresh made; 0: none did.
-    ADD COLUMN refreshed_generation integer NOT NULL DEFAULT 0
-        CHECK (refreshed_generation BETWEEN 0 AND generation),
+    ADD COLUMN refreshed_generation integer NOT NULL DEFAULT 0,
     -- When a chain of this client in this session was replayed, before this one began: an older login does not go on with it.
     ADD COLUMN replayed_before timestamptz(0);
-CREATE INDEX sso_grant_replayed ON sso_grant (session_id, client_id) WHERE revoke_reason = 'refresh_token_replayed';
+CREATE INDEX sso_grant_replayed ON sso_grant (session_id, client_id) WHERE revoke_reason = 'refresh_token_reused';
 ALTER TYPE admission ADD ATTRIBUTE needs_later_login boolean;
 ALTER TYPE advancement ADD ATTRIBUTE refreshed_generation integer;
 
 -- Whether an exchange asks for what the last one gave a moment ago, and nobody has used that since. Inlined where it is used.
 CREATE FUNCTION is_repeated(
     g sso_grant, p_now timestamptz, p_source_client text, p_device bytea, p_scope text[], p_audiences text[],
-    p_jkt text) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
+    p_jkt text, p_auth_time timestamptz, p_acr text, p_amr text[]) RETURNS boolean
+LANGUAGE sql STABLE AS $$
     SELECT g.rotated_at > p_now - interval '10 seconds' AND g.generation > g.refreshed_generation
         AND g.jkt IS NOT DISTINCT FROM p_jkt AND g.source_client_id = p_source_client AND g.device_digest = p_device
         AND g.scope = p_scope AND g.audiences = p_audiences
+        AND g.auth_time IS NOT DISTINCT FROM p_auth_time AND g.acr IS NOT DISTINCT FROM p_acr AND g.amr = p_amr
+$$;
+
+-- As before (0011), and of what was refreshed nothing is further on than the chain. Asked here: see 0003 about CHECK.
+CREATE OR REPLACE FUNCTION guard_chain() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.revoked_at IS NOT NULL OR NEW.generation NOT IN (OLD.generation, OLD.generation + 1)
+        OR NEW.refreshed_generation NOT IN (OLD.refreshed_generation, NEW.generation)
+    THEN
+        RAISE EXCEPTION 'a chain goes on by one, and a revoked grant stays as it is'
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NULL;
+END
 $$;
 
 -- With one parameter more, it would stand beside the former one.
@@ -197,7 +211,7 @@ BEGIN
             v_needs_later_login := EXISTS (
                 SELECT FROM sso_grant g
                 WHERE g.session_id = v_session_id AND g.client_id = p_client
-                    AND g.revoke_reason = 'refresh_token_replayed' AND g.revoked_at >= coalesce(p_auth_time, '-infinity'));
+                    AND g.revoke_reason = 'refresh_token_reused' AND g.revoked_at >= coalesce(p_auth_time, '-infinity'));
             IF NOT v_needs_later_login THEN
                 v_pinned_jkt := nullif(pin_key(p_issuer, p_device, p_client, p_jkt), p_jkt);
             END IF;
@@ -210,10 +224,12 @@ BEGIN
         -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
         UPDATE sso_grant g SET
             generation = CASE
-                WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.generation
+                WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
                 ELSE g.generation + 1 END,
             rotated_at = CASE
-                WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.rotated_at
+                WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
                 ELSE v_now END,
             source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
             auth_time = p_auth_time, acr = p_acr, amr = p_amr, jkt = p_jkt,
@@ -225,7 +241,7 @@ BEGIN
             -- Whoever stole a chain of this client may have this very id_token.
             SELECT max(g.revoked_at) INTO v_replayed_at
             FROM sso_grant g
-            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_replayed';
+            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused';
             v_needs_later_login := coalesce(v_replayed_at >= coalesce(p_auth_time, '-infinity'), false);
             v_admitted := NOT v_needs_later_login;
         END IF;
@@ -256,10 +272,12 @@ BEGIN
                 p_audiences, p_auth_time, p_acr, p_amr, p_jkt, v_now, v_grant_expires_at, v_replayed_at)
             ON CONFLICT (session_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
                 generation = CASE
-                    WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.generation
+                    WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
                     ELSE g.generation + 1 END,
                 rotated_at = CASE
-                    WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.rotated_at
+                    WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
                     ELSE v_now END,
                 source_client_id = excluded.source_client_id, device_digest = excluded.device_digest,
                 scope = excluded.scope, audiences = excluded.audiences,
@@ -380,7 +398,7 @@ BEGIN
         v_misuse := CASE
             WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
             WHEN p_generation > v_generation THEN 'state_regressed'
-            WHEN p_generation <= v_refreshed_generation - 2 THEN 'refresh_token_replayed'
+            WHEN p_generation <= v_refreshed_generation - 2 THEN 'refresh_token_reused'
             WHEN p_generation < v_generation - 1
                 OR p_generation = v_generation - 1
                     AND v_now >= v_rotated_at + make_interval(
@@ -613,15 +631,17 @@ BEGIN
                 THEN NOT EXISTS (
                     SELECT FROM sso_grant r
                     WHERE r.session_id = l.session_id AND r.client_id = a.client
-                        AND r.revoke_reason = 'refresh_token_replayed')
+                        AND r.revoke_reason = 'refresh_token_reused')
                 ELSE g.replayed_before IS NULL END
     ), advanced AS (
         UPDATE sso_grant g SET
             generation = CASE
-                WHEN is_repeated(g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL) THEN g.generation
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
                 ELSE g.generation + 1 END,
             rotated_at = CASE
-                WHEN is_repeated(g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL) THEN g.rotated_at
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.rotated_at
                 ELSE v_now END,
             source_client_id = k.source_client, device_digest = k.device, scope = k.scope, audiences = k.audiences,
             auth_time = k.auth_time, acr = k.acr, amr = k.amr, jkt = NULL, expires_at = k.grant_expires_at
@@ -686,7 +706,7 @@ BEGIN
     END IF;
     WITH dead AS (
         SELECT g.grant_id FROM sso_grant g
-        WHERE g.revoked_at < sweep_limit(p_retention_seconds) AND g.revoke_reason <> 'refresh_token_replayed'
+        WHERE g.revoked_at < sweep_limit(p_retention_seconds) AND g.revoke_reason <> 'refresh_token_reused'
         ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM sso_grant g USING dead WHERE g.grant_id = dead.grant_id RETURNING 1
@@ -702,7 +722,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
     SELECT
         (SELECT count(*) FROM session WHERE greatest(expires_at, ended_at) < sweep_limit(p_retention_seconds)),
         (SELECT count(*) FROM sso_grant
-         WHERE revoked_at < sweep_limit(p_retention_seconds) AND revoke_reason <> 'refresh_token_replayed'),
+         WHERE revoked_at < sweep_limit(p_retention_seconds) AND revoke_reason <> 'refresh_token_reused'),
         (SELECT count(*) FROM device d
          WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
              AND NOT EXISTS (

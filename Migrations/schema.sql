@@ -409,7 +409,7 @@ BEGIN
             v_needs_later_login := EXISTS (
                 SELECT FROM sso_grant g
                 WHERE g.session_id = v_session_id AND g.client_id = p_client
-                    AND g.revoke_reason = 'refresh_token_replayed' AND g.revoked_at >= coalesce(p_auth_time, '-infinity'));
+                    AND g.revoke_reason = 'refresh_token_reused' AND g.revoked_at >= coalesce(p_auth_time, '-infinity'));
             IF NOT v_needs_later_login THEN
                 v_pinned_jkt := nullif(pin_key(p_issuer, p_device, p_client, p_jkt), p_jkt);
             END IF;
@@ -422,10 +422,12 @@ BEGIN
         -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
         UPDATE sso_grant g SET
             generation = CASE
-                WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.generation
+                WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
                 ELSE g.generation + 1 END,
             rotated_at = CASE
-                WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.rotated_at
+                WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
                 ELSE v_now END,
             source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
             auth_time = p_auth_time, acr = p_acr, amr = p_amr, jkt = p_jkt,
@@ -437,7 +439,7 @@ BEGIN
             -- Whoever stole a chain of this client may have this very id_token.
             SELECT max(g.revoked_at) INTO v_replayed_at
             FROM sso_grant g
-            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_replayed';
+            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused';
             v_needs_later_login := coalesce(v_replayed_at >= coalesce(p_auth_time, '-infinity'), false);
             v_admitted := NOT v_needs_later_login;
         END IF;
@@ -468,10 +470,12 @@ BEGIN
                 p_audiences, p_auth_time, p_acr, p_amr, p_jkt, v_now, v_grant_expires_at, v_replayed_at)
             ON CONFLICT (session_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
                 generation = CASE
-                    WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.generation
+                    WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
                     ELSE g.generation + 1 END,
                 rotated_at = CASE
-                    WHEN is_repeated(g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt) THEN g.rotated_at
+                    WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
                     ELSE v_now END,
                 source_client_id = excluded.source_client_id, device_digest = excluded.device_digest,
                 scope = excluded.scope, audiences = excluded.audiences,
@@ -558,15 +562,17 @@ BEGIN
                 THEN NOT EXISTS (
                     SELECT FROM sso_grant r
                     WHERE r.session_id = l.session_id AND r.client_id = a.client
-                        AND r.revoke_reason = 'refresh_token_replayed')
+                        AND r.revoke_reason = 'refresh_token_reused')
                 ELSE g.replayed_before IS NULL END
     ), advanced AS (
         UPDATE sso_grant g SET
             generation = CASE
-                WHEN is_repeated(g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL) THEN g.generation
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
                 ELSE g.generation + 1 END,
             rotated_at = CASE
-                WHEN is_repeated(g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL) THEN g.rotated_at
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.rotated_at
                 ELSE v_now END,
             source_client_id = k.source_client, device_digest = k.device, scope = k.scope, audiences = k.audiences,
             auth_time = k.auth_time, acr = k.acr, amr = k.amr, jkt = NULL, expires_at = k.grant_expires_at
@@ -718,7 +724,7 @@ BEGIN
         v_misuse := CASE
             WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
             WHEN p_generation > v_generation THEN 'state_regressed'
-            WHEN p_generation <= v_refreshed_generation - 2 THEN 'refresh_token_replayed'
+            WHEN p_generation <= v_refreshed_generation - 2 THEN 'refresh_token_reused'
             WHEN p_generation < v_generation - 1
                 OR p_generation = v_generation - 1
                     AND v_now >= v_rotated_at + make_interval(
@@ -1016,7 +1022,7 @@ CREATE FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessi
     SELECT
         (SELECT count(*) FROM session WHERE greatest(expires_at, ended_at) < sweep_limit(p_retention_seconds)),
         (SELECT count(*) FROM sso_grant
-         WHERE revoked_at < sweep_limit(p_retention_seconds) AND revoke_reason <> 'refresh_token_replayed'),
+         WHERE revoked_at < sweep_limit(p_retention_seconds) AND revoke_reason <> 'refresh_token_reused'),
         (SELECT count(*) FROM device d
          WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
              AND NOT EXISTS (
@@ -1364,7 +1370,9 @@ CREATE FUNCTION native_sso.guard_chain() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF OLD.revoked_at IS NOT NULL OR NEW.generation NOT IN (OLD.generation, OLD.generation + 1) THEN
+    IF OLD.revoked_at IS NOT NULL OR NEW.generation NOT IN (OLD.generation, OLD.generation + 1)
+        OR NEW.refreshed_generation NOT IN (OLD.refreshed_generation, NEW.generation)
+    THEN
         RAISE EXCEPTION 'a chain goes on by one, and a revoked grant stays as it is'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
@@ -1474,26 +1482,26 @@ CREATE TABLE native_sso.sso_grant (
     revoked_at timestamp(0) with time zone,
     revoke_reason text,
     refreshed_generation integer DEFAULT 0 NOT NULL,
-    replayed_before timestamp(0) with time zone,
-    CONSTRAINT sso_grant_check CHECK (((refreshed_generation >= 0) AND (refreshed_generation <= (generation)::integer)))
+    replayed_before timestamp(0) with time zone
 )
 WITH (fillfactor='80');
 
 ALTER TABLE native_sso.sso_grant OWNER TO native_sso_admin;
 
 --
--- Name: is_repeated(native_sso.sso_grant, timestamp with time zone, text, bytea, text[], text[], text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: is_repeated(native_sso.sso_grant, timestamp with time zone, text, bytea, text[], text[], text, timestamp with time zone, text, text[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
+CREATE FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) RETURNS boolean
+    LANGUAGE sql STABLE
     AS $$
     SELECT g.rotated_at > p_now - interval '10 seconds' AND g.generation > g.refreshed_generation
         AND g.jkt IS NOT DISTINCT FROM p_jkt AND g.source_client_id = p_source_client AND g.device_digest = p_device
         AND g.scope = p_scope AND g.audiences = p_audiences
+        AND g.auth_time IS NOT DISTINCT FROM p_auth_time AND g.acr IS NOT DISTINCT FROM p_acr AND g.amr = p_amr
 $$;
 
-ALTER FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) OWNER TO native_sso_admin;
 
 --
 -- Name: keep_logged_out(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1765,7 +1773,9 @@ BEGIN
         UPDATE relayed_code r
         SET state = p_state, answer = p_answer,
             valid_until = CASE WHEN p_state = 'lost' THEN r.valid_until ELSE clock_timestamp() + interval '30 seconds' END
-        WHERE r.code = p_code AND r.request_id = p_request_id AND r.state = 'asked' AND r.valid_until >= clock_timestamp();
+        WHERE r.code = p_code AND r.request_id = p_request_id AND r.valid_until >= clock_timestamp()
+            -- Again where the first answer to this was lost.
+            AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept');
     END IF;
     RETURN FOUND;
 END
@@ -1864,7 +1874,7 @@ BEGIN
     END IF;
     WITH dead AS (
         SELECT g.grant_id FROM sso_grant g
-        WHERE g.revoked_at < sweep_limit(p_retention_seconds) AND g.revoke_reason <> 'refresh_token_replayed'
+        WHERE g.revoked_at < sweep_limit(p_retention_seconds) AND g.revoke_reason <> 'refresh_token_reused'
         ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM sso_grant g USING dead WHERE g.grant_id = dead.grant_id RETURNING 1
@@ -2574,7 +2584,7 @@ CREATE UNIQUE INDEX sso_grant_live ON native_sso.sso_grant USING btree (session_
 -- Name: sso_grant_replayed; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE INDEX sso_grant_replayed ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoke_reason = 'refresh_token_replayed'::text);
+CREATE INDEX sso_grant_replayed ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoke_reason = 'refresh_token_reused'::text);
 
 --
 -- Name: sso_grant_revoked; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
@@ -2871,10 +2881,10 @@ REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
 REVOKE ALL ON FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) FROM PUBLIC;
 
 --
--- Name: FUNCTION is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION keep_logged_out(); Type: ACL; Schema: native_sso; Owner: native_sso_admin

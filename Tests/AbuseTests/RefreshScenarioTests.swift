@@ -45,7 +45,7 @@ extension Abuse {
             let chain = try await stage.chain()
             let second = try await next(chain.refreshToken, stage)
             let third = try await next(second, stage)
-            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_replayed", stage)
+            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_reused", stage)
             let before = try await stage.digest()
             for token in [chain.refreshToken, second, third, third] {
                 let answer = try await refresh(token, stage)
@@ -114,7 +114,7 @@ extension Abuse {
             try await stage.sql.rows("DROP FUNCTION native_sso.fail CASCADE")
             #expect(failed.status == 503 && failed.error == "temporarily_unavailable", "\(failed.text)")
             #expect(try await stage.state(of: chain) == "3|")
-            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_replayed", stage)
+            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_reused", stage)
         }
 
         /// one app is thrown out, the other of the same login is not.

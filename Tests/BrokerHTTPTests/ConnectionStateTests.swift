@@ -77,6 +77,7 @@ struct ConnectionStateTests {
         #expect(whole(&state, head()) != nil)
         state.drain()
         #expect(state.answering().closes)
+        #expect(whole(&state, head()) == nil, "what cannot be answered is not carried out")
 
         state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         #expect(whole(&state, head()) != nil)

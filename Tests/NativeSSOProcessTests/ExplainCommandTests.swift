@@ -57,7 +57,7 @@ struct ExplainCommandTests {
             try await broker.wait { _ in try await events(replay.requestID, installation).count == 2 }
             let both = try await events(replay.requestID, installation)
             #expect(Set(both.map { $0.string("kind") }) == ["grant_revoked", "refresh_refused"])
-            #expect(both.allSatisfy { $0.string("reason") == "refresh_token_replayed" })
+            #expect(both.allSatisfy { $0.string("reason") == "refresh_token_reused" })
             #expect(Set(both.map { $0.string("grant_id") }) == [granted.string("grant_id")])
 
             let ended = try await installation.run([

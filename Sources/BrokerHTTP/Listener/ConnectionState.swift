@@ -126,7 +126,13 @@ struct ConnectionState {
     mutating func answering() -> AnswerAction {
         let debt = debts.popFirst()
         share.giveBack(debt?.taken ?? 0)
-        return AnswerAction(hasBody: debt?.allowsBody ?? true, closes: owed == 0 && isLast)
+        let closes = owed == 0 && isLast
+        // What still comes cannot be answered, so that it must not be carried out.
+        if closes {
+            intake = .shut
+            dropBody()
+        }
+        return AnswerAction(hasBody: debt?.allowsBody ?? true, closes: closes)
     }
 
     /// Nothing more comes, and nobody waits for what is owed.

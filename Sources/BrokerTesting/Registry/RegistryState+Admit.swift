@@ -97,6 +97,6 @@ extension RegistryState {
     private func isRepeated(_ asked: Admission, _ live: Chain) -> Bool {
         live.generation > live.refreshedGeneration && now < live.rotatedAt.adding(10)
             && live.key == asked.proof?.key && live.sourceClient == asked.sourceClient && live.device == asked.device
-            && live.scope == asked.scope && live.audiences == asked.audiences
+            && live.scope == asked.scope && live.audiences == asked.audiences && live.login == asked.login
     }
 }

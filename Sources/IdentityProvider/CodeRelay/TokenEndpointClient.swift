@@ -36,6 +36,8 @@ public final class TokenEndpointClient: Sendable {
         configuration.decompression = .disabled
         configuration.httpVersion = .http1Only
         configuration.connectionPool.retryConnectionEstablishment = false
+        // Well before the deadline of the request: a code that was never sent is not spent.
+        configuration.timeout.connect = .seconds(2)
         // How many there may be is said before they come here: none of them waits for another.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)

@@ -16,7 +16,7 @@ public enum RefreshRefusal: String, Error, Sendable, Hashable, CaseIterable {
     /// Issued to another client, which shows that it was copied: the chain is revoked.
     case foreignClient = "refresh_token_foreign_client"
     /// Spent, and its successor used: two hold the chain, which is revoked; only a later login begins another. RFC 9700 §4.14.2.
-    case replayed = "refresh_token_replayed"
+    case replayed = "refresh_token_reused"
     /// Spent, its successor not used, and the grace over: the answer was lost for long, or somebody has a copy. The chain is
     /// revoked; an exchange begins another.
     case late = "refresh_token_late"

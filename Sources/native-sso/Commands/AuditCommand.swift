@@ -123,6 +123,7 @@ enum Moment: ExpressibleByArgument, CustomStringConvertible {
     /// `2026-11-22T07:30:00Z`, or `2h`.
     init?(argument: String) {
         if let span = Seconds(argument: argument) {
+            guard span <= Self.longest else { return nil }
             self = .ago(span)
         } else if let date = try? Date(argument, strategy: .iso8601) {
             self = .instant(UnixTime(seconds: Int64(date.timeIntervalSince1970)))
@@ -130,6 +131,9 @@ enum Moment: ExpressibleByArgument, CustomStringConvertible {
             return nil
         }
     }
+
+    /// A hundred years: no audit is older.
+    private static let longest = Seconds.days(36_525)
 
     func timestamp(_ now: UnixTime) -> PostgresTimestamp {
         let instant =
@@ -157,7 +161,7 @@ struct PagePosition: ExpressibleByArgument, CustomStringConvertible {
     init?(argument: String) {
         let parts = argument.split(separator: ".", omittingEmptySubsequences: false).map { Int64($0) }
         guard parts.count == 4, let microseconds = parts[0], let partition = parts[1], let block = parts[2],
-            let place = parts[3], abs(microseconds) < 1 << 58, (0...Int64(UInt32.max)).contains(partition),
+            let place = parts[3], microseconds.magnitude < 1 << 58, (0...Int64(UInt32.max)).contains(partition),
             (0...Int64(UInt32.max)).contains(block), (0...Int64(UInt16.max)).contains(place)
         else { return nil }
         position = AuditRecord.Position(microseconds: microseconds, partition: partition, row: "(\(block),\(place))")

@@ -45,7 +45,7 @@ enum FixtureSQL {
             grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, revoked_at,
             revoke_reason, created_at, expires_at, scope, audiences, auth_time, acr, amr, jkt, refreshed_generation)
         VALUES ($1, $2, $3, $4, $5, $6, date_trunc('second', now()) - make_interval(secs => $7::bigint),
-            CASE WHEN $8 THEN now() END, CASE WHEN $8 THEN CASE WHEN $17 THEN 'refresh_token_replayed' ELSE 'operator' END END, now() - interval '200 days',
+            CASE WHEN $8 THEN now() END, CASE WHEN $8 THEN CASE WHEN $17 THEN 'refresh_token_reused' ELSE 'operator' END END, now() - interval '200 days',
             date_trunc('second', now()) + make_interval(secs => $9::bigint), $10, $11, $12, $13, $14, $15, $16)
         """)
     static let putUsedProof = Statement(

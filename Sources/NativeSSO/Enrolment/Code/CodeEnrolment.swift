@@ -95,12 +95,25 @@ public struct CodeEnrolment: Sendable {
         let secret = request.device == nil && request.enrols(tokens) ? DeviceValue.newSecret() : nil
         let kept = KeptAnswer.tokens(CodeAnswer(tokens: tokens, deviceSecret: secret?.secret))
         let sealed = try CodeError.port { () throws(PortError) in try seal.seal(kept) }
-        let isKept = try await CodeError.port { () async throws(PortError) in
-            try await register.settle(seal.name, of: request.requestID, as: .kept(sealed))
-        }
-        guard isKept else { throw .refused(.used) }
+        guard try await keep(request, seal, sealed) else { throw .refused(.used) }
         return try await finish(request, kept, seal)
     }
+
+    /// The code is spent, and what came for it is in this process alone: an outage of the database is outwaited for a while.
+    private func keep(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8]) async throws(CodeError) -> Bool {
+        for pause in Self.pauses {
+            do throws(PortError) {
+                return try await register.settle(seal.name, of: request.requestID, as: .kept(sealed))
+            } catch {
+                try? await Task.sleep(for: pause)
+            }
+        }
+        return try await CodeError.port { () async throws(PortError) in
+            try await register.settle(seal.name, of: request.requestID, as: .kept(sealed))
+        }
+    }
+
+    private static let pauses: [Duration] = [.milliseconds(100), .milliseconds(400), .seconds(1), .seconds(2)]
 
     /// As far as it can be done: what is not on record then counts as lost, and the caller is told what happened all the same.
     private func settle(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async {

@@ -14,7 +14,7 @@ extension Configuration.Database {
         let url = section.required(
             "url", example: "postgresql://broker@%2Frun%2Fpostgresql/native_sso", DatabaseURL.init)
         let password = section.value("password_file", SecretFile.read)
-        let pool = section.integer("pool", default: 4, in: 1...200)
+        let pool = section.integer("pool", default: 8, in: 1...200)
         guard let url, let pool else { return nil }
         self.init(url: url.string, password: password, pool: pool)
     }
