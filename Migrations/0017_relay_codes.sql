@@ -93,7 +93,7 @@ BEGIN
             valid_until = CASE WHEN p_state = 'lost' THEN r.valid_until ELSE clock_timestamp() + interval '30 seconds' END
         WHERE r.code = p_code AND r.request_id = p_request_id AND r.valid_until >= clock_timestamp()
             -- Again where the first answer to this was lost.
-            AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept');
+            AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer);
     END IF;
     RETURN FOUND;
 END

@@ -161,7 +161,7 @@ struct BatchRunner {
 
 extension PostgresError {
     /// Whatever the values: class 42, syntax error or access rule violation.
-    fileprivate var isOfStatement: Bool {
+    var isOfStatement: Bool {
         if case .server(let state, _, _) = self { state.code.hasPrefix("42") } else { false }
     }
 

@@ -61,8 +61,10 @@ extension Connection {
             let rows = try execute(Self.typeOfElement, [.text(gathering.element.description)], deadline: deadline)
             try prepare(gathering.statement, deadline: deadline)
             gatherings[gathering.statement] = .some(rows.isEmpty ? nil : UInt32(exactly: try rows[0].int64(0)))
-        } catch {
+        } catch  where error.isOfStatement {
             refuse(gathering)
+        } catch {
+            // The next batch asks again.
         }
     }
 
