@@ -23,7 +23,7 @@ import Testing
         #expect(configuration.internalListener.listen.description == "127.0.0.1:8081")
         #expect(configuration.database.url == "postgresql://broker@%2Frun%2Fpostgresql/native_sso")
         #expect(configuration.database.password == nil)
-        #expect(configuration.database.pool == 4)
+        #expect(configuration.database.pool == 8)
         #expect(configuration.keys.directory == "/var/lib/native-sso/keys")
         #expect(configuration.lifetimes == Lifetimes())
         #expect(configuration.limits == RequestLimits())
