@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// The value of `Host` and of `:authority`: `uri-host [ ":" port ]`. RFC 9110 §7.2, RFC 3986 §3.2.2.
 ///
 /// Nothing is ever decided by it. But what one server takes for a host and another for something else is how a request comes to
@@ -27,7 +29,7 @@ enum Authority {
             if octet == UInt8(ascii: "%") {
                 guard rest.count >= 2, rest.prefix(2).allSatisfy(isHexadecimal) else { return false }
                 rest = rest.dropFirst(2)
-            } else if !isUnreserved(octet), !subDelimiters.contains(octet) {
+            } else if !octet.isUnreserved, !subDelimiters.contains(octet) {
                 return false
             }
         }
@@ -43,15 +45,6 @@ enum Authority {
     }
 
     private static let subDelimiters = Array("!$&'()*+,;=".utf8)
-
-    private static func isUnreserved(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"),
-            UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: isDigit(octet)
-        }
-    }
 
     private static func isDigit(_ octet: UInt8) -> Bool { (0x30...0x39).contains(octet) }
 

@@ -13,18 +13,9 @@ struct CodeChallenge: Sendable {
 
     /// Whether `verifier` is well formed (§4.1) and is what the challenge was made from (§4.6).
     func isMet(by verifier: String) -> Bool {
-        guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(Self.isUnreserved) else {
+        guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(\.isUnreserved) else {
             return false
         }
         return ConstantTime.equal(Array(SHA256.hash(data: Array(verifier.utf8))), digest)
-    }
-
-    private static func isUnreserved(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~".utf8.contains(octet)
-        }
     }
 }

@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// An http or https URI without query and fragment, in the one form in which two of them are compared: RFC 9449 §4.3, 9, and
 /// RFC 3986 §6.2.2 and §6.2.3.
 public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
@@ -69,7 +71,7 @@ public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
                 return nil
             }
             let value = high << 4 | low
-            if isUnreserved(value) {
+            if value.isUnreserved {
                 decoded.append(value)
             } else {
                 decoded += [UInt8(ascii: "%"), digits[Int(high)], digits[Int(low)]]
@@ -86,16 +88,6 @@ public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): octet - UInt8(ascii: "A") + 10
         case UInt8(ascii: "a")...UInt8(ascii: "f"): octet - UInt8(ascii: "a") + 10
         default: nil
-        }
-    }
-
-    private static func isUnreserved(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
         }
     }
 

@@ -13,22 +13,13 @@ public struct CodeVerifier: Sendable, CustomStringConvertible, CustomReflectable
 
     /// nil unless `text` has 43 to 128 unreserved characters.
     public init?(_ text: String) {
-        guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isUnreserved) else { return nil }
+        guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(\.isUnreserved) else { return nil }
         self.text = text
     }
 
     /// `code_challenge` for the method S256, §4.2.
     public var challenge: String {
         Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8))))
-    }
-
-    private static func isUnreserved(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~".utf8.contains(octet)
-        }
     }
 
     public var description: String { "****" }

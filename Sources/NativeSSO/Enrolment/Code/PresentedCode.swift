@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// An authorization code with what belongs to it. RFC 6749 §4.1.3, RFC 7636 §4.5. Prints as `****`.
 public struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectable {
     public let code: String
@@ -13,15 +15,7 @@ public struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectabl
 
     /// 43 to 128 characters of `[A-Z] / [a-z] / [0-9] / "-" / "." / "_" / "~"`: RFC 7636 §4.1. No other can fit a challenge.
     var hasSoundVerifier: Bool {
-        (43...128).contains(verifier.utf8.count)
-            && verifier.utf8.allSatisfy { octet in
-                switch octet {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "-._~".utf8.contains(octet)
-                }
-            }
+        (43...128).contains(verifier.utf8.count) && verifier.utf8.allSatisfy(\.isUnreserved)
     }
 
     public var description: String { "****" }
