@@ -27,15 +27,7 @@ public final class TokenEndpointClient: Sendable {
     ///
     /// - Parameter authorities: Who may vouch for the other side; `nil`: whom the system trusts.
     public init(authorities: CertificateAuthorities? = nil) {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        if let authorities { tls.trustRoots = .certificates(authorities.certificates) }
-        tls.certificateVerification = .fullVerification
-        tls.minimumTLSVersion = .tlsv12
-        var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
-        configuration.redirectConfiguration = .disallow
-        configuration.decompression = .disabled
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
+        var configuration = HTTPClient.Configuration.untrusting(authorities: authorities)
         // Well before the deadline of the request: a code that was never sent is not spent.
         configuration.timeout.connect = .seconds(2)
         // How many there may be is said before they come here: none of them waits for another.
@@ -48,17 +40,7 @@ public final class TokenEndpointClient: Sendable {
     func post(
         _ request: TokenEndpointRequest, to url: ProviderURL, within timeout: Duration
     ) async throws(CodeRelayError) -> TokenEndpointAnswer {
-        let outcome = await withTaskGroup { group -> Result<TokenEndpointAnswer, CodeRelayError> in
-            group.addTask { await self.answer(request, url, timeout) }
-            group.addTask {
-                try? await Task.sleep(for: timeout)
-                return .failure(.unanswered(.timedOut))
-            }
-            let first = await group.next()
-            group.cancelAll()  // ends the sleep, or closes the connection
-            return first ?? .failure(.unanswered(.timedOut))
-        }
-        return try outcome.get()
+        try await within(timeout, otherwise: .unanswered(.timedOut)) { await self.answer(request, url, timeout) }
     }
 
     private func answer(
@@ -76,29 +58,23 @@ public final class TokenEndpointClient: Sendable {
         do {
             let response = try await http.execute(outgoing, deadline: .now() + TimeAmount(timeout))
             return .success(try await read(response))
-        } catch let fault as UnusableAnswer {
-            return .failure(.unanswered(fault.fault))
+        } catch is Redirected {
+            return .failure(.unanswered(.redirected))
+        } catch BodyDefect.encoded {
+            return .failure(.unanswered(.encoded))
+        } catch BodyDefect.tooLarge {
+            return .failure(.unanswered(.tooLarge))
         } catch {
             return .failure(Self.failure(error))
         }
     }
 
-    private struct UnusableAnswer: Error {
-        let fault: ProviderFault
-    }
+    private struct Redirected: Error {}
 
     private func read(_ response: HTTPClientResponse) async throws -> TokenEndpointAnswer {
         let status = Int(response.status.code)
-        guard !(300..<400).contains(status) else { throw UnusableAnswer(fault: .redirected) }
-        guard !response.headers.contains(name: "content-encoding") else { throw UnusableAnswer(fault: .encoded) }
-        if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), length > Self.largest {
-            throw UnusableAnswer(fault: .tooLarge)
-        }
-        var body: [UInt8] = []
-        for try await part in response.body {
-            guard body.count + part.readableBytes <= Self.largest else { throw UnusableAnswer(fault: .tooLarge) }
-            body.append(contentsOf: part.readableBytesView)
-        }
+        guard !(300..<400).contains(status) else { throw Redirected() }
+        let body = try await response.untrustedBody(atMost: Self.largest)
         return TokenEndpointAnswer(status: status, contentType: response.headers["content-type"], body: body)
     }
 

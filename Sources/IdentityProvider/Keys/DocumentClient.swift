@@ -1,7 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 
 /// Fetches small documents over HTTP and trusts the other side with nothing: one deadline for all of it, a size limit while
 /// reading, no redirects, no decompression, no connection kept.
@@ -21,15 +20,7 @@ public final class DocumentClient: Sendable {
     ) {
         self.timeout = timeout
         self.largest = largest
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        configuration.decompression = .disabled
-        configuration.httpVersion = .http1Only
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        if let authorities { tls.trustRoots = .certificates(authorities.certificates) }
-        configuration.tlsConfiguration = tls
-        configuration.connectionPool.retryConnectionEstablishment = false
+        var configuration = HTTPClient.Configuration.untrusting(authorities: authorities)
         configuration.timeout = .init(
             connect: .nanoseconds(Self.nanoseconds(timeout)), read: .nanoseconds(Self.nanoseconds(timeout)))
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -41,18 +32,7 @@ public final class DocumentClient: Sendable {
 
     /// The body of a `GET` that was answered with 200.
     public func get(_ url: ProviderURL) async throws(KeySetFetchError) -> [UInt8] {
-        let timeout = timeout
-        let outcome = await withTaskGroup { group -> Result<[UInt8], KeySetFetchError> in
-            group.addTask { await self.response(url) }
-            group.addTask {
-                try? await Task.sleep(for: timeout)
-                return .failure(.timedOut)
-            }
-            let first = await group.next()
-            group.cancelAll()  // ends the sleep, or closes the connection
-            return first ?? .failure(.timedOut)
-        }
-        return try outcome.get()
+        try await within(timeout, otherwise: .timedOut) { await self.response(url) }
     }
 
     private func response(_ url: ProviderURL) async -> Result<[UInt8], KeySetFetchError> {
@@ -65,6 +45,10 @@ public final class DocumentClient: Sendable {
             return .success(try await body(of: response))
         } catch let error as KeySetFetchError {
             return .failure(error)
+        } catch BodyDefect.encoded {
+            return .failure(.encoded)
+        } catch BodyDefect.tooLarge {
+            return .failure(.tooLarge)
         } catch let error as HTTPClientError where Self.timeouts.contains(error) {
             return .failure(.timedOut)
         } catch let error as HTTPClientError {
@@ -81,16 +65,7 @@ public final class DocumentClient: Sendable {
     private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
         guard !(300..<400).contains(response.status.code) else { throw KeySetFetchError.redirected }
         guard response.status.code == 200 else { throw KeySetFetchError.status(Int(response.status.code)) }
-        guard !response.headers.contains(name: "content-encoding") else { throw KeySetFetchError.encoded }
-        if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), length > largest {
-            throw KeySetFetchError.tooLarge
-        }
-        var body: [UInt8] = []
-        for try await part in response.body {
-            guard body.count + part.readableBytes <= largest else { throw KeySetFetchError.tooLarge }
-            body.append(contentsOf: part.readableBytesView)
-        }
-        return body
+        return try await response.untrustedBody(atMost: largest)
     }
 
     private static func nanoseconds(_ duration: Duration) -> Int64 {

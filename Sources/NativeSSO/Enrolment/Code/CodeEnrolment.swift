@@ -102,11 +102,10 @@ public struct CodeEnrolment: Sendable {
     /// The code is spent, and what came for it is in this process alone: an outage of the database is outwaited for a while.
     private func keep(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8]) async throws(CodeError) -> Bool {
         for pause in Self.pauses {
-            do throws(PortError) {
-                return try await register.settle(seal.name, of: request.requestID, as: .kept(sealed))
-            } catch {
-                try? await Task.sleep(for: pause)
+            if let isKept = try? await register.settle(seal.name, of: request.requestID, as: .kept(sealed)) {
+                return isKept
             }
+            try? await Task.sleep(for: pause)
         }
         return try await CodeError.port { () async throws(PortError) in
             try await register.settle(seal.name, of: request.requestID, as: .kept(sealed))
