@@ -23,7 +23,7 @@ extension Faults {
             #expect(json.number("expires_in")?.int64 == 3600 && !json.contains("issued_token_type"))
             #expect((json.string("device_secret") == nil) == (profile == .deviceID))
             let idToken = try #require(json.string("id_token"))
-            let claims = try stage.claims(of: idToken)
+            let claims = try UnverifiedToken.claims(of: idToken)
             #expect(claims.string("iss") == stage.installation.configuration.issuer)
             #expect(claims.string("nonce") == "n-0S6_WzA2Mj" && claims.string("idp") == stage.provider.issuer)
             #expect(claims.string("at_hash") == IDToken.leftHalfHash("idp-access"))

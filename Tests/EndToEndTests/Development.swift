@@ -60,15 +60,6 @@ final class Development: Sendable {
         return verified.claims
     }
 
-    /// Of any token, unverified.
-    func claims(of token: String) throws -> JSONObject {
-        let parts = token.split(separator: ".")
-        guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
-            let claims = try JSONReader.parse(payload).object
-        else { throw JWSError.unknownKey }
-        return claims
-    }
-
     /// The status of `GET /orders` at a resource server.
     func callServer(_ index: Int, with token: String) async throws -> Int {
         try await HTTPRequest("GET", "/orders", fields: [("Authorization", "Bearer \(token)")]).send(

@@ -136,7 +136,7 @@ extension Faults {
             try #require(first.status == 200, "\(first.text)")
             #expect(first.json?.string("token_type") == "N_A")
             let idToken = try #require(first.json?.string("id_token"))
-            let claims = try stage.claims(of: idToken)
+            let claims = try UnverifiedToken.claims(of: idToken)
             #expect(claims["cnf"]?.object?.string("jkt") == TestProof.thumbprint(of: key))
 
             let replayed = try await send(try stage.freshToken(of: "app-bound"), used, at: stage.replica)

@@ -22,7 +22,7 @@ extension Faults {
             #expect((json.string("device_secret") == nil) == (profile == .deviceID))
             let idToken = try #require(json.string("id_token"))
             let device = json.string("device_secret") ?? EnrolmentStage.device
-            let claims = try stage.claims(of: idToken)
+            let claims = try UnverifiedToken.claims(of: idToken)
             #expect(claims.string("iss") == stage.installation.configuration.issuer)
             #expect(claims.string("nonce") == "n-0S6_WzA2Mj")
 
@@ -78,8 +78,8 @@ extension Faults {
             let again = try await stage.replica.token(form)
             try #require(first.status == 200 && again.status == 200, "\(first.text) \(again.text)")
             #expect(
-                try stage.claims(of: try #require(first.json?.string("id_token"))).string("sid")
-                    == stage.claims(of: try #require(again.json?.string("id_token"))).string("sid"))
+                try UnverifiedToken.claims(of: try #require(first.json?.string("id_token"))).string("sid")
+                    == UnverifiedToken.claims(of: try #require(again.json?.string("id_token"))).string("sid"))
             var thief = form
             thief["actor_token"] = Unguessable.make()
             #expect(try await stage.broker.token(thief).error == "invalid_grant")
@@ -223,7 +223,7 @@ final class EnrolmentStage: Sendable {
     /// `sid` of what an enrolment gave.
     func sid(_ answer: HTTPAnswer) throws -> String {
         let idToken = try #require(answer.json?.string("id_token"), "\(answer.text)")
-        return try #require(try claims(of: idToken).string("sid"))
+        return try #require(try UnverifiedToken.claims(of: idToken).string("sid"))
     }
 
     /// Why a request was refused, as the audit has it.
@@ -239,14 +239,5 @@ final class EnrolmentStage: Sendable {
         let subject = try #require(token.claims.string("sub"))
         return try #require(
             Int(try await sql.row("SELECT count(*) FROM native_sso.session WHERE subject = '\(subject)'")))
-    }
-
-    /// Of any token, unverified.
-    func claims(of token: String) throws -> JSONObject {
-        let parts = token.split(separator: ".")
-        guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
-            let claims = try JSONReader.parse(payload).object
-        else { throw JWSError.unknownKey }
-        return claims
     }
 }

@@ -70,7 +70,8 @@ final class GlewlwydStage: Sendable {
         try await browser.logIn(user, password: Self.password)
         let tokens = try await browser.authorize(client, redirectURI: Self.redirectURI(of: client), demands: demands)
         guard let idToken = tokens.string("id_token") else { throw Glewlwyd.Failure(description: "no id_token") }
-        return Login(client: client, browser: browser, idToken: idToken, claims: try claims(of: idToken))
+        let claims = try UnverifiedToken.claims(of: idToken)
+        return Login(client: client, browser: browser, idToken: idToken, claims: claims)
     }
 
     /// A code for the app, and the request that redeems it, for the broker. The login is one of the same session in the same
@@ -89,15 +90,6 @@ final class GlewlwydStage: Sendable {
             form["scope"] = "openid device_sso"
         }
         return (login, form)
-    }
-
-    /// Of any token, unverified.
-    func claims(of token: String) throws -> JSONObject {
-        let parts = token.split(separator: ".")
-        guard parts.count == 3, let payload = Base64URL.decode(parts[1].utf8),
-            let claims = try JSONReader.parse(payload).object
-        else { throw JWSError.unknownKey }
-        return claims
     }
 
     func enrolment(_ login: Login, _ profile: NativeProfile) -> TokenForm {

@@ -67,7 +67,7 @@ struct GlewlwydTests {
         try #require(answer.status == 200, "\(answer.text)")
         let json = try #require(answer.json)
         // Its tokens are the app's, and good: what the broker adds is an id_token of its own.
-        let accessToken = try stage.claims(of: try #require(json.string("access_token")))
+        let accessToken = try UnverifiedToken.claims(of: try #require(json.string("access_token")))
         #expect(accessToken.string("iss") == stage.provider.issuer && accessToken.string("client_id") == "app-one")
         #expect(json.string("token_type") == "Bearer" && json.string("scope") == "openid")
         var refresh = HTTPRequest.token(

@@ -49,7 +49,7 @@ import Testing
             let answer = try await run.token(run.exchange(login, .deviceID, client: app))
             return (app, try #require(answer.refreshToken, "\(answer.text)"))
         }
-        let sid = try #require(run.claims(of: login.idToken).string("sid"))
+        let sid = try #require(UnverifiedToken.claims(of: login.idToken).string("sid"))
         let ended = try await run.development.command(
             "session", "end", "--issuer", try run.development.text("identity_provider.issuer"), "--sid", sid,
             "--reason", "lost phone", "--execute")

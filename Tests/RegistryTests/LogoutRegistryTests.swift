@@ -10,16 +10,6 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct LogoutRegistryTests {
     private static let issuer = Issuer(validated: "https://idp.example.com")
 
-    private static func record(
-        _ subject: LogoutSubject, _ tokenID: String, issuer: Issuer = issuer, issuedAt: UnixTime? = nil
-    ) -> LogoutRecord {
-        LogoutRecord(
-            LogoutTokenClaims(
-                issuer: issuer, subject: subject, audience: [], issuedAt: issuedAt ?? now, tokenID: tokenID,
-                refusedAfter: now.adding(360)),
-            requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
-    }
-
     /// The database runs on this machine.
     private static var now: UnixTime { UnixTime(seconds: Int64(time(nil))) }
 
@@ -32,12 +22,12 @@ import Testing
             let world = try await World.make(in: database)
             _ = try await database.registry.admit(world.firstAdmission(sid: "sid-2"))
             let logouts = PostgresLogoutRegistry(database: database.service)
-            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "one")) == 1)
+            #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == 1)
             #expect(try await database.registry.advance(world.advancement(generation: 1)).grant?.session.endedAt != nil)
             #expect(try await database.registry.admit(world.admission(number: 1)).grant == nil)
             #expect(try await Self.live(database) == ["sid-2"])
             // Already logged out: a success, by another token.
-            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "two")) == 0)
+            #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "two")) == 0)
             #expect(
                 try await Self.audit(database) == [
                     "session_ended logout", "logout_recorded session 1", "logout_recorded session 0",
@@ -57,7 +47,7 @@ import Testing
             scenario.proof = .random()
             try await scenario.put(into: database)
             _ = try await PostgresLogoutRegistry(database: database.service).end(
-                Self.record(
+                LogoutRecord.told(
                     .user(scenario.subject), "one", issuer: scenario.issuer,
                     issuedAt: UnixTime(seconds: scenario.now.seconds - 3600)))
             #expect(try await scenario.attempt(on: database.registry).refusal == .sessionEnded)
@@ -84,7 +74,7 @@ import Testing
             try await Self.put(database, sid: "elsewhere", issuer: "https://other.example.com", subject: "user")
             try await Self.put(database, sid: "another", issuer: Self.issuer.string, subject: "another")
             let logouts = PostgresLogoutRegistry(database: database.service, batch: 2)
-            #expect(try await logouts.end(Self.record(Self.user, "one")) == 3)
+            #expect(try await logouts.end(LogoutRecord.told(Self.user, "one")) == 3)
             #expect(try await Self.live(database) == ["another", "elsewhere"])
         }
     }
@@ -95,11 +85,11 @@ import Testing
             _ = try await World.make(in: database)
             let logouts = PostgresLogoutRegistry(database: database.service)
             let other = Issuer(validated: "https://other.example.com")
-            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "one", issuer: other)) == 0)
+            #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one", issuer: other)) == 0)
             #expect(try await Self.live(database) == ["sid-1"])
-            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "one")) == 1)
-            #expect(try await logouts.end(Self.record(Self.sid("sid-1"), "one")) == nil)
-            #expect(try await logouts.end(Self.record(Self.user, "one")) == nil)
+            #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == 1)
+            #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == nil)
+            #expect(try await logouts.end(LogoutRecord.told(Self.user, "one")) == nil)
         }
     }
 
@@ -107,7 +97,7 @@ import Testing
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
             let logouts = PostgresLogoutRegistry(database: database.service, atOnce: 8)
-            let record = Self.record(Self.sid("sid-1"), "one")
+            let record = LogoutRecord.told(Self.sid("sid-1"), "one")
             let answers = try await withThrowingTaskGroup(of: Int64?.self) { group in
                 for _ in 0..<8 { group.addTask { try await logouts.end(record) } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -123,7 +113,7 @@ import Testing
             let world = try await World.make(in: database)
             let logouts = PostgresLogoutRegistry(database: database.service)
             for token in ["one", "two"] {
-                #expect(try await logouts.end(Self.record(Self.sid("late"), token)) == 0)
+                #expect(try await logouts.end(LogoutRecord.told(Self.sid("late"), token)) == 0)
             }
             let facts = try await database.registry.admit(world.firstAdmission(sid: "late"))
             #expect(facts.grant == nil && facts.session?.endedAt != nil)
@@ -135,7 +125,7 @@ import Testing
     @Test func aSessionUnderAnotherName() async throws {
         try await TestDatabase.withFixture { database in
             let logouts = PostgresLogoutRegistry(database: database.service)
-            #expect(try await logouts.end(Self.record(Self.sid("idp-sid"), "one")) == 0)
+            #expect(try await logouts.end(LogoutRecord.told(Self.sid("idp-sid"), "one")) == 0)
             try await Self.put(
                 database, sid: "ours", issuer: "https://sso.example.com", subject: "user",
                 idpSID: "idp-sid")
@@ -144,7 +134,7 @@ import Testing
                 database, sid: "ours-2", issuer: "https://sso.example.com", subject: "user",
                 idpSID: "idp-2")
             #expect(try await Self.live(database) == ["ours-2"])
-            #expect(try await logouts.end(Self.record(Self.sid("idp-2"), "two")) == 1)
+            #expect(try await logouts.end(LogoutRecord.told(Self.sid("idp-2"), "two")) == 1)
             #expect(try await Self.live(database).isEmpty)
         }
     }
@@ -156,7 +146,7 @@ import Testing
             let world = try await World.make(in: database)
             let now = Self.now
             let logouts = PostgresLogoutRegistry(database: database.service)
-            #expect(try await logouts.end(Self.record(Self.user, "one", issuedAt: now)) == 1)
+            #expect(try await logouts.end(LogoutRecord.told(Self.user, "one", issuedAt: now)) == 1)
             let login = Login(authenticatedAt: authenticated.map { now.adding(Seconds($0)) })
             let facts = try await database.registry.admit(world.firstAdmission(sid: "late", login: login))
             #expect((facts.grant != nil) == lives)
@@ -171,8 +161,8 @@ import Testing
             let world = try await World.make(in: database)
             let now = Self.now
             let logouts = PostgresLogoutRegistry(database: database.service)
-            _ = try await logouts.end(Self.record(Self.user, "newer", issuedAt: now))
-            _ = try await logouts.end(Self.record(Self.user, "older", issuedAt: now.adding(-60)))
+            _ = try await logouts.end(LogoutRecord.told(Self.user, "newer", issuedAt: now))
+            _ = try await logouts.end(LogoutRecord.told(Self.user, "older", issuedAt: now.adding(-60)))
             let login = Login(authenticatedAt: now.adding(-30))
             #expect(try await database.registry.admit(world.firstAdmission(sid: "late", login: login)).grant == nil)
         }
@@ -185,7 +175,7 @@ import Testing
             try await database.run(Self.many, [.int64(1000)])
             let logouts = PostgresLogoutRegistry(database: database.service, batch: 100)
             let held = try await database.run(Self.middle, [])[0].text(0)
-            let record = Self.record(Self.user, "one")
+            let record = LogoutRecord.told(Self.user, "one")
             let (start, isUnderWay) = AsyncStream.makeStream(of: Void.self)
             async let ended = {
                 for await _ in start { break }
@@ -209,7 +199,7 @@ import Testing
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
             let logouts = PostgresLogoutRegistry(database: database.service)
-            let record = Self.record(Self.user, "one")
+            let record = LogoutRecord.told(Self.user, "one")
             let (start, isUnderWay) = AsyncStream.makeStream(of: Void.self)
             async let ended = {
                 for await _ in start { break }
@@ -234,7 +224,7 @@ import Testing
     @Test func marksAreSwept() async throws {
         try await TestDatabase.withFixture { database in
             let logouts = PostgresLogoutRegistry(database: database.service)
-            _ = try await logouts.end(Self.record(Self.user, "one"))
+            _ = try await logouts.end(LogoutRecord.told(Self.user, "one"))
             let policy = RetentionPolicy(sessions: .days(90), audit: .days(400))
             let sweeper = Sweeper(database: database.service, policy: policy, pause: .zero)
             #expect(try await sweeper.sweep(unlessWithin: 0)?.logouts == 0)

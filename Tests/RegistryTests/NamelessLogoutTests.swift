@@ -11,14 +11,6 @@ import Testing
     private static let issuer = Issuer(validated: "https://idp.example.com")
     private static let user = Subject(validated: "user")
 
-    private static func record(_ subject: LogoutSubject, _ tokenID: String, issuedAt: UnixTime? = nil) -> LogoutRecord {
-        LogoutRecord(
-            LogoutTokenClaims(
-                issuer: issuer, subject: subject, audience: [], issuedAt: issuedAt ?? now, tokenID: tokenID,
-                refusedAfter: now.adding(360)),
-            requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
-    }
-
     /// The database runs on this machine.
     private static var now: UnixTime { UnixTime(seconds: Int64(time(nil))) }
 
@@ -56,7 +48,7 @@ import Testing
             #expect(try await Self.enrol(database, sid: "stranger", of: "another").session != nil)
             let logouts = PostgresLogoutRegistry(database: database.service)
             let logout = LogoutSubject(Self.sid("sid-1"), of: Self.user, reach: reach)
-            let ended = try await logouts.end(Self.record(logout, "one"))
+            let ended = try await logouts.end(LogoutRecord.told(logout, "one"))
             #expect(ended == Int64(4 - left.count))
             #expect(try await Self.live(database) == left)
         }
@@ -68,7 +60,7 @@ import Testing
             let world = try await World.make(in: database)
             let (now, logouts) = (Self.now, PostgresLogoutRegistry(database: database.service))
             let logout = LogoutSubject.sessionAndNameless(Self.sid("sid-1"), of: Self.user)
-            #expect(try await logouts.end(Self.record(logout, "one", issuedAt: now)) == 1)
+            #expect(try await logouts.end(LogoutRecord.told(logout, "one", issuedAt: now)) == 1)
             let before = try await Self.enrol(database, sid: "before", authenticatedAt: now)
             #expect(before.loginHasEnded && before.session == nil)
             let undated = try await Self.enrol(database, sid: "undated", issuedAt: now)
@@ -81,8 +73,8 @@ import Testing
             #expect(named.grant != nil)
             #expect(try await Self.live(database) == ["after", "other"])
             // A logout of the user as a whole reaches further, and a later one of a session takes nothing of it back.
-            _ = try await logouts.end(Self.record(.user(Self.user), "two", issuedAt: now.adding(1)))
-            _ = try await logouts.end(Self.record(logout, "three", issuedAt: now))
+            _ = try await logouts.end(LogoutRecord.told(.user(Self.user), "two", issuedAt: now.adding(1)))
+            _ = try await logouts.end(LogoutRecord.told(logout, "three", issuedAt: now))
             #expect(try await Self.live(database).isEmpty)
             let late = try await database.registry.admit(
                 world.firstAdmission(sid: "late", number: 1001, login: Login(authenticatedAt: now.adding(1))))
@@ -96,7 +88,7 @@ import Testing
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
             let (now, logouts) = (Self.now, PostgresLogoutRegistry(database: database.service))
-            _ = try await logouts.end(Self.record(.user(Self.user), "one", issuedAt: now))
+            _ = try await logouts.end(LogoutRecord.told(.user(Self.user), "one", issuedAt: now))
             let issuedAt = now.adding(Seconds(issued))
             let facts = try await database.registry.admit(world.firstAdmission(sid: "late", tokenIssuedAt: issuedAt))
             #expect((facts.grant != nil) == lives)
@@ -112,7 +104,7 @@ import Testing
     @Test func theMarkBesideALiveSession() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
-            let record = Self.record(.session(Self.sid("sid-1")), "one")
+            let record = LogoutRecord.told(.session(Self.sid("sid-1")), "one")
             let before = try await database.counts().sessions
             _ = try await database.service.query(
                 LogoutStatements.begin,
@@ -145,7 +137,7 @@ import Testing
             )
             #expect(try await Self.live(database) == ["sid-1"])
             let logouts = PostgresLogoutRegistry(database: database.service)
-            #expect(try await logouts.end(Self.record(.session(Self.sid(name)), "one")) == 1)
+            #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid(name)), "one")) == 1)
             #expect(try await Self.register(database, named: "idp-1") == "ended")
         }
     }
@@ -155,7 +147,7 @@ import Testing
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
             let logouts = PostgresLogoutRegistry(database: database.service)
-            #expect(try await logouts.end(Self.record(.session(Self.sid("idp-1")), "one")) == 0)
+            #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid("idp-1")), "one")) == 0)
             #expect(try await Self.live(database) == ["sid-1"])
             #expect(try await Self.register(database, named: "idp-1") == "ended")
             #expect(try await Self.live(database).isEmpty)

@@ -1,0 +1,20 @@
+import Glibc
+import NativeSSO
+
+@testable import Registry
+
+extension LogoutRecord {
+    /// What an identity provider says now, unless the token is older.
+    static func told(
+        _ subject: LogoutSubject, _ tokenID: String,
+        issuer: Issuer = Issuer(validated: "https://idp.example.com"), issuedAt: UnixTime? = nil
+    ) -> LogoutRecord {
+        // The database runs on this machine.
+        let now = UnixTime(seconds: Int64(time(nil)))
+        return LogoutRecord(
+            LogoutTokenClaims(
+                issuer: issuer, subject: subject, audience: [], issuedAt: issuedAt ?? now, tokenID: tokenID,
+                refusedAfter: now.adding(360)),
+            requestID: UniqueID(high: 9, low: 9), milliseconds: now.seconds * 1000)
+    }
+}
