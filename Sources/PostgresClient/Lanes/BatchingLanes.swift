@@ -2,10 +2,14 @@
 /// more calls there are at once, the less each costs. For short statements that lock a row or two.
 ///
 /// A lane is a thread with one connection. It takes all that is queued, sends it as one transaction, and waits; a call that
-/// comes alone goes alone and at once. Callers share a transaction without noticing: no row is theirs before its commit, and
-/// if one of them makes it fail, the others run again without that one. One that meets a locked row waits for it on a
-/// connection aside, so that nobody waits with it. Statements must therefore not depend on having a
-/// transaction of their own: `now()` is the same for all in a batch, a lock is held until all have run.
+/// comes alone goes alone and at once. As long as one lane keeps up, it does it all: a call that comes meanwhile goes with its
+/// next batch. A second lane joins when so much waits that it fills a batch, and when the first one's batch takes longer than
+/// ``LaneConfiguration/patience``, so that a connection that hangs stops nobody but those whom it carries.
+///
+/// Callers share a transaction without noticing: no row is theirs before its commit, and if one of them makes it fail, the
+/// others run again without that one. One that meets a locked row waits for it on a connection aside, so that nobody waits
+/// with it. Statements must therefore not depend on having a transaction of their own: `now()` is the same for all in a batch,
+/// a lock is held until all have run.
 ///
 /// Two calls for the same row at the same time are not brought together: in one batch they run one after the other; in
 /// two, the second batch waits for the first one's commit, which is what it would do if it were another broker's.

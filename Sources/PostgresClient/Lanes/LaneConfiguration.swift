@@ -1,7 +1,10 @@
 /// How calls are gathered into batches. Times of calls are those of ``PostgresConfiguration``.
 public struct LaneConfiguration: Sendable {
-    /// Connections, each on a thread of its own. While one waits for its commit the other fills; a third gains nothing.
+    /// Connections, each on a thread of its own. As many have a batch in flight as it takes: one as long as it keeps up.
     public var lanes = 2
+    /// When the batch of one lane has taken so long, another one sends what waits behind it. Before that, only if what waits fills
+    /// a batch: the larger batches are the less each call costs.
+    public var patience: Duration = .milliseconds(8)
     /// Calls in one transaction, at most.
     public var maxBatch = 128
     /// From so many calls of one statement in a batch on, they are made by one, if the statement has a ``Gathering``. Fewer cost

@@ -8,7 +8,7 @@ final class LaneCore: Sendable {
     /// One connection for calls that have to wait for a lock, or to be tried again and again.
     let aside: PoolCore
     let counters = LaneCounters()
-    private let monitor = Monitor(LaneState(), conditions: 2)
+    private let monitor: Monitor<LaneState>
     /// The groups of threads that wait on the monitor: lanes for calls, and the watch for calls that expire.
     private static let work = 0, watch = 1
     /// Calls that expire are noticed this soon.
@@ -16,8 +16,7 @@ final class LaneCore: Sendable {
 
     private struct LaneState: Sendable {
         var queues = CallQueues()
-        /// Lanes that wait for a call.
-        var idle = 0
+        var turns: LaneTurns
         /// Threads that have not ended.
         var threads = 0
         var isClosed = false
@@ -26,6 +25,10 @@ final class LaneCore: Sendable {
         var shedTotal = 0
         /// Callers of `shutdown`.
         var farewells: [CheckedContinuation<Void, Never>] = []
+
+        init(_ lanes: LaneConfiguration) { turns = LaneTurns(lanes) }
+
+        mutating func callsLane() -> Bool { turns.call(queued: queues.count) }
     }
 
     init(
@@ -34,6 +37,7 @@ final class LaneCore: Sendable {
     ) {
         self.configuration = configuration
         self.lanes = lanes
+        monitor = Monitor(LaneState(lanes), conditions: 2)
         var sessions = configuration
         sessions.lockTimeout = min(lanes.batchLockTimeout, configuration.lockTimeout)
         search = ServerSearch(sessions, history: history, onEvent: onEvent)
@@ -45,9 +49,9 @@ final class LaneCore: Sendable {
     }
 
     func start() {
-        for _ in 0..<max(lanes.lanes, 1) {
+        for lane in 0..<max(lanes.lanes, 1) {
             monitor.withLock { $0.threads += 1 }
-            if !OwnThread.start({ [self] in Lane(core: self).run() }) { laneEnded() }
+            if !OwnThread.start({ [self] in Lane(core: self, number: lane).run() }) { laneEnded() }
         }
         _ = OwnThread.start { [self] in watch() }
         aside.start()
@@ -57,7 +61,7 @@ final class LaneCore: Sendable {
         let connections = search.statistics, shedAside = aside.statistics.shedTotal
         return monitor.withLock { state in
             LaneStatistics(
-                connections: connections, idleLanes: state.idle, queueDepth: state.queues.count,
+                connections: connections, idleLanes: state.turns.idle, queueDepth: state.queues.count,
                 shedTotal: state.shedTotal + shedAside, batchesTotal: counters.batches.load(ordering: .relaxed),
                 callsTotal: counters.calls.load(ordering: .relaxed),
                 gatheredCallsTotal: counters.gatheredCalls.load(ordering: .relaxed),
@@ -77,7 +81,7 @@ final class LaneCore: Sendable {
                 return (.queueFull, false, false)
             }
             defer { (state.isWatched, state.hasNews) = (true, true) }
-            return (nil, state.idle > 0, !state.isWatched)
+            return (nil, state.callsLane(), !state.isWatched)
         }
         if let refusal = outcome.refusal { return call.fail(.unavailable(refusal)) }
         if outcome.wakesLane { monitor.signal(Self.work) }
@@ -92,11 +96,12 @@ final class LaneCore: Sendable {
 
     /// They were not sent, so another connection may have them.
     func putBack(_ calls: [LaneCall]) {
-        monitor.withLock { state in
+        let callsLane = monitor.withLock { state in
             state.queues.putBack(calls)
             (state.isWatched, state.hasNews) = (true, true)
+            return state.callsLane()
         }
-        monitor.signal(Self.work)
+        if callsLane { monitor.signal(Self.work) }
         // The watch may sleep, since it saw an empty queue; and perhaps no lane gets a connection before these expire.
         monitor.signal(Self.watch)
     }
@@ -128,20 +133,40 @@ final class LaneCore: Sendable {
         case closed
     }
 
-    /// Waits for calls and moves them to `batch`, which must be empty.
-    func next(_ batch: inout [LaneCall], until look: MonotonicTime) -> Next {
-        var isCounted = false
-        return monitor.wait(on: Self.work) { state -> Monitor<LaneState>.Attempt<Next> in
-            if state.queues.isEmpty && !state.isClosed && !look.hasPassed {
-                if !isCounted { state.idle += 1 }
-                isCounted = true
-                return .wait(until: look)
+    /// Waits for calls and for the lane's turn, and moves the calls to `batch`, which must be empty. Whatever the lane had in
+    /// flight is done.
+    func next(_ batch: inout [LaneCall], on lane: Int, until look: MonotonicTime) -> Next {
+        var waited: LaneTurns.Wait?
+        let (next, callsAnother) = monitor.wait(on: Self.work) {
+            state -> Monitor<LaneState>.Attempt<(Next, callsAnother: Bool)> in
+            if let waited { state.turns.leave(waited) }
+            state.turns.endBatch(lane)
+            waited = nil
+            if state.queues.isEmpty && state.isClosed { return .done((.closed, false)) }
+            let now = MonotonicTime.now
+            let turn = state.isClosed ? nil : state.turns.turn(queued: state.queues.count)
+            if !state.queues.isEmpty, turn.map({ $0 <= now }) ?? true {
+                state.queues.take(max(lanes.maxBatch, 1), into: &batch)
+                state.turns.beginBatch(lane, at: now)
+                return .done((.batch, state.callsLane()))
             }
-            if isCounted { state.idle -= 1 }
-            state.queues.take(max(lanes.maxBatch, 1), into: &batch)
-            if !batch.isEmpty { return .done(.batch) }
-            return .done(state.isClosed ? .closed : .nothing)
+            guard now < look else { return .done((.nothing, false)) }
+            let wait: LaneTurns.Wait = state.queues.isEmpty ? .forCalls : .forOthers
+            state.turns.enter(wait)
+            waited = wait
+            return .wait(until: wait == .forOthers ? min(look, turn ?? look) : look)
         }
+        if callsAnother { monitor.signal(Self.work) }
+        return next
+    }
+
+    /// The lane has no connection for a while, nor a batch in flight.
+    func pause(_ lane: Int) {
+        let callsLane = monitor.withLock { state in
+            state.turns.endBatch(lane)
+            return state.callsLane()
+        }
+        if callsLane { monitor.signal(Self.work) }
     }
 
     // MARK: Threads
