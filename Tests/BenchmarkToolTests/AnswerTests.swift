@@ -45,6 +45,14 @@ struct AnswerTests {
         }
     }
 
+    @Test func aTokenOfAnotherTypeIsAnotherAnswer() {
+        let bound = Self.body.replacing("Bearer", with: "DPoP")
+        for (text, type) in [(Self.body, TokenType.proofOfPossession), (bound, .bearer)] {
+            #expect(!Array(text.utf8).withUnsafeBytes { TokenAnswer.isComplete($0, type) })
+        }
+        #expect(Array(bound.utf8).withUnsafeBytes { TokenAnswer.isComplete($0, .proofOfPossession) })
+    }
+
     @Test(arguments: ["access_token", "token_type", "expires_in", "scope", "refresh_token"])
     func anAnswerWithoutAMemberIsNotComplete(_ member: String) {
         let text = Self.body.replacing("\"\(member)\"", with: "\"other\"")

@@ -25,9 +25,10 @@ import Testing
 
     @Test func anExchangeVerifiesAndSignsARefreshSignsAlone() {
         let raw = RawCryptography([.es256: .init(sign: 15, verify: 35), .rs256: .init(sign: 200, verify: 13)])
-        #expect(raw.microseconds(verifying: .es256, signing: .es256) == 50)
-        #expect(raw.microseconds(verifying: .rs256, signing: .es256) == 28)
-        #expect(raw.microseconds(verifying: .rs256, signing: .rs256) == 213)
-        #expect(raw.microseconds(verifying: nil, signing: .es256) == 15)
+        #expect(raw.microseconds(verifying: [.es256], signing: .es256) == 50)
+        #expect(raw.microseconds(verifying: [.rs256], signing: .es256) == 28)
+        #expect(raw.microseconds(verifying: [.rs256], signing: .rs256) == 213)
+        #expect(raw.microseconds(verifying: [], signing: .es256) == 15)
+        #expect(raw.microseconds(verifying: [.es256, .es256], signing: .es256) == 85)
     }
 }

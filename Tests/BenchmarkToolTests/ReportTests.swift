@@ -54,6 +54,31 @@ struct ReportTests {
         #expect(lines[2] == "refresh           64   1000   11.50")
     }
 
+    @Test func theTableOfTheReadmeIsMadeOfAReport() throws {
+        var figure = Figure([
+            "identity_provider": .string("ES256"), "broker": .string("RS256"), "kind": .string("repeated"),
+            "connections": .integer(16),
+        ])
+        figure.add([
+            .perSecond: 12_345.6, .p50: 4.04, .p99: 10.96, .brokerCPU: 99.6, .postgresqlCPU: 30.2, .residentKiB: 57_344,
+            .cryptographyRatio: 1.342,
+        ])
+        var exchange = Section("exchange")
+        exchange.figures = [figure]
+        var json = JSONWriter()
+        json.object { json in
+            exchange.write(to: &json)
+            Self.section.write(to: &json)
+        }
+        let rows = try MarkdownTable(report: json.bytes).text.split(separator: "\n")
+        #expect(rows.count == 4)
+        #expect(
+            rows[2]
+                == "| ES256 to RS256 | `repeated` | 16 | 12,346 | 4.0 ms | 11.0 ms | 100 µs | 30 µs | 56 MiB | 1.34 |")
+        #expect(rows[3].hasPrefix("|  to  | `refresh` | 64 | 1,000 |"))
+        #expect(throws: MarkdownTable.Unreadable.self) { try MarkdownTable(report: Array("{}".utf8)) }
+    }
+
     @Test func troubleIsShown() {
         var section = Self.section
         section.figures[0].count("wrong_answers", 3)

@@ -3,6 +3,8 @@ import StrictCoding
 import SystemTesting
 import Testing
 
+@testable import native_sso_bench
+
 /// `native-sso-bench` as a process of its own, with as little work as it can be given.
 @Suite(.timeLimit(.minutes(10))) struct WholeRunTests {
     @Test func everySubcommandGivesItsFigures() async throws {
@@ -16,7 +18,7 @@ import Testing
             try BuildProducts.path(of: "native-sso-bench"),
             [
                 "--rounds", "1", "--seconds", "0.2", "--logins", "200", "--connections", "3", "--callers", "2",
-                "--algorithms", "RS256:ES256", "--sessions", "10000", "--sessions", "20000", "--directory",
+                "--dpop", "--algorithms", "RS256:ES256", "--sessions", "10000", "--sessions", "20000", "--directory",
                 directory.path,
             ], environment: ["NATIVE_SSO_BENCH_COMMIT": "abc"], log: log, within: .seconds(540))
         let errors = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
@@ -37,9 +39,23 @@ import Testing
                 "admit pgbench", "admit pool", "admit inline", "admit lanes",
                 "advance pgbench", "advance pool", "advance inline", "advance lanes",
             ])
-        #expect(figures("exchange").compactMap { $0.string("kind") } == ["new_login", "new_grant", "repeated"])
+        #expect(
+            figures("exchange").compactMap { $0.string("kind") }
+                == ["new_login", "new_grant", "repeated", "repeated_dpop"])
+        let proven = try #require(figures("exchange").last)
+        #expect(median(proven, "throughput_to_reference") > 0 && median(proven, "cpu_to_bearer") > 0)
         #expect(figures("refresh").compactMap { $0.string("kind") } == ["refresh"])
-        #expect(figures("scale").compactMap { $0.number("sessions")?.int64 } == [10_000, 10_000, 20_000, 20_000])
+        #expect(
+            figures("scale").map { "\($0.string("kind") ?? "") \($0.string("pages") ?? "")" }
+                == ["new_grant", "repeated"].flatMap { kind in
+                    ["first_change", "first_change", "changed_before", "changed_before"].map { "\(kind) \($0)" }
+                })
+        for figure in figures("scale") {
+            let (total, images) = (median(figure, "wal_octets"), median(figure, "wal_page_image_octets"))
+            #expect(total > images && (images > 1000) == (figure.string("pages") == "first_change"), "\(images)")
+        }
+        // The README's table can be made of it.
+        #expect(try MarkdownTable(report: Array(result.output.utf8)).text.split(separator: "\n").count == 2 + 5)
         let loads = figures("exchange") + figures("refresh") + figures("scale")
         for figure in figures("database") + loads {
             #expect(median(figure, "per_second") > 0)

@@ -46,6 +46,28 @@ struct WorkloadTests {
         #expect(count == 5)
     }
 
+    @Test func everyProvenExchangeHasAProofOfItsOwnByTheKeyOfItsLogin() async throws {
+        let logins = try await Self.logins(2)
+        let heads = try await ProofKeys(count: 2).heads(3, from: 1, of: logins, app: "app-dp", at: 1_700_000_000)
+        var exchanges = ProvenExchanges(logins, heads: heads, from: 1)
+        let target = try #require(TargetURI(BrokerCommands.tokenEndpoint))
+        var (keys, devices, identifiers): ([String], [Substring], Set<String>) = ([], [], [])
+        while let request = text(of: { exchanges.next(on: 0, into: $0) }) {
+            let form = try form(request)
+            #expect(form.hasPrefix("client_id=app-dp&"))
+            devices.append(try #require(form.split(separator: "&").first { $0.hasPrefix("actor_token=") }).suffix(1))
+            let field = try #require(request.split(separator: "\r\n").first { $0.hasPrefix("DPoP: ") })
+            let proof = try DPoPProof(
+                [String(field.dropFirst(6))], method: "POST", target: target, times: 1_700_000_000...1_700_000_000)
+            keys.append(String(describing: proof.keyThumbprint))
+            identifiers.insert(String(describing: proof.tokenID))
+        }
+        #expect(devices == ["1", "0", "1"])
+        #expect(keys.count == 3 && keys[0] == keys[2] && keys[0] != keys[1])
+        #expect(identifiers.count == 3)
+        #expect(exchanges.position == 4)
+    }
+
     @Test func theNextQuestionOfAChainIsItsLastAnswer() throws {
         let chains = Chains(count: 3)
         func answer(_ token: String, _ take: (UnsafeRawBufferPointer) -> Void) {

@@ -89,6 +89,7 @@ struct BenchmarkRun {
     mutating func requests(
         _ requests: RequestOptions, kinds: Set<RequestKind>
     ) async throws {
+        let kinds = requests.dpop ? kinds : kinds.subtracting([.proven])
         var (exchange, refresh) = (Section("exchange"), Section("refresh"))
         for (algorithms, connections) in requests.cases {
             let name = "\(algorithms.provider.rawValue) in, \(algorithms.broker.rawValue) out"
@@ -96,8 +97,10 @@ struct BenchmarkRun {
             let installation = try await installation(algorithms)
             let measured = try await RunningBroker.lend(installation) { broker in
                 var run = try await RequestRun(
-                    try RequestProbe(installation, broker), logins: requests.logins, at: Int64(time(nil)))
-                let newLogins = try await run.bringInLogins(rounds: options.rounds, connections: 64)
+                    try RequestProbe(installation, broker), logins: requests.logins,
+                    isProving: kinds.contains(.proven), at: Int64(time(nil)))
+                var newLogins = try await run.bringInLogins(rounds: options.rounds, connections: 64)
+                newLogins.adoptTroubles(of: try await run.bringInKeys(connections: 64))
                 let others = RequestKind.allCases.filter { $0 != .newLogin }
                 return [(kind: RequestKind.newLogin, figure: newLogins)]
                     + (try await figures(&run, kinds: others.filter(kinds.contains), connections, name))
@@ -135,6 +138,12 @@ struct BenchmarkRun {
     mutating func timing(samples: Int) async throws {
         let run = TimingRun(
             installation: try await installation(Algorithms()), samples: samples, progress: Self.say)
+        report.sections.append(try await run.section())
+    }
+
+    mutating func logout(_ logout: LogoutOptions) async throws {
+        let run = LogoutRun(
+            installation: try await installation(Algorithms()), options: options, logout: logout, progress: Self.say)
         report.sections.append(try await run.section())
     }
 

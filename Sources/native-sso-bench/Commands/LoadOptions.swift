@@ -34,6 +34,9 @@ struct RequestOptions: ParsableArguments {
             valueName: "ES256:RS256"))
     var algorithms: [Algorithms] = []
 
+    @Flag(help: "Also repeated exchanges by an app that shows a key, each with a proof, beside those without.")
+    var dpop = false
+
     @Option(help: "Logins that the requests are of, in turn.")
     var logins = 20_000
 

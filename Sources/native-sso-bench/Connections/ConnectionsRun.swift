@@ -187,7 +187,8 @@ struct ConnectionsRun {
         let server = installation.cluster.processes
         let before = try Usage(broker: broker.pid, server: server)
         let (after, result) = try await SteadyLoad.run(
-            workload, peer, connections: Self.clients, perSecond: connections.rate, seconds: seconds)
+            workload, peer, connections: Self.clients, perSecond: connections.rate,
+            until: LoadEnd(after: seconds))
         let usage = try Usage(broker: broker.pid, server: server)
         workload = after
         figure.count("requests", result.requests)

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOTLS
+import Synchronization
 
 /// Honest clients: keep-alive connections on one event loop, each with a request at a fixed interval, or as soon as the one before
 /// was answered, if that was late.
@@ -11,16 +12,16 @@ final class SteadyLoad: @unchecked Sendable {
     private var result = LoadResult(sampling: 64)
     private let peer: Peer
     private let interval: Int64
-    private let end: Int64
+    private let end: LoadEnd
     private let start = ProcessClock.monotonic
     private var open = 0
     private let done: EventLoopPromise<LoadResult>
 
-    /// Sends about `perSecond` requests each second until the time is over.
+    /// Sends about `perSecond` requests each second until the end.
     static func run(
-        _ workload: Exchanges, _ peer: Peer, connections: Int, perSecond: Int, seconds: Double
+        _ workload: Exchanges, _ peer: Peer, connections: Int, perSecond: Int, until end: LoadEnd
     ) async throws -> (workload: Exchanges, result: LoadResult) {
-        let load = SteadyLoad(workload, peer, connections, perSecond, seconds)
+        let load = SteadyLoad(workload, peer, connections, perSecond, end)
         for index in 0..<connections {
             // In TLS they are ready when it is.
             load.peer.open(Self.first + index) { Client(load, index, waitsForTLS: peer.tls != nil) }
@@ -33,18 +34,18 @@ final class SteadyLoad: @unchecked Sendable {
     /// Away from the addresses of the others.
     private static var first: Int { 20_000_000 }
 
-    private init(_ workload: Exchanges, _ peer: Peer, _ connections: Int, _ perSecond: Int, _ seconds: Double) {
+    private init(_ workload: Exchanges, _ peer: Peer, _ connections: Int, _ perSecond: Int, _ end: LoadEnd) {
         self.workload = workload
         self.peer = peer
         interval = Int64(1_000_000_000 * connections / perSecond)
-        end = start + Int64(seconds * 1e9)
+        self.end = end
         open = connections
         done = peer.eventLoop.makePromise(of: LoadResult.self)
     }
 
     /// The request of a connection that is due; `nil` at the end.
     fileprivate func next(on index: Int, due: Int64) -> ByteBuffer? {
-        guard due < end else { return nil }
+        guard end.isAfter(due) else { return nil }
         var request = ByteBuffer()
         var isEmpty = false
         request.writeWithUnsafeMutableBytes(minimumWritableBytes: 16_384) { room in
@@ -73,6 +74,21 @@ final class SteadyLoad: @unchecked Sendable {
     }
 
     fileprivate func fail(_ error: any Error) { done.fail(error) }
+}
+
+/// When a steady load ends: nothing that is due from then on is sent.
+final class LoadEnd: Sendable {
+    /// In nanoseconds of the monotonic clock.
+    private let instant: Mutex<Int64>
+
+    /// When somebody says so.
+    init() { instant = Mutex(Int64.max) }
+
+    init(after seconds: Double) { instant = Mutex(ProcessClock.monotonic + Int64(seconds * 1e9)) }
+
+    func now() { instant.withLock { $0 = min($0, ProcessClock.monotonic) } }
+
+    func isAfter(_ due: Int64) -> Bool { instant.withLock { due < $0 } }
 }
 
 private final class Client: ChannelInboundHandler {

@@ -76,6 +76,12 @@ final class BenchmarkCluster: Sendable {
     /// Octets of write-ahead log since the cluster was made.
     func walPosition() async throws -> Int64 { try await number(Self.wal) }
 
+    /// Where its files are.
+    var walDirectory: String { "\(cluster.directory)/data/pg_wal" }
+
+    /// The position up to which it is on the disk.
+    func flushedPosition() async throws -> Int64 { try await number(Self.flushed) }
+
     /// Transactions that were committed in a database, by sessions that have ended. For that it waits, at most 30 s.
     func commits(in database: String) async throws -> Int64 {
         let deadline = ContinuousClock.now + .seconds(30)
@@ -102,6 +108,7 @@ final class BenchmarkCluster: Sendable {
     }
 
     private static let wal = Statement("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")
+    private static let flushed = Statement("SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint")
     private static let sessions = Statement(
         """
         SELECT format('pid %s, application_name "%s", state %s, query start %s', pid, application_name, state, query_start)

@@ -7,6 +7,9 @@ import PrivateCluster
 struct BrokerCommands {
     /// The role that the broker connects as.
     static let serviceRole = "native_sso_broker"
+    static let issuer = "https://sso.example.test"
+    /// What proofs are made for.
+    static let tokenEndpoint = "\(issuer)/token"
 
     private let directory: String
 
@@ -44,7 +47,7 @@ struct BrokerCommands {
     private func configuration(url: String, algorithm: SignatureAlgorithm) -> String {
         """
         development: true
-        issuer: https://sso.example.test
+        issuer: \(Self.issuer)
         database:
           url: "\(url)"
           password_file: "\(directory)/database-password"

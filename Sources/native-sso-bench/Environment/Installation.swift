@@ -46,10 +46,10 @@ final class Installation: Sendable {
         try await cluster.allowLogin(role: BrokerCommands.serviceRole)
         for scope in SampleApps.scope.split(separator: " ") { try commands.run("scope", "add", String(scope)) }
         try commands.run("group", "add", SampleApps.group, "--issuer", SampleApps.issuer)
-        for app in [SampleApps.source, SampleApps.targets[0]] {
+        for app in [SampleApps.source, SampleApps.targets[0], SampleApps.proving] {
             try commands.run(
                 "client", "add", app, "--audience", SampleApps.audience, "--allowed-scope", SampleApps.scope,
-                "--default-scope", SampleApps.scope)
+                "--default-scope", SampleApps.scope, "--dpop", app == SampleApps.proving ? "required" : "off")
             try commands.run("group", "member", "add", SampleApps.group, app, "--role", "both")
         }
         // The other apps are copies of the first: two commands for each would take longer than a measurement.

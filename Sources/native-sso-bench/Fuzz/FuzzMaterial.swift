@@ -18,7 +18,7 @@ struct FuzzMaterial {
 
     static let signer = "fuzz-signer"
     static let confidential = "fuzz-secret"
-    static let broker = "https://sso.example.test"
+    static let broker = BrokerCommands.issuer
 
     /// Registers the two clients.
     static func register(in installation: Installation) throws -> (clientKey: TestKey, secret: String) {

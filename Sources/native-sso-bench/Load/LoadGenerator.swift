@@ -20,7 +20,7 @@ struct LoadGenerator {
     /// Runs until the limit or until the workload has nothing left to send; what was sent is always waited for.
     func run(_ workload: inout some Workload, _ limit: LoadLimit) throws -> LoadResult {
         let peers = try (0..<connections).map { _ in try Connection(port: port) }
-        var result = LoadResult(sampling: sampling)
+        var result = LoadResult(sampling: sampling, tokenType: workload.tokenType)
         let start = ProcessClock.monotonic
         let end = start + Int64(limit.seconds * 1e9)
         var remaining = limit.requests

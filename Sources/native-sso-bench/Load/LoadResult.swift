@@ -11,10 +11,14 @@ struct LoadResult {
     /// Access tokens whose signature is checked afterwards, so that checking costs nothing meanwhile.
     private(set) var samples: [String] = []
     private let sampling: Int
+    private let tokenType: TokenType
 
-    /// - Parameter sampling: Look closely at one answer in so many.
-    init(sampling: Int) {
+    /// - Parameters:
+    ///   - sampling: Look closely at one answer in so many.
+    ///   - tokenType: That a good answer has.
+    init(sampling: Int, tokenType: TokenType = .bearer) {
         self.sampling = sampling
+        self.tokenType = tokenType
         latencies.reserveCapacity(1 << 17)
     }
 
@@ -27,7 +31,8 @@ struct LoadResult {
             return false
         }
         let isSampled = requests.isMultiple(of: sampling)
-        guard status == 200, body.first == UInt8(ascii: "{"), !isSampled || TokenAnswer.isComplete(body) else {
+        guard status == 200, body.first == UInt8(ascii: "{"), !isSampled || TokenAnswer.isComplete(body, tokenType)
+        else {
             wrongAnswers += 1
             if firstWrongAnswer == nil {
                 firstWrongAnswer = "\(status) \(String(decoding: body.prefix(200), as: UTF8.self))"

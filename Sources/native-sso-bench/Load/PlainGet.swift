@@ -11,14 +11,20 @@ enum PlainGet {
     }
 
     static func answer(to request: [UInt8], port: UInt16) throws -> (status: Int, body: [UInt8]) {
-        let connection = try Connection(port: port)
+        try answer(to: request, on: try Connection(port: port))
+    }
+
+    /// - Parameter seconds: How long to wait for it.
+    static func answer(
+        to request: [UInt8], on connection: Connection, within seconds: Int32 = 10
+    ) throws -> (status: Int, body: [UInt8]) {
         _ = try connection.begin(at: 0) { buffer in
             buffer.copyBytes(from: request)
             return request.count
         }
         var watched = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
         while true {
-            guard poll(&watched, 1, 10_000) > 0 else { throw ConnectionError.silence(seconds: 10) }
+            guard poll(&watched, 1, seconds * 1000) > 0 else { throw ConnectionError.silence(seconds: Int(seconds)) }
             if let (status, body) = try connection.receive() { return (status, Array(body)) }
         }
     }

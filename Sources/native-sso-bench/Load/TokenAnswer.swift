@@ -1,10 +1,13 @@
 /// Looks into the body of an answer without making values of it: the generator must cost little beside what it measures.
 enum TokenAnswer {
+    /// The one body of every refusal for the state of a login.
+    static let refusal = Array(
+        #"{"error":"invalid_grant","error_description":"The presented token or device value cannot be used."}"#.utf8)
+
     /// Whether it has the members that every answer has. RFC 6749 §5.1, RFC 8693 §2.2.1.
-    static func isComplete(_ body: UnsafeRawBufferPointer) -> Bool {
+    static func isComplete(_ body: UnsafeRawBufferPointer, _ type: TokenType = .bearer) -> Bool {
         let members: [StaticString] = [
-            #""access_token":"ey"#, #""token_type":"Bearer""#, #""expires_in":"#, #""scope":""#,
-            #""refresh_token":"nsr1."#,
+            #""access_token":"ey"#, type.member, #""expires_in":"#, #""scope":""#, #""refresh_token":"nsr1."#,
         ]
         return body.last == UInt8(ascii: "}") && members.allSatisfy { Octets.position(of: $0, in: body) != nil }
     }
@@ -22,5 +25,18 @@ enum TokenAnswer {
         guard let start = Octets.position(of: member, in: body) else { return nil }
         let end = body[start...].firstIndex(of: UInt8(ascii: "\"")) ?? body.count
         return UnsafeRawBufferPointer(rebasing: body[start..<end])
+    }
+}
+
+/// What an access token is good for. RFC 6750; RFC 9449 §5.
+enum TokenType: Sendable {
+    case bearer
+    case proofOfPossession
+
+    var member: StaticString {
+        switch self {
+        case .bearer: #""token_type":"Bearer""#
+        case .proofOfPossession: #""token_type":"DPoP""#
+        }
     }
 }

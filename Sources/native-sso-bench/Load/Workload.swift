@@ -5,6 +5,13 @@ protocol Workload {
 
     /// Takes in a good answer.
     mutating func answered(_ body: UnsafeRawBufferPointer, on connection: Int)
+
+    /// Of the tokens in a good answer.
+    var tokenType: TokenType { get }
+}
+
+extension Workload {
+    var tokenType: TokenType { .bearer }
 }
 
 extension UnsafeMutableRawBufferPointer {

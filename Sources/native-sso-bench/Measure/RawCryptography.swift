@@ -36,9 +36,10 @@ struct RawCryptography {
         return RawCryptography(costs)
     }
 
-    /// Of one request: verifying the identity provider's signature, where there is one, and signing an access token.
-    func microseconds(verifying: SignatureAlgorithm?, signing: SignatureAlgorithm) -> Double {
-        (verifying.flatMap { costs[$0] }?.verify ?? 0) + (costs[signing]?.sign ?? 0)
+    /// Of one request: verifying the signatures of the identity provider and of a proof, where there are any, and signing an
+    /// access token.
+    func microseconds(verifying: [SignatureAlgorithm], signing: SignatureAlgorithm) -> Double {
+        verifying.reduce(0) { $0 + (costs[$1]?.verify ?? 0) } + (costs[signing]?.sign ?? 0)
     }
 
     /// Reads `openssl speed -mr`: "+F2:2:2048:signs:verifies" is RSA, "+F4:3:256:signs:verifies" ECDSA, both per second.

@@ -8,7 +8,7 @@ enum Metric: String, CaseIterable, Sendable {
     case p50 = "latency_p50_ms"
     case p99 = "latency_p99_ms"
     case worst = "latency_max_ms"
-    /// To that of the same client without attackers, in the same round.
+    /// To that of the same clients before the attackers came, or before the logout, in the same round.
     case p50Ratio = "latency_p50_to_alone"
     case p99Ratio = "latency_p99_to_alone"
     /// Processor time for each request or operation.
@@ -21,19 +21,27 @@ enum Metric: String, CaseIterable, Sendable {
     case cryptographyRatio = "broker_cpu_to_raw_cryptography"
     case commits = "commits_per_operation"
     case walOctets = "wal_octets"
+    /// Of those, the images of whole pages: each page is logged once as it is, when it is first changed after a checkpoint.
+    case pageImages = "wal_page_image_octets"
+    /// What a proof costs: broker and PostgreSQL to the same exchange without one, in the same round.
+    case proofRatio = "cpu_to_bearer"
     /// What a request costs to one at the registry with the fewest sessions, in the same round: broker and PostgreSQL together,
     /// and PostgreSQL alone.
     case latencyRatio = "latency_p50_to_fewest"
     case cpuRatio = "cpu_to_fewest"
     case postgresqlRatio = "postgresql_cpu_to_fewest"
     case readyAfter = "ready_after_ms"
+    /// From the request of a logout to its answer, and until another broker refused the last session that was watched.
+    case logoutAnswered = "logout_answered_ms"
+    case lastDead = "last_session_dead_ms"
     case residentKiB = "resident_kib"
     /// Connections of others than the load, at its end.
     case connections = "open_connections"
     /// What each of them adds to resident memory.
     case kibibytesEach = "kib_each"
-    /// How many processors the broker kept busy.
+    /// How many processors broker and PostgreSQL kept busy.
     case brokerProcessors = "broker_processors"
+    case postgresqlProcessors = "postgresql_processors"
     /// Of one kind of request, or how much longer one takes than another, the slowest twentieth of all left out.
     case meanMicroseconds = "latency_mean_us"
     /// Welch's t of two kinds: of all samples, and without the slowest twentieth.
@@ -61,14 +69,19 @@ enum Metric: String, CaseIterable, Sendable {
         case .cryptographyRatio: "broker/crypto"
         case .commits: "commits"
         case .walOctets: "WAL octets"
+        case .pageImages: "of page images"
+        case .proofRatio: "CPU × bearer"
         case .latencyRatio: "p50 × fewest"
         case .cpuRatio: "CPU × fewest"
         case .postgresqlRatio: "PostgreSQL × fewest"
         case .readyAfter: "ready ms"
+        case .logoutAnswered: "answered ms"
+        case .lastDead: "last dead ms"
         case .residentKiB: "resident KiB"
         case .connections: "connections"
         case .kibibytesEach: "KiB each"
         case .brokerProcessors: "broker CPUs"
+        case .postgresqlProcessors: "PostgreSQL CPUs"
         case .meanMicroseconds: "mean µs"
         case .welch: "t"
         case .quietWelch: "t, 95 %"
@@ -79,7 +92,7 @@ enum Metric: String, CaseIterable, Sendable {
     /// Digits behind the point in a table.
     var digits: Int {
         switch self {
-        case .perSecond, .walOctets, .residentKiB, .readyAfter, .connections: 0
+        case .perSecond, .walOctets, .pageImages, .residentKiB, .readyAfter, .connections, .logoutAnswered, .lastDead: 0
         case .brokerCPU, .postgresqlCPU, .clientCPU, .generatorCPU, .cryptography: 1
         default: 2
         }

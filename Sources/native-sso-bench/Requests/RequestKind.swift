@@ -6,6 +6,8 @@ enum RequestKind: String, CaseIterable, Sendable {
     case newGrant = "new_grant"
     /// One more exchange by the same app: the grant is advanced, an audit row inserted.
     case repeated
+    /// The same by an app that shows a key (DPoP), with a proof for each: two signatures to verify, and one more row is inserted.
+    case proven = "repeated_dpop"
     /// The grant is advanced.
     case refresh
 

@@ -1,3 +1,4 @@
+import Glibc
 import JOSE
 import StrictCoding
 
@@ -15,10 +16,19 @@ struct RequestRun {
     /// How far the first exchanges of each app got, which none repeats, and how far the others.
     private var newGrants: Int
     private var position = 0
+    private let proofKeys: ProofKeys?
+    private var proven = 0
+    /// The last round of repeated exchanges without a proof, by the number of connections.
+    private var bare: [Int: [Metric: Double]] = [:]
+
+    /// More than any broker answers in a second.
+    private static let proofsPerSecond = 10_000.0
 
     /// - Parameter count: Many more than connections, so that requests do not meet on one row.
-    init(_ probe: RequestProbe, logins count: Int, at now: Int64) async throws {
+    /// - Parameter isProving: Whether one app is to show keys.
+    init(_ probe: RequestProbe, logins count: Int, isProving: Bool, at now: Int64) async throws {
         self.probe = probe
+        proofKeys = isProving ? try ProofKeys(count: count) : nil
         logins = try await SignedLogins.make(
             (0..<count).map { _ in Login.new() }, key: probe.installation.key, at: now)
         chains = Chains(count: logins.count)
@@ -55,6 +65,25 @@ struct RequestRun {
         return figure
     }
 
+    /// The first exchanges of the app that shows keys: from here on each is a repeated one.
+    func bringInKeys(connections: Int) async throws -> Figure {
+        var figure = figure(.proven, connections: connections)
+        guard proofKeys != nil else { return figure }
+        // A proof is good for a minute.
+        for first in stride(from: 0, to: logins.count, by: 20_000) {
+            var workload = try await provenExchanges(min(20_000, logins.count - first), from: first)
+            _ = try await probe.measure(
+                &workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
+        }
+        return figure
+    }
+
+    private func provenExchanges(_ count: Int, from first: Int) async throws -> ProvenExchanges {
+        let heads = try await proofKeys?.heads(
+            count, from: first, of: logins, app: SampleApps.proving, at: Int64(time(nil)))
+        return ProvenExchanges(logins, heads: heads ?? [], from: first)
+    }
+
     /// One round of a kind other than new logins.
     mutating func round(
         _ kind: RequestKind, connections: Int, _ limit: LoadLimit, _ cryptography: RawCryptography,
@@ -71,6 +100,16 @@ struct RequestRun {
             var workload = Exchanges(logins, apps: [SampleApps.targets[0]], range: position..<Int.max, chains: chains)
             round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
             position = workload.position % logins.count
+            bare[connections] = round
+        case .proven:
+            var workload = try await provenExchanges(Int(limit.seconds * Self.proofsPerSecond), from: proven)
+            var measured = try await probe.measure(&workload, connections: connections, limit, into: &figure)
+            proven = workload.position % logins.count
+            if let bare = bare[connections] {
+                measured[.throughputRatio] = (measured[.perSecond] ?? 0) / max(bare[.perSecond] ?? 0, 1e-9)
+                measured[.proofRatio] = Self.processors(measured) / max(Self.processors(bare), 1e-9)
+            }
+            round = measured
         case .refresh:
             var workload = Refreshes(chains, app: SampleApps.targets[0], from: position)
             round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
@@ -82,7 +121,12 @@ struct RequestRun {
     /// What signatures cost at this moment.
     func cryptography() throws -> RawCryptography {
         let algorithms = probe.installation.algorithms
-        return try RawCryptography.measured([algorithms.provider, algorithms.broker])
+        return try RawCryptography.measured(
+            Set([algorithms.provider, algorithms.broker] + (proofKeys == nil ? [] : [.es256])))
+    }
+
+    private static func processors(_ round: [Metric: Double]) -> Double {
+        (round[.brokerCPU] ?? 0) + (round[.postgresqlCPU] ?? 0)
     }
 
     private func compared(
@@ -90,7 +134,8 @@ struct RequestRun {
     ) -> [Metric: Double] {
         let algorithms = probe.installation.algorithms
         let raw = cryptography.microseconds(
-            verifying: kind.isExchange ? algorithms.provider : nil, signing: algorithms.broker)
+            verifying: (kind.isExchange ? [algorithms.provider] : []) + (kind == .proven ? [.es256] : []),
+            signing: algorithms.broker)
         var round = round
         round[.cryptography] = raw
         round[.cryptographyRatio] = (round[.brokerCPU] ?? 0) / raw

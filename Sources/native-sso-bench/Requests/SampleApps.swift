@@ -12,4 +12,6 @@ enum SampleApps {
     static let source = "app-source"
     /// The apps that use those logins.
     static let targets = (0..<24).map { "app-" + ($0 < 10 ? "0\($0)" : String($0)) }
+    /// The one that has to show a key.
+    static let proving = "app-dp"
 }

@@ -6,7 +6,7 @@ import StrictCoding
 struct SignedLogins: Sendable {
     let count: Int
     private let forms: [UInt8]
-    private let formLength: Int
+    let formLength: Int
 
     struct UnequalLength: Error {}
 
@@ -49,11 +49,12 @@ struct SignedLogins: Sendable {
     }
 }
 
-/// Requests to the token endpoint.
+/// Requests to the token endpoint, and to the other one that takes a form.
 enum TokenRequest {
-    static func head(bodyLength: Int) -> [UInt8] {
+    /// - Parameter fields: More lines of the head, each with its end.
+    static func head(_ path: String = "/token", bodyLength: Int, fields: String = "") -> [UInt8] {
         Array(
-            ("POST /token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
-                + "Content-Length: \(bodyLength)\r\n\r\n").utf8)
+            ("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                + "Content-Length: \(bodyLength)\r\n\(fields)\r\n").utf8)
     }
 }

@@ -4,19 +4,30 @@ import StrictCoding
 /// What an exchange costs with few and with many sessions in the registry: a database and a broker for each size, loaded in
 /// turn in the same rounds.
 ///
-/// The logins of a round are spread evenly over all sessions, were last used a day ago, and come from a device that the
-/// registry does not know: each exchange is the first of its login in this run, and also touches the session and inserts the
-/// device.
+/// The logins of a round are spread evenly over all sessions, and were last used a day ago. Each kind is measured twice: right
+/// after a checkpoint, and then with the logins of the rows beside, whose pages are in the log already. With `k` requests
+/// between two checkpoints on `p` pages, `p / k * (1 - exp(-k / p))` of them are of the first sort, so that a registry under
+/// load is somewhere between the two.
 struct ScaleRun {
     private struct Stage {
         let sessions: Int
         let probe: RequestProbe
-        /// Those of round `r` and kind `k` are number `(r * kinds + k) * requests` and on.
+        /// Those of block `b` are number `b * requests` and on; block `2 * i + 1` has the neighbours of block `2 * i`.
         let logins: SignedLogins
+    }
+
+    private enum Pages: String, CaseIterable {
+        case firstChange = "first_change"
+        case changedBefore = "changed_before"
     }
 
     private static let kinds = [RequestKind.newGrant, .repeated]
     private static let mostRequests = 10_000
+    /// In which block the round, of which the first only warms up, has its logins.
+    private static func block(_ round: Int, _ kind: Int, _ pages: Int) -> Int {
+        (round * kinds.count + kind) * Pages.allCases.count + pages
+    }
+    private var blocks: Int { Self.block(options.rounds + 1, 0, 0) }
 
     let cluster: BenchmarkCluster
     let workplace: Workplace
@@ -44,46 +55,52 @@ struct ScaleRun {
     }
 
     private func figures(of stages: [Stage]) async throws -> [Figure] {
-        var figures: [[Figure]] = stages.map { stage in
-            Self.kinds.map { kind in
-                Figure([
-                    "sessions": .integer(stage.sessions), "kind": .string(kind.rawValue),
-                    "connections": .integer(connections),
-                ])
+        var figures = Self.kinds.map { kind in
+            Pages.allCases.map { pages in
+                stages.map { stage in
+                    Figure([
+                        "sessions": .integer(stage.sessions), "kind": .string(kind.rawValue),
+                        "pages": .string(pages.rawValue), "connections": .integer(connections),
+                    ])
+                }
             }
         }
         for round in 0...options.rounds {
             progress(round == 0 ? "scale: warming up" : "scale: round \(round)")
             for (kindIndex, kind) in Self.kinds.enumerated() {
-                var fewest: [Metric: Double] = [:]
-                for (index, stage) in stages.enumerated() {
-                    var figure = figures[index][kindIndex]
-                    let values = try await measure(kind, round, kindIndex, stage, into: &figure)
-                    if index == 0 { fewest = values }
-                    if round > 0 { figure.add(Self.compared(values, fewest)) }
-                    figures[index][kindIndex] = figure
+                try await cluster.sql("CHECKPOINT;")
+                for pages in Pages.allCases.indices {
+                    var fewest: [Metric: Double] = [:]
+                    for (index, stage) in stages.enumerated() {
+                        var figure = figures[kindIndex][pages][index]
+                        let block = Self.block(round, kindIndex, pages)
+                        let values = try await measure(kind, block, stage, into: &figure)
+                        if index == 0 { fewest = values }
+                        if round > 0 { figure.add(Self.compared(values, fewest)) }
+                        figures[kindIndex][pages][index] = figure
+                    }
                 }
             }
         }
-        return figures.flatMap { $0 }
+        return figures.flatMap { $0.flatMap { $0 } }
     }
 
     private func measure(
-        _ kind: RequestKind, _ round: Int, _ kindIndex: Int, _ stage: Stage, into figure: inout Figure
+        _ kind: RequestKind, _ block: Int, _ stage: Stage, into figure: inout Figure
     ) async throws -> [Metric: Double] {
         let requests = requests(stage.sessions)
-        let app = kind == .repeated ? 0 : 1
-        let first = (round * Self.kinds.count + kindIndex) * requests
-        var workload = Exchanges(
-            stage.logins, apps: SampleApps.targets,
-            range: app * stage.logins.count + first..<app * stage.logins.count + first + requests)
-        return try await stage.probe.measure(
+        let first = (kind == .repeated ? 0 : stage.logins.count) + block * requests
+        var workload = Exchanges(stage.logins, apps: SampleApps.targets, range: first..<first + requests)
+        let start = try await cluster.flushedPosition()
+        var values = try await stage.probe.measure(
             &workload, connections: connections, LoadLimit(seconds: 60), into: &figure)
+        let log = try await LogVolume.between(start, try await cluster.flushedPosition(), on: cluster)
+        values[.walOctets] = Double(log.total) / Double(requests)
+        values[.pageImages] = Double(log.pageImages) / Double(requests)
+        return values
     }
 
-    private func requests(_ sessions: Int) -> Int {
-        min(Self.mostRequests, sessions / (Self.kinds.count * (options.rounds + 1)))
-    }
+    private func requests(_ sessions: Int) -> Int { min(Self.mostRequests, sessions / blocks) }
 
     private static func compared(_ values: [Metric: Double], _ fewest: [Metric: Double]) -> [Metric: Double] {
         func sum(_ values: [Metric: Double]) -> Double { (values[.brokerCPU] ?? 0) + (values[.postgresqlCPU] ?? 0) }
@@ -113,19 +130,44 @@ struct ScaleRun {
         progress("scale: \(sessions) sessions took \(seconds.rounded(to: 0)) s")
 
         let broker = try RunningBroker(installation)
-        let count = requests(sessions) * Self.kinds.count * (options.rounds + 1)
-        // A step that has no factor in common with their number meets each session once, all over the table.
-        let step = max(1, Int(Double(sessions) * 0.618_033_988_7)) | 1
-        let numbers = (0..<count).map { $0 * Self.coprime(step, to: sessions) % sessions }
+        let probe = try RequestProbe(installation, broker)
         let logins = try await SignedLogins.make(
-            numbers.map(Population.login), key: installation.key, at: Int64(time(nil)))
+            numbers(sessions).map(Population.login), key: installation.key, at: Int64(time(nil)))
+        try await acquaint(logins, probe)
         var facts = JSONObject()
         facts["sessions"] = .integer(sessions)
         facts["fill_seconds"] = .integer(Int(seconds.rounded()))
         facts["database_mib"] = .integer(Int(size) ?? 0)
         return (
-            Stage(sessions: sessions, probe: try RequestProbe(installation, broker), logins: logins), .object(facts)
+            Stage(sessions: sessions, probe: probe, logins: logins), .object(facts)
         )
+    }
+
+    /// Block after block, each of rows all over the table, and of no row twice: even ones, and then those beside them.
+    private func numbers(_ sessions: Int) -> [Int] {
+        let (pairs, requests) = (sessions / 2, requests(sessions))
+        // A step that has no factor in common with their number meets each pair once.
+        let step = Self.coprime(max(1, Int(Double(pairs) * 0.618_033_988_7)) | 1, to: pairs)
+        return stride(from: 0, to: blocks, by: 2).flatMap { block in
+            let even = (0..<requests).map { (block / 2 * requests + $0) * step % pairs * 2 }
+            return even + even.map { $0 + 1 }
+        }
+    }
+
+    /// Every login is used once by a third app, and that was a day ago: its device is known then, whose digest only a broker
+    /// can make.
+    private func acquaint(_ logins: SignedLogins, _ probe: RequestProbe) async throws {
+        var workload = Exchanges(logins, apps: SampleApps.targets, range: 2 * logins.count..<3 * logins.count)
+        var figure = Figure([:])
+        _ = try await probe.measure(&workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
+        if let answer = figure.firstWrongAnswer { throw Program.Failure(description: "a login is refused: \(answer)") }
+        try await cluster.sql(
+            """
+            SET session_replication_role = replica;
+            UPDATE native_sso.session SET last_used_at = now() - interval '1 day'
+            WHERE last_used_at > now() - interval '1 hour';
+            VACUUM native_sso.session, native_sso.sso_grant, native_sso.device;
+            """, database: probe.installation.database)
     }
 
     private func setDurability(_ isOn: Bool) async throws {

@@ -5,8 +5,7 @@ import StrictCoding
 /// How long the refusals take that must not be told apart, each kind in its turn by chance.
 struct TimingRun {
     /// The one body that all of them have.
-    private static let body = Array(
-        #"{"error":"invalid_grant","error_description":"The presented token or device value cannot be used."}"#.utf8)
+    private static let body = TokenAnswer.refusal
 
     let installation: Installation
     let samples: Int

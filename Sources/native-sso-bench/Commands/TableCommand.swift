@@ -1,0 +1,13 @@
+import ArgumentParser
+import Foundation
+
+struct TableCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "table", abstract: "The README's table, of a report on standard input.",
+        discussion: "deploy/bench exchange > report.json; deploy/bench table < report.json")
+
+    func run() throws {
+        let report = try FileHandle.standardInput.readToEnd() ?? Data()
+        print(try MarkdownTable(report: Array(report)).text)
+    }
+}

@@ -1,0 +1,169 @@
+import ChildProcesses
+import Foundation
+import NIOCore
+import NIOPosix
+import StrictCoding
+
+/// A user with very many sessions is logged out, while others go on exchanging.
+///
+/// Each round has a user of its own. Their rows lie between each other, so that each user's are on all pages; a checkpoint before
+/// each round makes the logout bring all of them into the log.
+struct LogoutRun {
+    let installation: Installation
+    let options: LoadOptions
+    let logout: LogoutOptions
+    let progress: (String) -> Void
+
+    private static let connections = 16
+    private static let logins = 1000
+    /// Sessions of the user that are asked for all the while.
+    private static let watched = 16
+
+    func section() async throws -> Section {
+        progress("logout: making \(options.rounds) users of \(logout.sessions) sessions")
+        try await fill()
+        var section = Section("logout")
+        section.facts = [
+            ("sessions", .integer(logout.sessions)), ("requests_per_second", .integer(logout.rate)),
+            ("connections", .integer(Self.connections)),
+        ]
+        let logins = try await SignedLogins.make(
+            (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let result: Result<[Figure], any Error>
+        do {
+            result = .success(
+                try await RunningBroker.lend(installation) { first in
+                    try await RunningBroker.lend(installation) { second in
+                        try await figures(
+                            Stage(
+                                first: first, second: second,
+                                peer: Peer(eventLoop: group.next(), port: first.publicPort, tls: nil), logins: logins))
+                    }
+                })
+        } catch {
+            result = .failure(error)
+        }
+        try await group.shutdownGracefully()
+        section.figures = try result.get()
+        return section
+    }
+
+    private struct Stage {
+        /// Has the load, and hears of the logout.
+        let first: RunningBroker
+        let second: RunningBroker
+        let peer: Peer
+        let logins: SignedLogins
+    }
+
+    private func figures(_ stage: Stage) async throws -> [Figure] {
+        var (before, meanwhile) = (Figure(["load": .string("before")]), Figure(["load": .string("meanwhile")]))
+        var workload = Exchanges(stage.logins, apps: [SampleApps.targets[0]], range: 0..<Int.max)
+        var warmUp = Figure([:])
+        _ = try await load(&workload, stage, until: LoadEnd(after: 2), &warmUp)
+        before.adoptTroubles(of: warmUp)
+        for round in 0..<options.rounds {
+            progress("logout: round \(round + 1)")
+            let user = try await UserSessions(round, of: options.rounds, logout, key: installation.key)
+            try await installation.cluster.sql("CHECKPOINT;")
+            let alone = try await load(&workload, stage, until: LoadEnd(after: options.seconds), &before)
+            before.add(alone)
+            meanwhile.add(try await end(user, &workload, stage, alone, &meanwhile))
+            try check(user, stage, &meanwhile)
+        }
+        return [before, meanwhile]
+    }
+
+    /// The logout, under load.
+    private func end(
+        _ user: UserSessions, _ workload: inout Exchanges, _ stage: Stage, _ alone: [Metric: Double],
+        _ figure: inout Figure
+    ) async throws -> [Metric: Double] {
+        let (request, until) = (user.logout, LoadEnd())
+        let (internalPort, otherPort) = (stage.first.internalPort, stage.second.publicPort)
+        let start = ProcessClock.monotonic
+        async let answer = onOwnThread {
+            defer { until.now() }
+            let answer = try PlainGet.answer(to: request, on: try Connection(port: internalPort), within: 120)
+            return (status: answer.status, at: ProcessClock.monotonic)
+        }
+        let watched = user.requests.suffix(Self.watched)
+        async let lastDead = onOwnThread { try Self.untilRefused(Array(watched.reversed()), port: otherPort) }
+        var round = try await load(&workload, stage, until: until, &figure)
+        let (status, answered) = try await answer
+        guard status == 200 else { throw Program.Failure(description: "the logout was answered with \(status)") }
+        round[.logoutAnswered] = Double(answered - start) / 1e6
+        round[.lastDead] = Double(try await lastDead - start) / 1e6
+        for (metric, ratio) in [(Metric.p50, Metric.p50Ratio), (.p99, .p99Ratio)] {
+            round[ratio] = (round[metric] ?? 0) / max(alone[metric] ?? 0, 1e-6)
+        }
+        return round
+    }
+
+    /// Asks for each session until it is refused, the last in the order of the rows first; when that was.
+    private static func untilRefused(_ requests: [[UInt8]], port: UInt16) throws -> Int64 {
+        let connection = try Connection(port: port)
+        let deadline = ProcessClock.monotonic + 120_000_000_000
+        for request in requests {
+            while try PlainGet.answer(to: request, on: connection).status != 400 {
+                guard ProcessClock.monotonic < deadline else {
+                    throw Program.Failure(description: "a session lives on two minutes after the logout of its user")
+                }
+                usleep(10_000)  // an app that asks now and then, and no load
+            }
+        }
+        return ProcessClock.monotonic
+    }
+
+    /// Neither broker takes a session of the user any more.
+    private func check(_ user: UserSessions, _ stage: Stage, _ figure: inout Figure) throws {
+        for broker in [stage.first, stage.second] {
+            let connection = try Connection(port: broker.publicPort)
+            for request in user.requests {
+                let (status, body) = try PlainGet.answer(to: request, on: connection)
+                let isRefused = status == 400 && body == TokenAnswer.refusal
+                figure.count("refused_afterwards", isRefused ? 1 : 0)
+                guard !isRefused else { continue }
+                figure.count("wrong_answers", 1)
+                figure.firstWrongAnswer = "\(status) \(String(decoding: body.prefix(200), as: UTF8.self))"
+            }
+        }
+    }
+
+    private func load(
+        _ workload: inout Exchanges, _ stage: Stage, until end: LoadEnd, _ figure: inout Figure
+    ) async throws -> [Metric: Double] {
+        let server = installation.cluster.processes
+        let before = try Usage(broker: stage.first.pid, server: server)
+        let (after, result) = try await SteadyLoad.run(
+            workload, stage.peer, connections: Self.connections, perSecond: logout.rate, until: end)
+        let usage = try Usage(broker: stage.first.pid, server: server)
+        workload = after
+        figure.count("requests", result.requests)
+        figure.count("unavailable", result.unavailable)
+        figure.count("wrong_answers", result.wrongAnswers)
+        if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
+        let latencies = Latencies(microseconds: result.latencies)
+        let time = Double(max(1, usage.instant - before.instant))
+        return [
+            .perSecond: Double(result.requests) / max(result.seconds, 1e-9),
+            .p50: latencies.milliseconds(at: 0.5), .p99: latencies.milliseconds(at: 0.99),
+            .worst: latencies.milliseconds(at: 1),
+            .brokerProcessors: Double(usage.broker - before.broker) / time,
+            .postgresqlProcessors: Double(usage.postgresql - before.postgresql) / time,
+            .elsewhere: usage.elsewhere(since: before),
+        ]
+    }
+
+    private func fill() async throws {
+        let cluster = installation.cluster
+        for first in stride(from: 0, to: logout.sessions * options.rounds, by: 1_000_000) {
+            try await Population.insert(
+                first..<min(first + 1_000_000, logout.sessions * options.rounds),
+                subject: UserSessions.subject(sql: "n", of: options.rounds), idle: "1 day",
+                database: installation.database, on: cluster)
+        }
+        try await cluster.sql("VACUUM ANALYZE;", database: installation.database)
+    }
+}
