@@ -1,0 +1,134 @@
+import BrokerTesting
+import Foundation
+import JOSE
+import PrivateCluster
+import Synchronization
+import SystemTesting
+import Testing
+
+/// The disk of the database is full while apps exchange and refresh, and later it is not: apps were told to come again, nothing
+/// that was acknowledged is lost, and the broker goes on by itself.
+@Suite(
+    .serialized, .enabled(if: SmallDisk.isPossible, "nobody lets us mount a file system here"), .timeLimit(.minutes(5)))
+struct FullDiskTests {
+    /// What lies on the small disk.
+    enum Part: String, CaseIterable, Sendable {
+        /// The tables: what would make one longer fails, and the server lives.
+        case data
+        /// The write-ahead log: the server stops at once, and stays down until somebody has made room and starts it again.
+        case log
+    }
+
+    private static let apps = 8
+
+    @Test(arguments: Part.allCases) func nothingAcknowledgedIsLost(part: Part) async throws {
+        let disk = try SmallDisk(mebibytes: part == .data ? 160 : 48)
+        let cluster = try await Self.cluster(part, on: disk)
+        defer { try? FileManager.default.removeItem(atPath: cluster.directory) }
+        let stage = try await DiskStage(on: cluster)
+        let broker = try stage.installation.startBroker()
+        try await broker.untilReady()
+        let wire = Wire(ledger: Ledger(), brokers: [broker])
+        let (ledger, crowd) = (wire.ledger, Crowd())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<Self.apps { group.addTask { try await crowd.live(stage.logins, wire) } }
+            _ = try await eventually("exchanges and refreshes") { ledger.acknowledged > 100 ? true : nil }
+
+            try disk.fill()
+            let filledAt = ledger.now
+            _ = try await eventually("an outage", within: .seconds(120)) {
+                // The log moves on by whole files, as it would under more load.
+                if part == .log { _ = try? await cluster.psql("SELECT pg_switch_wal();", within: .seconds(5)) }
+                return ledger.entries.count { $0.outcome == .unavailable && $0.sentAt > filledAt } > 50 ? true : nil
+            }
+            if part == .log { #expect(try await broker.readiness() == 503) }
+
+            try disk.free()
+            if part == .log { try await cluster.restart() }
+            try await broker.untilReady()
+            let acknowledged = ledger.acknowledged
+            _ = try await eventually("exchanges and refreshes again") {
+                ledger.acknowledged > acknowledged + 100 ? true : nil
+            }
+            crowd.end()
+            try await group.waitForAll()
+        }
+        #expect(broker.process.isRunning)
+        let violations = LedgerChecker(grace: .seconds(60))
+            .violations(in: ledger.entries, try await stage.installation.finalState())
+        #expect(violations.isEmpty, "\(violations)")
+        await broker.process.terminate()
+        try await cluster.stop()
+    }
+
+    /// A server with one part of its files on the small disk, and the others on the ordinary one.
+    private static func cluster(_ part: Part, on disk: SmallDisk) async throws -> PrivateCluster {
+        var options = ClusterOptions()
+        options.settings = ["min_wal_size": "32MB", "max_wal_size": "32MB", "shared_buffers": "16MB"]
+        let ordinary = FileManager.default.temporaryDirectory.appending(path: "full-disk-\(Unguessable.make())").path
+        let home = part == .data ? "\(disk.directory)/cluster" : ordinary
+        let cluster = try await PrivateCluster.start(directory: home, options: options)
+        try await cluster.stop()
+        let other = part == .data ? ordinary : "\(disk.directory)/log"
+        let log = "\(home)/data/pg_wal"
+        // With their owner and modes.
+        for command in [["cp", "-a", log, other], ["rm", "-r", log], ["ln", "-s", other, log]] {
+            let file = FileManager.default.temporaryDirectory.appending(path: "full-disk.log")
+            let (status, _) = try await ManagedProcess.run("/usr/bin/env", command, log: file)
+            guard status == 0 else { throw SmallDisk.Failure(description: "\(command): \(status)") }
+        }
+        return try await PrivateCluster.start(directory: home, options: options)
+    }
+}
+
+/// Apps that share logins, at brokers on one server.
+private struct DiskStage: Sendable {
+    let installation: Installation
+    let logins: LoginFactory
+    private let provider: StubIdentityProvider
+
+    init(on cluster: PrivateCluster) async throws {
+        let key = try TestKey(.es256, keyID: "idp")
+        provider = try StubIdentityProvider(keys: [key])
+        var configuration = BrokerConfiguration(
+            issuer: "https://sso.example.test", providers: [BrokerConfiguration.Provider(provider.issuer)])
+        configuration.unboundRefreshGrace = 60
+        installation = try await Installation(configuration, on: cluster)
+        logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
+        let sql = try installation.session()
+        for app in [logins.source, logins.target] {
+            let row = ClientRow(app, membership: .init(group: "vendor", issuer: provider.issuer)) {
+                $0.allowedScope = ["openid", "profile"]
+                $0.defaultScope = ["openid"]
+            }
+            for statement in row.sql { try await sql.rows(statement) }
+        }
+    }
+}
+
+/// Apps that send the same again, for as long as it takes, until it is granted; and then the next.
+private final class Crowd: Sendable {
+    private static let refreshes = 3
+    private let isOver = Mutex(false)
+
+    func end() { isOver.withLock { $0 = true } }
+
+    func live(_ logins: LoginFactory, _ wire: Wire) async throws {
+        while !isOver.withLock({ $0 }) {
+            let login = logins.login()
+            var token = try await granted(.exchange, try logins.exchange(login), login, logins.target, wire)
+            for _ in 0..<Self.refreshes {
+                token = try await granted(.refresh(token), logins.refresh(token.text), login, logins.target, wire)
+            }
+        }
+    }
+
+    private func granted(
+        _ act: LedgerEntry.Act, _ form: TokenForm, _ login: Login, _ app: String, _ wire: Wire
+    ) async throws -> RefreshToken {
+        try await eventually("a grant", within: .seconds(200), every: .milliseconds(50)) {
+            let answer = await wire.send(act, form, session: login.sid, app: app, to: 0)
+            return if case .outcome(.granted(let token)) = answer { token } else { nil }
+        }
+    }
+}
