@@ -11,7 +11,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     private let limits: ListenerLimits
     private let counts: ConnectionCounts
     private let origin: RequestOrigin
-    private let deliveries: Mailbox<Delivery>
+    private let requests: RequestTasks
     private let timer = DeadlineTimer()
     private var context: ChannelHandlerContext?
     private var openStreams = 0
@@ -21,11 +21,11 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// The client was told that the end is near; the timer is for nothing else from here on.
     private var isAnnounced = false
 
-    init(limits: ListenerLimits, counts: ConnectionCounts, origin: RequestOrigin, deliveries: Mailbox<Delivery>) {
+    init(limits: ListenerLimits, counts: ConnectionCounts, origin: RequestOrigin, requests: RequestTasks) {
         self.limits = limits
         self.counts = counts
         self.origin = origin
-        self.deliveries = deliveries
+        self.requests = requests
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -82,8 +82,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// The stream is reset already: it is counted and logged like any other fault, and there is nobody to answer.
     private func noteMalformedMessage() {
         // Whom a proxy has sent it for stood in the message.
-        deliveries.put(
-            Delivery(arrival: .fault(.malformed, from: origin.client([:])), channel: nil, isInOrder: false))
+        requests.begin(.fault(.malformed, from: origin.client([:])), on: nil)
     }
 
     private func armIdleTimer(_ context: ChannelHandlerContext) {

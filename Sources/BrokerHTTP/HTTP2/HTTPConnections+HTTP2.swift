@@ -5,10 +5,10 @@ extension HTTPConnections {
     /// RFC 9113.
     func addHTTP2(to connection: Connection, _ origin: RequestOrigin) throws {
         let channel = connection.channel
-        let (limits, date, deliveries) = (limits, date, connection.deliveries)
+        let (limits, date, requests) = (limits, date, connection.requests)
         let share = NIOLoopBound(BufferShare(budget), eventLoop: channel.eventLoop)
         let ending = HTTP2ConnectionHandler(
-            limits: limits, counts: quota.counts, origin: origin, deliveries: deliveries)
+            limits: limits, counts: quota.counts, origin: origin, requests: requests)
         let frames = NIOHTTP2Handler(
             mode: .server, eventLoop: channel.eventLoop, connectionConfiguration: connectionConfiguration,
             streamConfiguration: streamConfiguration,
@@ -17,7 +17,7 @@ extension HTTPConnections {
             stream.eventLoop.makeCompletedFuture {
                 try stream.pipeline.syncOperations.addHandler(
                     StreamHandler(
-                        limits: limits, origin: origin, share: share.value, date: date, deliveries: deliveries))
+                        limits: limits, origin: origin, share: share.value, date: date, requests: requests))
             }
         }
         let pipeline = channel.pipeline.syncOperations

@@ -13,7 +13,7 @@ final class StreamHandler: ChannelDuplexHandler {
     private var state: ConnectionState
     private let limits: ListenerLimits
     private let date: DateHeader
-    private let deliveries: Mailbox<Delivery>
+    private let requests: RequestTasks
     private let share: BufferShare
     private let timer = DeadlineTimer()
     private var hasHead = false
@@ -21,13 +21,13 @@ final class StreamHandler: ChannelDuplexHandler {
 
     init(
         limits: ListenerLimits, origin: RequestOrigin, share: BufferShare, date: DateHeader,
-        deliveries: Mailbox<Delivery>
+        requests: RequestTasks
     ) {
         state = ConnectionState(limits: limits, origin: origin, share: share)
         self.share = share
         self.limits = limits
         self.date = date
-        self.deliveries = deliveries
+        self.requests = requests
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -77,7 +77,7 @@ final class StreamHandler: ChannelDuplexHandler {
 
     private func deliver(_ arrival: Arrival, _ context: ChannelHandlerContext) {
         timer.clear()  // from now on the time is ours
-        deliveries.put(Delivery(arrival: arrival, channel: context.channel, isInOrder: false))
+        requests.begin(arrival, on: context.channel)
     }
 
     /// The stream broke: its client took it back, or NIO refused what came on it.

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Turns the parts of an HTTP/1 connection into whole requests, which it puts into the mailbox of the connection's task, and
-/// answers into octets. The rules are ``ConnectionState``'s.
+/// Turns the parts of an HTTP/1 connection into whole requests, which are answered one after the other, and answers into
+/// octets. The rules are ``ConnectionState``'s.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPAnswer
@@ -12,31 +12,29 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let limits: ListenerLimits
     private let framing: BodyFraming
     private let date: DateHeader
-    private let deliveries: Mailbox<Delivery>
+    private let requests: RequestTasks
+    private var isAnswering = false
+    /// What waits for its turn.
+    private var waiting: [Arrival] = []
     private let timer = DeadlineTimer()
     private var isInputClosed = false
     private var isReadHeld = false
 
     init(
         limits: ListenerLimits, origin: RequestOrigin, framing: BodyFraming, share: BufferShare, date: DateHeader,
-        deliveries: Mailbox<Delivery>
+        requests: RequestTasks
     ) {
         state = ConnectionState(limits: limits, origin: origin, share: share)
         self.limits = limits
         self.framing = framing
         self.date = date
-        self.deliveries = deliveries
+        self.requests = requests
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timer.cancel()
         state.end()
-        deliveries.finish()
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        deliveries.finish()
-        context.fireChannelInactive()
+        waiting = []
     }
 
     // MARK: Requests
@@ -98,7 +96,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func deliver(_ arrival: Arrival, _ context: ChannelHandlerContext) {
-        deliveries.put(Delivery(arrival: arrival, channel: context.channel, isInOrder: true))
+        guard !isAnswering else { return waiting.append(arrival) }
+        isAnswering = true
+        requests.begin(arrival, on: context.channel)
+    }
+
+    /// Not at once: the answer before it is being written.
+    private func answered(_ context: ChannelHandlerContext) {
+        guard !waiting.isEmpty else { return isAnswering = false }
+        context.eventLoop.assumeIsolated().execute { [self] in
+            // Unless the connection has ended.
+            if !waiting.isEmpty { requests.begin(waiting.removeFirst(), on: context.channel) }
+        }
     }
 
     /// Backpressure: one request being answered, at most one waiting, and none from a client that does not read.
@@ -128,6 +137,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             written = end
         }
         context.write(wrapOutboundOut(octets), promise: written)
+        answered(context)
         // Also after the last answer: what the client is still sending must be taken off the network, or closing would
         // reset the connection under the answer.
         releaseRead(context)

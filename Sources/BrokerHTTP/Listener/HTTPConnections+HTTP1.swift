@@ -13,7 +13,7 @@ extension HTTPConnections {
         try pipeline.addHandler(
             ConnectionHandler(
                 limits: limits, origin: origin, framing: framing, share: share, date: date,
-                deliveries: connection.deliveries))
+                requests: connection.requests))
     }
 
     private func decoder() -> HTTPRequestDecoder {

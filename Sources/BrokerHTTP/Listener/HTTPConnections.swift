@@ -9,6 +9,8 @@ import NIOSSL
 /// a path, forget how many `Host` fields there were, and know no limit of time but idleness.
 struct HTTPConnections: ServerChildChannel {
     let responder: any Responder
+    let executors: EventLoopExecutors
+    let open: OpenConnections
     let limits: ListenerLimits
     let proxies: TrustedProxies
     /// `nil`: in the clear.
@@ -22,13 +24,18 @@ struct HTTPConnections: ServerChildChannel {
     /// Octets of answers that wait for their client, from which on it is read from no more, and again.
     private static let waitingAnswers = ChannelOptions.Types.WriteBufferWaterMark(low: 4 * 1024, high: 8 * 1024)
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Accepted> {
         channel.eventLoop.makeCompletedFuture {
-            let connection = Connection(channel: channel)
+            let connection = Connection(
+                channel: channel,
+                RequestTasks(responder, on: executors.executor(of: channel.eventLoop)) {
+                    [open, id = ObjectIdentifier(channel)] in open.remove(id)
+                })
+            open.add(connection)
             let peer = channel.remoteAddress.flatMap(NetworkAddress.init)
             guard quota.admit(channel, from: peer) else {
                 connection.end()
-                return connection
+                return Accepted(channel: channel)
             }
             try channel.syncOptions?.setOption(
                 .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readSize))
@@ -39,7 +46,7 @@ struct HTTPConnections: ServerChildChannel {
             } else {
                 try add(.http1, to: connection, origin)
             }
-            return connection
+            return Accepted(channel: channel)
         }
     }
 
@@ -61,71 +68,11 @@ struct HTTPConnections: ServerChildChannel {
         }
     }
 
-    /// Returns when the connection is closed. A request that is being answered goes on to its end even if its client has
-    /// gone; only the end of the listener's patience with a stop cancels it.
-    func handle(value connection: Connection, logger: Logger) async {
-        await withTaskCancellationHandler {
-            await withTaskExecutorPreference(EventLoopExecutor(connection.channel.eventLoop)) {
-                while let delivery = await connection.deliveries.next() {
-                    if delivery.isInOrder {
-                        await answerApart(delivery, on: connection.channel.eventLoop)
-                    } else {
-                        await answerSideBySide(delivery, and: connection.deliveries)
-                    }
-                }
-            }
-        } onCancel: {
-            connection.channel.close(promise: nil)
-        }
-    }
+    /// At once: see ``OpenConnections``.
+    func handle(value connection: Accepted, logger: Logger) async {}
 }
 
-extension HTTPConnections {
-    /// In a task of its own: a task keeps the memory of the deepest call that it ever made, some 20 KiB for an exchange, and
-    /// the connection's lives as long as the connection. Not inlined: whoever waits for a request would keep the room for it.
-    @inline(never)
-    private func answerApart(_ delivery: Delivery, on eventLoop: any EventLoop) async {
-        let answering = Task(executorPreference: EventLoopExecutor(eventLoop)) {
-            await answer(delivery)
-        }
-        await withTaskCancellationHandler {
-            await answering.value
-        } onCancel: {
-            answering.cancel()
-        }
-    }
-
-    /// Streams of HTTP/2, to the end of the connection. Only whoever speaks it pays for a group.
-    @inline(never)
-    private func answerSideBySide(_ first: Delivery, and others: Mailbox<Delivery>) async {
-        await withDiscardingTaskGroup { group in
-            var next: Delivery? = first
-            while let delivery = next {
-                group.addTask { await answer(delivery) }
-                next = await others.next()
-            }
-        }
-    }
-
-    private func answer(_ delivery: Delivery) async {
-        let answer = await responder.answer(delivery.arrival)
-        delivery.channel?.writeAndFlush(answer, promise: nil)
-    }
-}
-
-/// An accepted connection. It is closed at the latest when nobody holds it any more.
-final class Connection: ServerChildChannelValue {
+/// What Hummingbird wants to know of a connection.
+struct Accepted: ServerChildChannelValue {
     let channel: any Channel
-    let deliveries = Mailbox<Delivery>()
-
-    init(channel: any Channel) {
-        self.channel = channel
-        // Also where it ends before anything is there to read requests.
-        channel.closeFuture.whenComplete { [deliveries] _ in deliveries.finish() }
-    }
-
-    /// Without a word.
-    func end() { channel.close(promise: nil) }
-
-    deinit { channel.close(promise: nil) }
 }

@@ -90,13 +90,14 @@ public struct BrokerServer: Service {
     /// Runs until a graceful shutdown or cancellation.
     public func run() async throws {
         let date = DateHeader(clock: clock)
+        let executors = EventLoopExecutors(eventLoopGroup)
         let start = StartGate(onStarted)
         let publicServer = server(
-            tokenEndpoint, configuration.publicAddress, configuration.publicLimits, date,
+            tokenEndpoint, configuration.publicAddress, configuration.publicLimits, date, executors: executors,
             proxies: configuration.trustedProxies, identity: configuration.publicIdentity, counts: connections
         ) { await start.bound(public: $0) }
         let internalServer = server(
-            internalEndpoint, configuration.internalAddress, configuration.internalLimits, date
+            internalEndpoint, configuration.internalAddress, configuration.internalLimits, date, executors: executors
         ) { await start.bound(internal: $0) }
         // Stopped in reverse order, each after the one before has ended.
         var group = ServiceGroupConfiguration(
@@ -107,11 +108,14 @@ public struct BrokerServer: Service {
 
     private func server(
         _ responder: some Responder, _ address: Address, _ limits: ListenerLimits, _ date: DateHeader,
-        proxies: TrustedProxies = .none, identity: CurrentTLSIdentity? = nil,
+        executors: EventLoopExecutors, proxies: TrustedProxies = .none, identity: CurrentTLSIdentity? = nil,
         counts: ConnectionCounts = ConnectionCounts(), onBound: @escaping @Sendable (Int) async -> Void
     ) -> any Service {
+        let open = OpenConnections()
         let connections = HTTPConnections(
-            responder: responder, limits: limits, proxies: proxies, identity: identity, date: date,
+            responder: responder, executors: executors, open: open, limits: limits, proxies: proxies,
+            identity: identity,
+            date: date,
             quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts),
             budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
         let server = connections.server(
@@ -121,7 +125,7 @@ public struct BrokerServer: Service {
                 await onBound(channel.localAddress?.port ?? 0)
             },
             eventLoopGroup: eventLoopGroup, logger: logger)
-        return ListeningService(server: server, address: address)
+        return ListeningService(server: server, open: open, address: address)
     }
 }
 
@@ -130,16 +134,23 @@ public struct ListenError: Error, CustomStringConvertible {
     public let description: String
 }
 
+/// Ends when the last connection has, or is cancelled: only the end of the patience with a stop cuts off what is being answered.
 /// Says which listener it was that could not be bound: once bound, a server ends without an error.
 private struct ListeningService: Service {
     let server: any Service
+    let open: OpenConnections
     let address: BrokerServer.Address
 
     func run() async throws {
         do {
             let claim = try address.claim()
             defer { claim?.release() }
-            try await server.run()
+            try await withTaskCancellationHandler {
+                try await server.run()
+                await open.end()
+            } onCancel: {
+                open.cancel()
+            }
         } catch let error where !(error is CancellationError) {
             throw ListenError(description: "it cannot listen on \(address): \(error)")
         }

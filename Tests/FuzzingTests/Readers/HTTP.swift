@@ -25,26 +25,24 @@ extension Readers {
     private static func arrivals(of pieces: [ArraySlice<UInt8>]) throws -> [String] {
         let channel = EmbeddedChannel()
         defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+        let found = Found()
         let (limits, counts) = (ListenerLimits(), ConnectionCounts())
         let connections = HTTPConnections(
-            responder: NoResponder(), limits: limits, proxies: .none, identity: nil,
+            responder: found, executors: EventLoopExecutors(channel.eventLoop), open: OpenConnections(), limits: limits,
+            proxies: .none,
+            identity: nil,
             date: DateHeader(clock: FixedClock()),
             quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts),
             budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
-        let connection = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
+        _ = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
         for piece in pieces where !piece.isEmpty {
             _ = try? channel.writeInbound(ByteBuffer(bytes: piece))
-        }
-        connection.deliveries.finish()
-        // Nothing is waited for: everything is in the mailbox.
-        let found = Found()
-        Task.immediate {
-            while let delivery = await connection.deliveries.next() { found.texts.append(text(of: delivery.arrival)) }
+            channel.embeddedEventLoop.run()
         }
         return found.texts
     }
 
-    private static func text(of arrival: Arrival) -> String {
+    fileprivate static func text(of arrival: Arrival) -> String {
         switch arrival {
         case .request(let request):
             """
@@ -64,11 +62,12 @@ extension Readers {
     }
 }
 
-private final class Found: @unchecked Sendable {
+private final class Found: Responder, @unchecked Sendable {
     /// Touched by one thread alone, the one that fuzzes.
     var texts: [String] = []
-}
 
-private struct NoResponder: Responder {
-    func answer(_ arrival: Arrival) async -> HTTPAnswer { HTTPAnswer(status: .ok, body: []) }
+    func answer(_ arrival: Arrival) async -> HTTPAnswer {
+        texts.append(Readers.text(of: arrival))
+        return HTTPAnswer(status: .ok, body: [])
+    }
 }

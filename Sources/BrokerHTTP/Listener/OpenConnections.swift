@@ -1,0 +1,81 @@
+import NIOCore
+import Synchronization
+
+/// The connections of one listener that are open, or whose requests are still being answered.
+///
+/// Kept here and not by a task for each, which would wait for the end of its connection and cost an idle one a fifth of all its
+/// memory.
+final class OpenConnections: Sendable {
+    private struct State {
+        var connections: [ObjectIdentifier: Connection] = [:]
+        var isCancelled = false
+        var whenEnded: CheckedContinuation<Void, Never>?
+
+        /// Whoever waits, if there is nothing left to wait for.
+        mutating func takeContinuation() -> CheckedContinuation<Void, Never>? {
+            guard connections.isEmpty else { return nil }
+            defer { whenEnded = nil }
+            return whenEnded
+        }
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ connection: Connection) {
+        let isCancelled = state.withLock { state in
+            state.connections[ObjectIdentifier(connection.channel)] = connection
+            return state.isCancelled
+        }
+        // Only now: it may be closed already.
+        connection.channel.closeFuture.whenComplete { [requests = connection.requests] _ in requests.connectionClosed()
+        }
+        if isCancelled { connection.cancel() }
+    }
+
+    /// - Parameter id: Of its channel.
+    func remove(_ id: ObjectIdentifier) {
+        // What is removed may be the last that holds it, and is let go of outside the lock.
+        let (removed, waiting) = state.withLock { ($0.connections.removeValue(forKey: id), $0.takeContinuation()) }
+        _ = removed
+        waiting?.resume()
+    }
+
+    /// Returns when there is none left. For one task, after the listener has accepted its last one.
+    func end() async {
+        await withCheckedContinuation { continuation in
+            let waiting = state.withLock { state in
+                state.whenEnded = continuation
+                return state.takeContinuation()
+            }
+            waiting?.resume()
+        }
+    }
+
+    /// Closes all, and cancels what is being answered.
+    func cancel() {
+        let connections = state.withLock { state in
+            state.isCancelled = true
+            return Array(state.connections.values)
+        }
+        for connection in connections { connection.cancel() }
+    }
+}
+
+/// An accepted connection.
+final class Connection: Sendable {
+    let channel: any Channel
+    let requests: RequestTasks
+
+    init(channel: any Channel, _ requests: RequestTasks) {
+        self.channel = channel
+        self.requests = requests
+    }
+
+    /// Without a word.
+    func end() { channel.close(promise: nil) }
+
+    func cancel() {
+        requests.cancel()
+        end()
+    }
+}

@@ -1,0 +1,82 @@
+import NIOCore
+import Synchronization
+
+/// The requests of one connection that are being answered, each by a task of its own, which begins on the connection's event
+/// loop as soon as the request is there.
+///
+/// No task lives as long as the connection does and answers: it would keep the memory of the deepest call that it ever made,
+/// some 20 KiB for an exchange, however idle the connection is.
+final class RequestTasks: Sendable {
+    private struct State {
+        var running: [(number: Int, task: Task<Void, Never>?)] = []
+        var begun = 0
+        var isCancelled = false
+        var isConnectionClosed = false
+
+        var isEnded: Bool { isConnectionClosed && running.isEmpty }
+    }
+
+    private let responder: any Responder
+    private let executor: EventLoopExecutor
+    private let onEnd: @Sendable () -> Void
+    private let state = Mutex(State())
+
+    /// - Parameter onEnd: Called when the connection is closed and all that arrived is answered. A stream's fault may still
+    ///   arrive then, and is answered to nobody.
+    init(
+        _ responder: any Responder, on executor: EventLoopExecutor, onEnd: @escaping @Sendable () -> Void
+    ) {
+        self.responder = responder
+        self.executor = executor
+        self.onEnd = onEnd
+    }
+
+    /// Begins to answer what arrived. On the event loop.
+    ///
+    /// - Parameter channel: A connection of HTTP/1, or a stream of HTTP/2. Takes an ``HTTPAnswer``. `nil` where there is nobody
+    ///   left to answer.
+    func begin(_ arrival: Arrival, on channel: (any Channel)?) {
+        let number = state.withLock { state in
+            state.begun += 1
+            state.running.append((state.begun, nil))
+            return state.begun
+        }
+        let task = executor.begin { [self] in
+            let answer = await responder.answer(arrival)
+            channel?.writeAndFlush(answer, promise: nil)
+            ended(number)
+        }
+        let isCancelled = state.withLock { state in
+            // It may have ended already.
+            if let index = state.running.firstIndex(where: { $0.number == number }) { state.running[index].task = task }
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    private func ended(_ number: Int) {
+        let isEnded = state.withLock { state in
+            if state.running.count > 1 { state.running.removeAll { $0.number == number } } else { state.running = [] }
+            return state.isEnded
+        }
+        if isEnded { onEnd() }
+    }
+
+    /// Nothing more arrives. What has is answered to its end, also where nobody is left to hear it.
+    func connectionClosed() {
+        let isEnded = state.withLock { state in
+            state.isConnectionClosed = true
+            return state.isEnded
+        }
+        if isEnded { onEnd() }
+    }
+
+    /// Tells all that they are not to wait for anything any more.
+    func cancel() {
+        let tasks = state.withLock { state in
+            state.isCancelled = true
+            return state.running.compactMap(\.task)
+        }
+        for task in tasks { task.cancel() }
+    }
+}

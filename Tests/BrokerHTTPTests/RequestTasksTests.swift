@@ -1,0 +1,100 @@
+@testable import BrokerHTTP
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import NIOPosix
+import Testing
+
+@Suite("The requests of a connection", .timeLimit(.minutes(1)))
+struct RequestTasksTests {
+    private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+
+    /// Answers when it has waited, and says whether it was cancelled.
+    private struct Patient: Responder {
+        let wait: @Sendable () async -> Void
+        let said: AsyncStream<String>.Continuation
+
+        func answer(_ arrival: Arrival) async -> HTTPAnswer {
+            await wait()
+            said.yield(Task.isCancelled ? "cancelled" : "answered")
+            return HTTPAnswer(status: .ok, body: [])
+        }
+    }
+
+    /// Requests of which is told: how each ends, and the end of the connection.
+    private func withRequests(
+        waiting wait: @escaping @Sendable () async -> Void = {},
+        _ body: (RequestTasks, inout AsyncStream<String>.AsyncIterator) async throws -> Void
+    ) async throws {
+        let (events, said) = AsyncStream.makeStream(of: String.self)
+        let requests = RequestTasks(Patient(wait: wait, said: said), on: EventLoopExecutor(eventLoop)) {
+            said.yield("ended")
+        }
+        var iterator = events.makeAsyncIterator()
+        try await body(requests, &iterator)
+    }
+
+    private func begin(_ requests: RequestTasks) async throws {
+        try await eventLoop.submit { requests.begin(.fault(.malformed, from: nil), on: nil) }.get()
+    }
+
+    @Test("What is being answered goes on to its end, whether or not the connection is there")
+    func goesOn() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Never.self)
+        try await withRequests(waiting: { for await _ in gate {} }) { requests, events in
+            try await begin(requests)
+            try await begin(requests)
+            requests.connectionClosed()
+            open.finish()
+            #expect(await events.next() == "answered")
+            #expect(await events.next() == "answered")
+            #expect(await events.next() == "ended")
+        }
+    }
+
+    @Test("All are cancelled, those included that come later")
+    func cancelled() async throws {
+        try await withRequests(waiting: { try? await Task.sleep(for: .seconds(3600)) }) { requests, events in
+            try await begin(requests)
+            requests.cancel()
+            #expect(await events.next() == "cancelled")
+            try await begin(requests)
+            #expect(await events.next() == "cancelled")
+            requests.connectionClosed()
+            #expect(await events.next() == "ended")
+        }
+    }
+
+    @Test("A connection that never asked ends when it is closed")
+    func silent() async throws {
+        try await withRequests { requests, events in
+            requests.connectionClosed()
+            #expect(await events.next() == "ended")
+        }
+    }
+
+    @Test("A listener's end is that of its last connection; cancelled, it closes them all, also one that comes later")
+    func openConnections() async throws {
+        let open = OpenConnections()
+        func connect() -> EmbeddedChannel {
+            let channel = EmbeddedChannel()
+            let id = ObjectIdentifier(channel)
+            let (_, said) = AsyncStream.makeStream(of: String.self)
+            open.add(
+                Connection(
+                    channel: channel,
+                    RequestTasks(Patient(wait: {}, said: said), on: EventLoopExecutor(channel.eventLoop)) {
+                        open.remove(id)
+                    }))
+            return channel
+        }
+        let first = connect()
+        open.cancel()
+        let second = connect()
+        for channel in [first, second] {
+            channel.embeddedEventLoop.run()
+            try await channel.closeFuture.get()
+        }
+        await open.end()
+    }
+}
