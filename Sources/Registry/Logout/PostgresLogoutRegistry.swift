@@ -13,8 +13,8 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
     /// - Parameters:
     ///   - atOnce: How many logouts are carried out at one time, so that a flood of them leaves connections to others.
     ///   - waiting: How many more may wait; whoever comes then is told to come again.
-    ///   - batch: Sessions ended in one transaction.
-    public init(database: any StatementExecutor, atOnce: Int = 2, waiting: Int = 64, batch: Int64 = 500) {
+    ///   - batch: Sessions ended in one transaction. Few: everybody's commit waits until its log is on the disk.
+    public init(database: any StatementExecutor, atOnce: Int = 2, waiting: Int = 64, batch: Int64 = 100) {
         self.database = database
         turnstile = Turnstile(width: atOnce, queue: waiting)
         self.batch = batch
