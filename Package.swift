@@ -64,6 +64,7 @@ let package = Package(
     targets: [
         // The broker.
         .target(name: "StrictCoding", swiftSettings: strict),
+        .target(name: "RegularFiles", swiftSettings: strict),
         .target(name: "NativeSSO", dependencies: ["StrictCoding", .crypto], swiftSettings: strict),
         .target(name: "OAuthWire", dependencies: ["StrictCoding"], swiftSettings: strict),
         .target(name: "JOSE", dependencies: ["StrictCoding", .crypto, .cryptoExtras], swiftSettings: strict),
@@ -101,8 +102,8 @@ let package = Package(
         .target(
             name: "IdentityProvider",
             dependencies: [
-                "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .asyncHTTPClient, .nioCore, .nioPosix, .nioHTTP1,
-                .nioSSL, .logging,
+                "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", "RegularFiles", .asyncHTTPClient, .nioCore,
+                .nioPosix, .nioHTTP1, .nioSSL, .logging,
             ],
             swiftSettings: strict),
         .target(
@@ -116,7 +117,8 @@ let package = Package(
             name: "native-sso",
             dependencies: [
                 "NativeSSO", "OAuthWire", "JOSE", "KeyModule", "PostgresClient", "Registry", "Migrations", "Migrator",
-                "IdentityProvider", "BrokerHTTP", "StrictCoding", .argumentParser, .yams, .logging, .serviceLifecycle,
+                "IdentityProvider", "BrokerHTTP", "StrictCoding", "RegularFiles", .argumentParser, .yams, .logging,
+                .serviceLifecycle,
                 .unixSignals,
             ],
             swiftSettings: strict),
@@ -227,7 +229,8 @@ let package = Package(
         .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
-                "IdentityProvider", "NativeSSO", "JOSE", "StrictCoding", "BrokerTesting", .nioCore, .nioPosix, .nioSSL,
+                "IdentityProvider", "NativeSSO", "JOSE", "StrictCoding", "BrokerTesting", .nioCore,
+                .nioPosix, .nioSSL,
                 .logging,
             ],
             swiftSettings: strict),

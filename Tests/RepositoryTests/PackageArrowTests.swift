@@ -8,6 +8,7 @@ struct PackageArrowTests {
     /// Of this package. `nil`: whatever is not development only.
     private static let mayDependOn: [String: Set<String>?] = [
         "StrictCoding": [],
+        "RegularFiles": [],
         "NativeSSO": ["StrictCoding"],
         "OAuthWire": ["StrictCoding"],
         "JOSE": ["StrictCoding"],
@@ -16,7 +17,7 @@ struct PackageArrowTests {
         "Registry": ["NativeSSO", "PostgresClient", "StrictCoding"],
         "Migrations": [],
         "Migrator": ["PostgresClient", "Migrations", "StrictCoding"],
-        "IdentityProvider": ["NativeSSO", "OAuthWire", "JOSE", "StrictCoding"],
+        "IdentityProvider": ["NativeSSO", "OAuthWire", "JOSE", "StrictCoding", "RegularFiles"],
         "BrokerHTTP": ["NativeSSO", "OAuthWire", "JOSE", "StrictCoding"],
         "native-sso": nil,
         "TokenVerifier": ["JOSE", "StrictCoding"],

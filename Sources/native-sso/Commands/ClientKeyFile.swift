@@ -2,6 +2,7 @@ import ArgumentParser
 import BrokerHTTP
 import JOSE
 import NativeSSO
+import RegularFiles
 import StrictCoding
 
 /// A client's public key as an operator brings it: one JWK in a file.
@@ -58,7 +59,7 @@ struct ClientKeyFile {
     private static func key(in path: String) throws(CommandFailure) -> JSONWebKey {
         let octets: [UInt8]
         do throws(ValueDefect) {
-            octets = try RegularFile.read(path, limit: 64 << 10).octets
+            octets = try RegularFile.contents(path, limit: 64 << 10).octets
         } catch {
             throw .usage("\(path): \(error.message)")
         }

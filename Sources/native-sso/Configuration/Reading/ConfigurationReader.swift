@@ -1,4 +1,5 @@
 import NativeSSO
+import RegularFiles
 
 /// Reads the configuration: one file, overridden key by key by the environment. Reports everything that is wrong, at once.
 enum ConfigurationReader {
@@ -46,7 +47,7 @@ enum ConfigurationReader {
     }
 
     private static func text(of file: String) throws(ValueDefect) -> String {
-        let contents = try RegularFile.read(file, limit: limit)
+        let contents = try RegularFile.contents(file, limit: limit)
         // It names the issuers whose tokens are believed.
         guard !contents.isWritableByAnyone else {
             throw ValueDefect("everyone can write the file; run chmod o-w on it")

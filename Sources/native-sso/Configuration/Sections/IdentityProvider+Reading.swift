@@ -1,6 +1,7 @@
 import IdentityProvider
 import JOSE
 import NativeSSO
+import RegularFiles
 import StrictCoding
 
 /// What the section of one identity provider takes over from the rest of the file.
@@ -45,7 +46,7 @@ extension Configuration.IdentityProvider {
 
     /// Whoever may write the file may say who the identity provider is.
     private static func authorities(_ path: String) throws(ValueDefect) -> CertificateAuthorities {
-        let file = try RegularFile.read(try PathText.absolute(path), limit: 1 << 20)
+        let file = try RegularFile.contents(try PathText.absolute(path), limit: 1 << 20)
         guard !file.isWritableByAnyone else { throw ValueDefect("everyone can write the file; run chmod o-w on it") }
         guard let authorities = CertificateAuthorities(pem: file.octets) else {
             throw ValueDefect("the file holds no certificates in PEM")

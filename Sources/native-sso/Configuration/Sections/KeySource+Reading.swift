@@ -1,5 +1,6 @@
 import JOSE
 import NativeSSO
+import RegularFiles
 
 extension Configuration.KeySource {
     /// At most one of `discovery`, `jwks_uri` and `jwks_file`; without any, the discovery document of the issuer.
@@ -28,7 +29,7 @@ extension Configuration.KeySource {
 
     /// The key set decides whose tokens are believed, so that nobody but its owner and group may write it.
     private static func checkedFile(_ path: String) throws(ValueDefect) -> String {
-        let file = try RegularFile.read(try PathText.absolute(path), limit: 1 << 20)
+        let file = try RegularFile.contents(try PathText.absolute(path), limit: 1 << 20)
         guard !file.octets.isEmpty else { throw ValueDefect("the file is empty") }
         guard !file.isWritableByAnyone else { throw ValueDefect("everyone can write the file; run chmod o-w on it") }
         do throws(JSONWebKeySetError) {

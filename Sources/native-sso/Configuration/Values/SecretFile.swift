@@ -1,3 +1,5 @@
+import RegularFiles
+
 /// A secret is never a value of the configuration, where `config check` output, backups and `ps` would show it; it is the
 /// contents of a file that its owner alone can read.
 enum SecretFile {
@@ -5,7 +7,7 @@ enum SecretFile {
 
     /// One line end at the end of the file is not part of the secret.
     static func read(_ path: String) throws(ValueDefect) -> Secret {
-        let file = try RegularFile.read(try PathText.absolute(path), limit: limit)
+        let file = try RegularFile.contents(try PathText.absolute(path), limit: limit)
         guard !file.isOpenToOthers else {
             throw ValueDefect("group or others can access the file; run chmod 600 on it")
         }

@@ -1,4 +1,5 @@
 import BrokerHTTP
+import RegularFiles
 
 /// `tls` of the public listener: the files of its certificate and key, and what was in them.
 struct TLSFiles: Sendable {
@@ -24,13 +25,13 @@ struct TLSFiles: Sendable {
 
     /// Whoever may write it may put a certificate there that no app accepts.
     static func contents(ofCertificate path: String) throws(ValueDefect) -> [UInt8] {
-        let file = try RegularFile.read(try PathText.absolute(path), limit: limit)
+        let file = try RegularFile.contents(try PathText.absolute(path), limit: limit)
         guard !file.isWritableByAnyone else { throw ValueDefect("everyone can write the file; run chmod o-w on it") }
         return file.octets
     }
 
     static func contents(ofKey path: String) throws(ValueDefect) -> [UInt8] {
-        let file = try RegularFile.read(try PathText.absolute(path), limit: limit)
+        let file = try RegularFile.contents(try PathText.absolute(path), limit: limit)
         guard !file.isOpenToOthers else {
             throw ValueDefect("group or others can access the file; run chmod 600 on it")
         }

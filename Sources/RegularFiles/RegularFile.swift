@@ -1,33 +1,40 @@
-import Glibc
+public import Glibc
 
 /// Reads a small file whole. What is no regular file is refused before a single octet is read: a FIFO would block, a
 /// device would never end.
-enum RegularFile {
-    struct Contents {
-        let octets: [UInt8]
+public enum RegularFile {
+    public struct Contents: Sendable {
+        public let octets: [UInt8]
         /// The permission bits of the file that was read, not of whatever has its name by now.
-        let permissions: mode_t
+        public let permissions: mode_t
 
         /// Whether the group or others may read, write or execute it.
-        var isOpenToOthers: Bool { permissions & 0o077 != 0 }
+        public var isOpenToOthers: Bool { permissions & 0o077 != 0 }
         /// Whether anyone on the machine may change it.
-        var isWritableByAnyone: Bool { permissions & 0o002 != 0 }
+        public var isWritableByAnyone: Bool { permissions & 0o002 != 0 }
     }
 
-    static func read(_ path: String, limit: Int) throws(ValueDefect) -> Contents {
+    public enum Failure: Error, Sendable, Equatable {
+        /// The text is the system's.
+        case cannotOpen(String)
+        case cannotRead(String)
+        case notRegular
+        /// It is longer than so many octets; the rest of it was not read.
+        case tooLong(Int)
+    }
+
+    public static func read(_ path: String, limit: Int) throws(Failure) -> Contents {
         // O_NONBLOCK: open must not wait for the other end of a FIFO.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw ValueDefect("cannot open the file: \(Self.text(of: errno))") }
+        guard descriptor >= 0 else { throw .cannotOpen(text(of: errno)) }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw ValueDefect("cannot read the file: \(Self.text(of: errno))")
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw ValueDefect("is not a regular file") }
+        guard fstat(descriptor, &status) == 0 else { throw .cannotRead(text(of: errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
         return Contents(octets: try octets(of: descriptor, limit: limit), permissions: status.st_mode & 0o777)
     }
 
-    private static func octets(of descriptor: Int32, limit: Int) throws(ValueDefect) -> [UInt8] {
+    private static func octets(of descriptor: Int32, limit: Int) throws(Failure) -> [UInt8] {
         var octets: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while true {
@@ -35,9 +42,9 @@ enum RegularFile {
             if count == 0 { return octets }
             if count < 0 {
                 if errno == EINTR { continue }
-                throw ValueDefect("cannot read the file: \(text(of: errno))")
+                throw .cannotRead(text(of: errno))
             }
-            guard octets.count + count <= limit else { throw ValueDefect("the file is longer than \(limit) octets") }
+            guard octets.count + count <= limit else { throw .tooLong(limit) }
             octets.append(contentsOf: buffer.prefix(count))
         }
     }
