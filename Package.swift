@@ -96,6 +96,8 @@ let package = Package(
                 .embedInCode("0017_relay_codes.sql"),
                 .embedInCode("0018_explain_requests.sql"),
                 .embedInCode("0019_gather_hot_calls.sql"),
+                .embedInCode("0022_send_codes_apart.sql"),
+                .embedInCode("0023_audit_orphaned_codes.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),
@@ -229,7 +231,7 @@ let package = Package(
         .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
-                "IdentityProvider", "NativeSSO", "JOSE", "StrictCoding", "BrokerTesting", .nioCore,
+                "IdentityProvider", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", "BrokerTesting", .nioCore,
                 .nioPosix, .nioSSL,
                 .logging,
             ],

@@ -1314,8 +1314,10 @@ CREATE FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer b
 DECLARE
     v_answer bytea;
 BEGIN
-    UPDATE relayed_code r SET state = 'answered', answer = p_answer
-    WHERE r.code = p_code AND r.binding = p_binding AND r.state = 'kept' AND r.valid_until >= clock_timestamp();
+    UPDATE relayed_code r
+    SET state = 'answered', answer = p_answer, valid_until = clock_timestamp() + interval '30 seconds'
+    WHERE r.code = p_code AND r.binding = p_binding
+        AND (r.state = 'kept' AND r.valid_until >= clock_timestamp() OR r.state = 'answered' AND r.answer = p_answer);
     IF FOUND THEN
         RETURN p_answer;
     END IF;
@@ -1361,6 +1363,24 @@ END
 $$;
 
 ALTER FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) OWNER TO native_sso_admin;
+
+--
+-- Name: forget_code(bytea, bytea); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    UPDATE relayed_code r SET state = 'lost', answer = NULL
+    WHERE r.code = p_code AND r.binding = p_binding AND r.state = 'kept';
+    RETURN FOUND;
+END
+$$;
+
+ALTER FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) OWNER TO native_sso_admin;
 
 --
 -- Name: guard_chain(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1636,7 +1656,7 @@ CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[]
     FROM unnest(
             p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients)
         AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client)
-    WHERE kind LIKE '%\_refused'
+    WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
 $$;
 
 ALTER FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) OWNER TO native_sso_admin;
@@ -1758,6 +1778,75 @@ $$;
 ALTER FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) OWNER TO native_sso_admin;
 
 --
+-- Name: reserve_code(bytea, bytea, uuid, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.code_claim
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_row relayed_code;
+BEGIN
+    SELECT * INTO v_row FROM relayed_code r WHERE r.code = p_code;
+    IF FOUND AND v_row.request_id = p_request_id AND v_row.state = 'asked' THEN
+        RETURN ROW ('granted', NULL)::code_claim;
+    END IF;
+    IF p_proof IS NOT NULL AND NOT use_dpop_proof(p_proof, p_proof_seconds) THEN
+        RETURN ROW ('proof_used', NULL)::code_claim;
+    END IF;
+    -- Who was faster with this code is waited for here, for as long as a commit takes. A reservation that ran out is taken over:
+    -- its holder finds that out in send_code.
+    INSERT INTO relayed_code AS r (code, binding, request_id, state, is_sent, valid_until, expires_at)
+    VALUES (
+        p_code, p_binding, p_request_id, 'asked', false, clock_timestamp() + interval '5 seconds',
+        now() + interval '1 day')
+    ON CONFLICT (code) DO UPDATE
+    SET binding = excluded.binding, request_id = excluded.request_id, valid_until = excluded.valid_until,
+        expires_at = excluded.expires_at
+    WHERE r.state = 'asked' AND NOT r.is_sent AND r.valid_until < clock_timestamp();
+    IF FOUND THEN
+        PERFORM erase_kept_answers(4);
+        RETURN ROW ('granted', NULL)::code_claim;
+    END IF;
+    SELECT * INTO v_row FROM relayed_code r WHERE r.code = p_code;
+    -- It was released since, or is somebody's who may yet release it: whoever comes again may have it.
+    IF NOT FOUND OR v_row.state = 'asked' AND NOT v_row.is_sent THEN
+        RETURN ROW ('in_flight', NULL)::code_claim;
+    END IF;
+    IF v_row.binding <> p_binding OR v_row.state = 'lost' OR v_row.valid_until < clock_timestamp() THEN
+        RETURN ROW ('used', NULL)::code_claim;
+    END IF;
+    IF v_row.state = 'asked' THEN
+        RETURN ROW ('in_flight', NULL)::code_claim;
+    END IF;
+    RETURN ROW ('kept', v_row.answer)::code_claim;
+END
+$$;
+
+ALTER FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) OWNER TO native_sso_admin;
+
+--
+-- Name: send_code(bytea, uuid, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    UPDATE relayed_code r
+    SET is_sent = true, valid_until = clock_timestamp() + make_interval(secs => least(p_patience_seconds, 300))
+    WHERE r.code = p_code AND r.request_id = p_request_id AND r.state = 'asked';
+    RETURN FOUND;
+END
+$$;
+
+ALTER FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) OWNER TO native_sso_admin;
+
+--
 -- Name: settle_code(bytea, uuid, text, bytea); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1772,7 +1861,10 @@ BEGIN
     ELSE
         UPDATE relayed_code r
         SET state = p_state, answer = p_answer,
-            valid_until = CASE WHEN p_state = 'lost' THEN r.valid_until ELSE clock_timestamp() + interval '30 seconds' END
+            valid_until = CASE p_state
+                WHEN 'lost' THEN r.valid_until
+                WHEN 'kept' THEN clock_timestamp() + interval '2 minutes'
+                ELSE clock_timestamp() + interval '30 seconds' END
         WHERE r.code = p_code AND r.request_id = p_request_id AND r.valid_until >= clock_timestamp()
             -- Again where the first answer to this was lost.
             AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer);
@@ -2208,6 +2300,7 @@ CREATE TABLE native_sso.relayed_code (
     valid_until timestamp with time zone NOT NULL,
     answer bytea,
     expires_at timestamp with time zone NOT NULL,
+    is_sent boolean DEFAULT true NOT NULL,
     CONSTRAINT relayed_code_answer_check CHECK ((octet_length(answer) <= 131072)),
     CONSTRAINT relayed_code_binding_check CHECK ((octet_length(binding) = 32)),
     CONSTRAINT relayed_code_check CHECK (((state = ANY (ARRAY['kept'::text, 'answered'::text])) = (answer IS NOT NULL))),
@@ -2857,6 +2950,13 @@ REVOKE ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest byte
 GRANT ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) TO native_sso_broker;
 
 --
+-- Name: FUNCTION forget_code(p_code bytea, p_binding bytea); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) TO native_sso_broker;
+
+--
 -- Name: FUNCTION guard_chain(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -2943,6 +3043,20 @@ REVOKE ALL ON FUNCTION native_sso.refuse_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) TO native_sso_registrar;
+
+--
+-- Name: FUNCTION reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
+
+--
+-- Name: FUNCTION send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) TO native_sso_broker;
 
 --
 -- Name: FUNCTION settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea); Type: ACL; Schema: native_sso; Owner: native_sso_admin

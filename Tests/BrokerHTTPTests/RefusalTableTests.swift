@@ -65,7 +65,7 @@ struct RefusalTableTests {
 
     private func isOutage(_ refusal: Refusal) -> Bool {
         switch refusal {
-        case .code(.inFlight), .code(.relayBusy), .code(.fault), .code(.idToken): true
+        case .code(.inFlight), .code(.relayBusy), .code(.relayShareUsed), .code(.fault), .code(.idToken): true
         default: false
         }
     }

@@ -1,4 +1,5 @@
 import BrokerTesting
+import Glibc
 import JOSE
 import StrictCoding
 import SystemTesting
@@ -219,6 +220,88 @@ extension Faults {
             #expect(parts?.dropLast() == (try token.signed()).split(separator: ".").dropLast())
             let sub = try #require(token.claims.string("sub"))
             #expect(try await sql.row("SELECT count(*) FROM native_sso.session WHERE subject = '\(sub)'") == "0")
+        }
+
+        /// The same of an identity provider that has bound its id_token to a device by itself: its own secret goes with it.
+        @Test func anOrdinaryLoginThatIsBound() async throws {
+            let stage = try await CodeStage.shared
+            let sql = try stage.installation.session()
+            var token = try stage.freshToken()
+            token.claims["ds_hash"] = .string(IDToken.leftHalfHash("of-the-provider"))
+            let body = try stage.answer(token).replacing(
+                "{\"access", with: "{\"device_secret\":\"of-the-provider\",\"access", maxReplacements: 1)
+            stage.provider.token { _ in .answers(200, body) }
+            let plain = try await stage.broker.token(stage.code(nil))
+            #expect(plain.status == 200, "\(plain.text)")
+            #expect(plain.json?.string("device_secret") == "of-the-provider")
+            let claims = try UnverifiedToken.claims(of: try #require(plain.json?.string("id_token")))
+            #expect(claims == token.claims)
+            let sub = try #require(token.claims.string("sub"))
+            #expect(try await sql.row("SELECT count(*) FROM native_sso.session WHERE subject = '\(sub)'") == "0")
+
+            // Enrolled it is bound anew: the one secret goes with the one id_token.
+            let enrolled = try await stage.broker.token(stage.code(.deviceSecret))
+            let secret = try #require(enrolled.json?.string("device_secret"), "\(enrolled.text)")
+            let idToken = try #require(enrolled.json?.string("id_token"))
+            #expect(secret != "of-the-provider")
+            #expect(try UnverifiedToken.claims(of: idToken).string("ds_hash") == IDToken.leftHalfHash(secret))
+            let exchanged = try await stage.replica.token(
+                .exchange(
+                    idToken, issuer: stage.installation.configuration.issuer, device: secret, profile: .deviceSecret,
+                    client: "app-two"))
+            #expect(exchanged.status == 200, "\(exchanged.text)")
+        }
+
+        /// RFC 9449: whoever shows a key enrols for that key; a proof is good once, and the key is the app's only one there.
+        @Test func byKey() async throws {
+            let stage = try await CodeStage.shared
+            let issuer = stage.installation.configuration.issuer
+            let (key, otherKey) = (try TestKey(.es256, keyID: "one"), try TestKey(.es256, keyID: "two"))
+            func proof(_ key: TestKey) throws -> String {
+                try TestProof(by: key, for: issuer + "/token", at: Int64(time(nil))).signed()
+            }
+            func send(_ form: TokenForm, _ proof: String, at broker: Broker) async throws -> HTTPAnswer {
+                try await HTTPRequest.token(form.parameters, fields: [("DPoP", proof)]).send(to: broker.publicPort)
+            }
+            func refused(_ answer: HTTPAnswer, _ error: String, _ reason: String) async throws {
+                #expect(answer.status == 400 && answer.error == error, "\(answer.text)")
+                #expect(try await stage.reason(answer) == reason)
+            }
+            try stage.gives(try stage.freshToken(of: "app-bound"))
+            let calls = stage.provider.codeCalls.count
+            let form = stage.code(.deviceID, of: "app-bound")
+            try await refused(try await stage.broker.token(form), "invalid_dpop_proof", "dpop_proof_required")
+            let used = try proof(key)
+            let first = try await send(form, used, at: stage.broker)
+            try #require(first.status == 200, "\(first.text)")
+            let idToken = try #require(first.json?.string("id_token"))
+            #expect(
+                try UnverifiedToken.claims(of: idToken)["cnf"]?.object?.string("jkt")
+                    == TestProof.thumbprint(of: key))
+            // The identity provider's access token is bound to nothing here.
+            #expect(first.json?.string("token_type") == "Bearer")
+            #expect(stage.provider.codeCalls.last?.field("dpop") == nil)
+
+            try await refused(try await send(form, used, at: stage.replica), "invalid_dpop_proof", "dpop_replayed")
+            #expect(try await send(form, try proof(key), at: stage.replica).body == first.body)
+            try await refused(
+                try await send(form, try proof(otherKey), at: stage.replica), "invalid_grant", "code_used")
+            #expect(stage.provider.codeCalls.count == calls + 1)
+
+            // Another login on the same device.
+            try stage.gives(try stage.freshToken(of: "app-bound"))
+            try await refused(
+                try await send(stage.code(.deviceID, of: "app-bound"), try proof(otherKey), at: stage.broker),
+                "invalid_grant", "pin_conflict")
+
+            // The sibling has a key of its own, and it is its only one there, too.
+            let exchange = TokenForm.exchange(
+                idToken, issuer: issuer, device: CodeStage.device, profile: .deviceID, client: "app-bound-two")
+            let exchanged = try await send(exchange, try proof(otherKey), at: stage.replica)
+            #expect(exchanged.json?.string("token_type") == "DPoP", "\(exchanged.text)")
+            #expect(try await send(exchange, try proof(otherKey), at: stage.broker).status == 200)
+            try await refused(
+                try await send(exchange, try proof(key), at: stage.broker), "invalid_grant", "pin_conflict")
         }
 
         /// D-16: a secret that is presented beside a code is nobody's here; there is a new one.

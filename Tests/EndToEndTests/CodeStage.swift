@@ -11,7 +11,7 @@ final class CodeStage: Sendable {
     static var shared: CodeStage { get async throws { try await starting.value } }
     static let device = Unguessable.make()
     /// Codes at the identity provider at one time.
-    static let slots = 3
+    static let slots = 4
 
     let provider: StubIdentityProvider
     let installation: Installation
@@ -28,8 +28,9 @@ final class CodeStage: Sendable {
             BrokerConfiguration(issuer: "https://sso.example.test", providers: [configured]),
             on: try await PrivateCluster.shared)
         let sql = try installation.session()
-        for app in ["app-one", "app-two"] {
+        for app in ["app-one", "app-two", "app-bound", "app-bound-two"] {
             let row = ClientRow(app, membership: .init(group: "vendor", issuer: provider.issuer)) {
+                $0.dpop = app.hasPrefix("app-bound") ? "required" : "off"
                 $0.allowedScope = ["openid", "profile"]
                 $0.defaultScope = ["openid"]
             }
@@ -43,8 +44,9 @@ final class CodeStage: Sendable {
     }
 
     /// As an ordinary identity provider makes it.
-    func freshToken() throws -> IDToken {
+    func freshToken(of app: String = "app-one") throws -> IDToken {
         var token = logins.login().token
+        token.claims["aud"] = .string(app)
         token.claims["di_hash"] = nil
         token.claims["ds_hash"] = nil
         token.claims["nonce"] = .string("n-0S6_WzA2Mj")
@@ -66,9 +68,9 @@ final class CodeStage: Sendable {
     }
 
     /// A code request of the app, with a code of its own.
-    func code(_ profile: NativeProfile?) -> TokenForm {
+    func code(_ profile: NativeProfile?, of app: String = "app-one") -> TokenForm {
         var form = TokenForm([
-            "grant_type": "authorization_code", "client_id": "app-one", "code": Unguessable.make(),
+            "grant_type": "authorization_code", "client_id": app, "code": Unguessable.make(),
             "redirect_uri": "https://app.example/cb", "code_verifier": Unguessable.make(),
         ])
         switch profile {
@@ -84,7 +86,9 @@ final class CodeStage: Sendable {
         let id = answer["X-Request-Id"] ?? ""
         let sql = try installation.session()
         return try await eventually("the audit knows") {
-            try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)'").first
+            try await sql.rows(
+                "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)' AND kind <> 'code_orphaned'"
+            ).first
         }
     }
 

@@ -45,7 +45,7 @@ import Testing
                 #"{"issuer":"https://idp.example.com","jwks_uri":"https://idp.example.com/k","#.utf8)
                 + Array(#""authorization_endpoint":\#(json)}"#.utf8),
             issuer: TestProvider.issuer, hosts: ["idp.example.com"])
-        #expect(metadata.authorizationEndpoint?.string == expected)
+        #expect(metadata.endpoints.authorization?.string == expected)
     }
 
     // W-15

@@ -25,6 +25,7 @@ final class StubServer: Sendable {
 
     private final class Log: Sendable {
         let paths = Mutex<[String]>([])
+        let requests = Mutex<[String]>([])
         /// Octets that the other side took of an endless body.
         let taken = Atomic<Int>(0)
         let closed = AsyncStream<Void>.makeStream()
@@ -77,6 +78,8 @@ final class StubServer: Sendable {
 
     var port: Int { channel.localAddress?.port ?? 0 }
     var paths: [String] { log.paths.withLock { $0 } }
+    /// Whole, with their bodies.
+    var requests: [String] { log.requests.withLock { $0 } }
     var octetsTaken: Int { log.taken.load(ordering: .relaxed) }
 
     /// Waits until a connection was closed by the other side.
@@ -102,10 +105,9 @@ final class StubServer: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.append(contentsOf: unwrapInboundIn(data).readableBytesView)
             let request = String(decoding: received, as: UTF8.self)
-            guard request.hasSuffix("\r\n\r\n"), let path = request.split(separator: " ").dropFirst().first else {
-                return
-            }
+            guard isComplete, let path = request.split(separator: " ").dropFirst().first else { return }
             received = []
+            log.requests.withLock { $0.append(request) }
             log.paths.withLock { $0.append(String(path)) }
             switch reply(String(path)) {
             case .status(let code, let headers, let body):
@@ -117,6 +119,14 @@ final class StubServer: Sendable {
                 write(Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".utf8), context, close: false)
                 writeForEver(context)
             }
+        }
+
+        private var isComplete: Bool {
+            guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return false }
+            let head = String(decoding: received[..<end.lowerBound], as: UTF8.self).lowercased()
+            let length = head.split(separator: "\r\n").first { $0.hasPrefix("content-length:") }?
+                .split(separator: ":").last.flatMap { Int($0.drop { $0 == " " }) }
+            return received.count >= end.upperBound + (length ?? 0)
         }
 
         func channelInactive(context: ChannelHandlerContext) { log.closed.continuation.yield() }

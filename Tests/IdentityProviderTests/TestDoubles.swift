@@ -29,7 +29,7 @@ final class ScriptedFetcher: KeySetFetching {
     func answer(_ keys: [TestKey], authorizationEndpoint: String? = nil) throws {
         let set = FetchedKeySet(
             keys: try JSONWebKeySet(keys.map(\.publicKey)),
-            authorizationEndpoint: authorizationEndpoint.flatMap { ProviderURL($0) })
+            endpoints: ProviderEndpoints(authorization: authorizationEndpoint.flatMap { ProviderURL($0) }))
         state.withLock { $0.answer = .success(set) }
     }
 

@@ -10,18 +10,22 @@ struct PostgresCodeRegisterTests {
     private static let binding = CodeBinding(octets: Array(repeating: 2, count: 32))
 
     private func entry(
-        _ number: UInt64 = 1, binding: CodeBinding = Self.binding, patience: Seconds = 15, proof: PresentedProof? = nil
+        _ number: UInt64 = 1, binding: CodeBinding = Self.binding, proof: PresentedProof? = nil
     ) -> CodeEntry {
-        CodeEntry(
-            requestID: UniqueID(high: 1, low: number), code: Self.name, binding: binding, patience: patience,
-            proof: proof)
+        CodeEntry(requestID: Self.request(number), code: Self.name, binding: binding, proof: proof)
+    }
+
+    private static func request(_ number: UInt64) -> UniqueID { UniqueID(high: 1, low: number) }
+
+    private func send(_ register: PostgresCodeRegister, _ number: UInt64 = 1) async throws -> Bool {
+        try await register.send(Self.name, of: Self.request(number), patience: 15)
     }
 
     private func withRegister(
         _ body: @Sendable (PostgresFixture, PostgresCodeRegister) async throws -> Void
     ) async throws {
         try await TestDatabase.withFixture { database in
-            try await body(database, PostgresCodeRegister(database: database.service, atOnce: 4))
+            try await body(database, PostgresCodeRegister(database: database.service, claims: 4, settlements: 4))
         }
     }
 
@@ -33,8 +37,80 @@ struct PostgresCodeRegisterTests {
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(claims.count { $0 == .granted } == 1 && claims.count { $0 == .inFlight } == 7)
+            // Nobody has sent it: it may yet be released.
             let other = CodeBinding(octets: Array(repeating: 3, count: 32))
-            #expect(try await register.claim(entry(9, binding: other)) == .used)
+            #expect(try await register.claim(entry(9, binding: other)) == .inFlight)
+        }
+    }
+
+    @Test("What is reserved and not sent can be had again; what is sent, never")
+    func reservations() async throws {
+        try await withRegister { database, register in
+            let other = CodeBinding(octets: Array(repeating: 3, count: 32))
+            #expect(try await register.claim(entry(1)) == .granted)
+            // The same request again, which did not hear the first answer.
+            #expect(try await register.claim(entry(1)) == .granted)
+            #expect(try await register.claim(entry(2)) == .inFlight)
+            #expect(try await !send(register, 2))
+            // Its holder is gone: whoever comes next has it, and the holder cannot send it any more.
+            _ = try await database.superuser.query(CodeSQL.pass, [])
+            #expect(try await register.claim(entry(3, binding: other)) == .granted)
+            #expect(try await !send(register, 1))
+            #expect(try await !register.settle(Self.name, of: Self.request(1), as: .released))
+            #expect(try await send(register, 3))
+            #expect(try await send(register, 3))
+            #expect(try await register.claim(entry(4)) == .used)
+            #expect(try await register.claim(entry(5, binding: other)) == .inFlight)
+            _ = try await database.superuser.query(CodeSQL.pass, [])
+            #expect(try await register.claim(entry(6, binding: other)) == .used)
+            #expect(try await !send(register, 6))
+            // Who knows that it never left may say so, however late.
+            #expect(try await register.settle(Self.name, of: Self.request(3), as: .released))
+            #expect(try await register.claim(entry(7)) == .granted)
+        }
+    }
+
+    @Test("A claim whose first answer was lost uses no proof twice")
+    func repeatedClaims() async throws {
+        try await withRegister { _, register in
+            let key = try #require(KeyThumbprint(String(repeating: "k", count: 43)))
+            let proof = PresentedProof(key: key, id: ProofID(key: key, jti: "1"), life: 60)
+            #expect(try await register.claim(entry(1, proof: proof)) == .granted)
+            #expect(try await register.claim(entry(1, proof: proof)) == .granted)
+            #expect(try await register.claim(entry(2, proof: proof)) == .proofUsed)
+        }
+    }
+
+    @Test("The half minute begins with the answer, and again for whoever does not know that it was the first")
+    func lives() async throws {
+        try await withRegister { database, register in
+            func left() async throws -> Int64 { try await database.superuser.query(CodeSQL.left, [])[0].int64(0) }
+            _ = try await register.claim(entry(1))
+            _ = try await send(register)
+            #expect(try await register.settle(Self.name, of: Self.request(1), as: .kept([1])))
+            #expect(try await (100...120).contains(left()))
+            #expect(try await register.finish(Self.name, Self.binding, answer: [5]) == [5])
+            #expect(try await (20...30).contains(left()))
+            _ = try await database.superuser.query(CodeSQL.pass, [])
+            #expect(try await register.finish(Self.name, Self.binding, answer: [6]) == nil)
+            #expect(try await register.finish(Self.name, Self.binding, answer: [5]) == [5])
+            #expect(try await (20...30).contains(left()))
+        }
+    }
+
+    @Test("What comes to nothing is forgotten, and what was answered is not")
+    func forgets() async throws {
+        try await withRegister { database, register in
+            _ = try await register.claim(entry(1))
+            _ = try await send(register)
+            #expect(try await !register.forget(Self.name, Self.binding))
+            _ = try await register.settle(Self.name, of: Self.request(1), as: .kept([1]))
+            #expect(try await !register.forget(Self.name, CodeBinding(octets: Array(repeating: 3, count: 32))))
+            #expect(try await register.forget(Self.name, Self.binding))
+            #expect(try await !register.forget(Self.name, Self.binding))
+            #expect(try await register.finish(Self.name, Self.binding, answer: [5]) == nil)
+            #expect(try await register.claim(entry(2)) == .used)
+            #expect(try await database.superuser.query(CodeSQL.answers, [])[0].int64(0) == 0)
         }
     }
 
@@ -42,6 +118,7 @@ struct PostgresCodeRegisterTests {
     func keeps() async throws {
         try await withRegister { database, register in
             _ = try await register.claim(entry())
+            _ = try await send(register)
             // Nobody settles another's claim.
             #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 2), as: .kept([9])))
             #expect(try await register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .kept([1])))
@@ -60,7 +137,7 @@ struct PostgresCodeRegisterTests {
             _ = try await register.claim(
                 CodeEntry(
                     requestID: UniqueID(high: 1, low: 6), code: CodeName(octets: Array(repeating: 9, count: 32)),
-                    binding: Self.binding, patience: 15, proof: nil))
+                    binding: Self.binding, proof: nil))
             #expect(try await database.superuser.query(CodeSQL.answers, [])[0].int64(0) == 0)
             #expect(try await register.claim(entry(7)) == .used)
         }
@@ -73,6 +150,7 @@ struct PostgresCodeRegisterTests {
             #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 2), as: .released))
             #expect(try await register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .released))
             #expect(try await register.claim(entry(2)) == .granted)
+            #expect(try await send(register, 2))
             #expect(try await register.settle(Self.name, of: UniqueID(high: 1, low: 2), as: .lost))
             #expect(try await register.claim(entry(3)) == .used)
             #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 2), as: .kept([1])))
@@ -83,6 +161,7 @@ struct PostgresCodeRegisterTests {
     func tooLate() async throws {
         try await withRegister { database, register in
             _ = try await register.claim(entry(1))
+            _ = try await send(register)
             _ = try await database.superuser.query(CodeSQL.pass, [])
             #expect(try await register.claim(entry(2)) == .used)
             #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .kept([1])))
@@ -107,6 +186,7 @@ struct PostgresCodeRegisterTests {
     func sweeps() async throws {
         try await withRegister { database, register in
             _ = try await register.claim(entry(1))
+            _ = try await send(register)
             _ = try await register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .answered([1]))
             _ = try await database.superuser.query(CodeSQL.pass, [])
             _ = try await database.superuser.query(RetentionSQL.sweepProofsFirst, [])
@@ -137,6 +217,8 @@ struct PostgresCodeRegisterTests {
 private enum CodeSQL {
     static let pass = Statement("UPDATE native_sso.relayed_code SET valid_until = now() - interval '1 second'")
     static let age = Statement("UPDATE native_sso.relayed_code SET expires_at = now() - interval '2 hours'")
+    static let left = Statement(
+        "SELECT ceil(extract(epoch FROM valid_until - now()))::bigint FROM native_sso.relayed_code")
     static let answers = Statement("SELECT count(*) FROM native_sso.relayed_code WHERE answer IS NOT NULL")
     static let erase = Statement("SELECT native_sso.erase_kept_answers(1)")
 }

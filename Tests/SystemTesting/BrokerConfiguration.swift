@@ -9,6 +9,8 @@ public struct BrokerConfiguration: Sendable {
         public var admitsOnFirstSight: Bool
         public var isDisabled: Bool
         public var enrolsByExchange = false
+        /// How it computes `ds_hash`.
+        public var hashMode = "left_half"
         /// Other values of `audience` that mean it.
         public var audienceAliases: [String] = []
         /// What is allowed of its logout tokens, by the names of the configuration.
@@ -45,6 +47,7 @@ public struct BrokerConfiguration: Sendable {
                     profiles: [\(profiles.joined(separator: ", "))]
                     algorithms: [\(algorithms.joined(separator: ", "))]
                     audience_aliases: [\(audienceAliases.map { "\"\($0)\"" }.joined(separator: ", "))]
+                    hash_mode: \(hashMode)
                     admit_on_first_sight: \(admitsOnFirstSight)
                     disabled: \(isDisabled)
                     enrolment: \(enrolsByExchange ? "exchange" : "off")

@@ -25,6 +25,7 @@ public final class StubIdentityProvider: Sendable {
         var requests = 0
         var token: @Sendable (CodeCall) -> CodeReply = { _ in .hangs }
         var calls: [CodeCall] = []
+        var revocations: [CodeCall] = []
     }
 
     public let port: UInt16
@@ -63,6 +64,9 @@ public final class StubIdentityProvider: Sendable {
     /// Every request that its token endpoint got, complete.
     public var codeCalls: [CodeCall] { state.withLock { $0.calls } }
 
+    /// Every request that its revocation endpoint got.
+    public var revocations: [CodeCall] { state.withLock { $0.revocations } }
+
     /// How often its JWKS was asked for.
     public var jwksRequests: Int { state.withLock { $0.fetches } }
 
@@ -77,6 +81,11 @@ public final class StubIdentityProvider: Sendable {
                 return state.token
             }
             reply(call).write(to: peer)
+            return
+        }
+        guard path != "/revoke" else {
+            state.withLock { $0.revocations.append(call) }
+            Self.write(peer, status: 200, body: [])
             return
         }
         let isJWKS = path == "/jwks"
@@ -107,6 +116,7 @@ public final class StubIdentityProvider: Sendable {
             json.member("issuer", issuer)
             json.member("authorization_endpoint", issuer + "/authorize")
             json.member("token_endpoint", issuer + "/token")
+            json.member("revocation_endpoint", issuer + "/revoke")
             json.member("jwks_uri", issuer + "/jwks")
             json.member("response_types_supported", ["code"])
             json.member("subject_types_supported", ["public"])

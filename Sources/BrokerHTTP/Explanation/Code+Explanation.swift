@@ -19,6 +19,11 @@ extension CodeRefusal {
             .init(
                 "as many codes are at the identity provider as code_relay.at_once allows",
                 "Repeat the request: the code was not sent. If it goes on, the identity provider is slow.")
+        case .relayShareUsed:
+            .init(
+                "of the codes at the identity provider half are this app's, or a quarter came from this address",
+                "Repeat the request: the code was not sent. If it goes on, the identity provider is slow, or somebody floods it."
+            )
         case .provider(let error): error.explanation
         case .fault(let fault): fault.explanation
         case .idToken(let defect): EnrolmentRefusal.idToken(defect).explanation
@@ -96,6 +101,27 @@ extension ProviderFault {
         case .otherClient:
             .init("the id_token is for another client, or for several", "Compare the client_id of both registrations.")
         case .stale: .init("the id_token has expired, or was issued more than 5 minutes ago", "Compare the clocks.")
+        }
+    }
+}
+
+extension RevocationOutcome {
+    var explanation: RefusalExplanation {
+        switch self {
+        case .revoked:
+            .init("the identity provider revoked the refresh token that no app got", "Nothing is left to be done.")
+        case .refused:
+            .init(
+                "the identity provider refused to revoke the refresh token that no app got",
+                "Its log has it, at this time. The token ends as its sessions do there.")
+        case .failed:
+            .init(
+                "the identity provider was asked to revoke the refresh token that no app got, and gave no answer",
+                "Look at its state. The token ends as its sessions do there.")
+        case .endpointUnknown:
+            .init(
+                "the discovery document names no revocation endpoint on its own host",
+                "The operator sets code_relay.revocation_endpoint, if there is one.")
         }
     }
 }

@@ -47,6 +47,7 @@ extension RefusalExplanation {
         for refusal in ExchangeRefusal.allCases { add(.exchangeRefused, refusal.reason, refusal.explanation) }
         for refusal in EnrolmentRefusal.allCases { add(.enrolmentRefused, refusal.reason, refusal.explanation) }
         for refusal in CodeRefusal.allCases { add(.enrolmentRefused, refusal.reason, refusal.explanation) }
+        for outcome in RevocationOutcome.allCases { add(.codeOrphaned, outcome.rawValue, outcome.explanation) }
         for refusal in RefreshRefusal.allCases { add(.refreshRefused, refusal.rawValue, refusal.explanation) }
         for refusal in LogoutRefusal.allCases { add(.logoutRefused, refusal.rawValue, refusal.explanation) }
         return all

@@ -66,6 +66,9 @@ public final class RequestLimiter: Sendable {
         try charge(code, .code, Flow.key(caller), at: now())
     }
 
+    /// Stands for the caller's address in what else is counted by it; `nil` where it is not counted.
+    static func origin(_ caller: ClientAddress?) -> UInt64? { caller?.distinct.map(Flow.key) }
+
     /// A logout token that is about to be verified.
     func chargeLogout() throws(RateLimited) { try charge(logout, .logout, Flow.everybody, at: now()) }
 

@@ -20,7 +20,7 @@ extension CodeRefusal {
         case .provider(.interactionRequired):
             .badRequest(.interactionRequired, "The user must log in through this client.")
         // Not a word on the code: the app may try again, and is told then.
-        case .inFlight, .relayBusy, .fault, .idToken: Self.unavailable
+        case .inFlight, .relayBusy, .relayShareUsed, .fault, .idToken: Self.unavailable
         case .enrolment(let refusal): Refusal.enrolment(refusal).answer
         }
     }

@@ -6,7 +6,7 @@ extension CodeRequest {
     /// shown.
     init(
         _ parameters: CodeParameters, client: Client, proof: PresentedProof?, requestID: UniqueID,
-        issuers: [IssuerPolicy]
+        issuers: [IssuerPolicy], origin: UInt64?
     ) throws(Refusal) {
         let issuer = try Self.issuer(parameters.audience, among: issuers)
         let scope = parameters.scope.map { Scope($0.tokens) }
@@ -23,7 +23,7 @@ extension CodeRequest {
             code: PresentedCode(
                 code: parameters.code.secret, redirectURI: parameters.redirectURI,
                 verifier: parameters.codeVerifier.secret),
-            device: device, scope: scope, proof: proof)
+            device: device, scope: scope, proof: proof, origin: origin)
     }
 
     private static func issuer(

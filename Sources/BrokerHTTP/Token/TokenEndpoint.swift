@@ -129,7 +129,8 @@ extension TokenEndpoint: Responder {
         case .authorizationCode(let parameters):
             let request = try TokenError.refusing { () throws(Refusal) in
                 try CodeRequest(
-                    parameters, client: client, proof: proof, requestID: record.requestID, issuers: issuers)
+                    parameters, client: client, proof: proof, requestID: record.requestID, issuers: issuers,
+                    origin: RequestLimiter.origin(record.caller))
             }
             try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: record.caller) }
             try await use(identified, presented.assertion, for: parameters.code, &record)

@@ -13,6 +13,8 @@ public final class ScriptedCodeRelay: CodeRelay {
     private struct State {
         var answer: Answer
         var codes: [PresentedCode] = []
+        var revoked: [String] = []
+        var revocation = RevocationOutcome.revoked
         var waiting: [CheckedContinuation<Void, Never>] = []
         var arrivals: [(count: Int, CheckedContinuation<Void, Never>)] = []
     }
@@ -25,6 +27,19 @@ public final class ScriptedCodeRelay: CodeRelay {
 
     /// Every code it was asked about.
     public var codes: [PresentedCode] { state.withLock { $0.codes } }
+
+    /// What becomes of a refresh token that it is asked to revoke.
+    public func revocation(_ outcome: RevocationOutcome) { state.withLock { $0.revocation = outcome } }
+
+    /// Every refresh token that it was asked to revoke.
+    public var revoked: [String] { state.withLock { $0.revoked } }
+
+    public func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome {
+        state.withLock { state in
+            state.revoked.append(refreshToken)
+            return state.revocation
+        }
+    }
 
     /// Returns when so many codes have come.
     public func untilAsked(_ count: Int) async {

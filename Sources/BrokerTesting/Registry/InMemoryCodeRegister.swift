@@ -4,7 +4,7 @@ import Synchronization
 /// `CodeRegister` behind a lock; time passes when a test says so.
 public final class InMemoryCodeRegister: CodeRegister {
     private enum Standing {
-        case asked(UniqueID)
+        case asked(UniqueID, isSent: Bool)
         case kept([UInt8])
         case answered([UInt8])
         case lost
@@ -19,11 +19,12 @@ public final class InMemoryCodeRegister: CodeRegister {
         var rows: [CodeName: Row] = [:]
         var proofs: Set<ProofID> = []
         var failures: [Call: PortError] = [:]
+        var refusesToSend = false
         var settled: [CodeSettlement] = []
         var entries: [CodeEntry] = []
     }
 
-    public enum Call: Sendable, Hashable, CaseIterable { case claim, settle, finish }
+    public enum Call: Sendable, Hashable, CaseIterable { case claim, send, settle, finish, forget }
 
     private let state = Mutex(State())
 
@@ -47,10 +48,23 @@ public final class InMemoryCodeRegister: CodeRegister {
     /// What every further such call throws; `nil`: they work again.
     public func fail(_ call: Call, with failure: PortError?) { state.withLock { $0.failures[call] = failure } }
 
+    /// What was not sent can be had again.
+    public func letReservationsRunOut() {
+        state.withLock { state in
+            for (code, row) in state.rows {
+                if case .asked(_, isSent: false) = row.standing { state.rows[code] = nil }
+            }
+        }
+    }
+
     /// Nothing is given out any more, and nobody who asks is waited for.
     public func letTimePass() {
+        letReservationsRunOut()
         state.withLock { state in for code in state.rows.keys { state.rows[code]?.standing = .lost } }
     }
+
+    /// As if every reservation were another's by then.
+    public func refuseToSend() { state.withLock { $0.refusesToSend = true } }
 
     public func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
         try state.withLock { state throws(PortError) in
@@ -58,9 +72,11 @@ public final class InMemoryCodeRegister: CodeRegister {
             if let failure = state.failures[.claim] { throw failure }
             if let proof = entry.proof, !state.proofs.insert(proof.id).inserted { return .proofUsed }
             guard let row = state.rows[entry.code] else {
-                state.rows[entry.code] = Row(binding: entry.binding, standing: .asked(entry.requestID))
+                state.rows[entry.code] = Row(
+                    binding: entry.binding, standing: .asked(entry.requestID, isSent: false))
                 return .granted
             }
+            if case .asked(_, isSent: false) = row.standing { return .inFlight }
             guard row.binding == entry.binding else { return .used }
             switch row.standing {
             case .asked: return .inFlight
@@ -70,13 +86,33 @@ public final class InMemoryCodeRegister: CodeRegister {
         }
     }
 
+    public func send(
+        _ code: CodeName, of request: UniqueID, patience: Seconds
+    ) async throws(PortError) -> Bool {
+        try state.withLock { state throws(PortError) in
+            if let failure = state.failures[.send] { throw failure }
+            guard !state.refusesToSend, case .asked(request, _)? = state.rows[code]?.standing else { return false }
+            state.rows[code]?.standing = .asked(request, isSent: true)
+            return true
+        }
+    }
+
+    public func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool {
+        try state.withLock { state throws(PortError) in
+            if let failure = state.failures[.forget] { throw failure }
+            guard let row = state.rows[code], row.binding == binding, case .kept = row.standing else { return false }
+            state.rows[code]?.standing = .lost
+            return true
+        }
+    }
+
     public func settle(
         _ code: CodeName, of request: UniqueID, as settlement: CodeSettlement
     ) async throws(PortError) -> Bool {
         try state.withLock { state throws(PortError) in
             state.settled.append(settlement)
             if let failure = state.failures[.settle] { throw failure }
-            guard case .asked(request)? = state.rows[code]?.standing else { return false }
+            guard case .asked(request, _)? = state.rows[code]?.standing else { return false }
             switch settlement {
             case .released: state.rows[code] = nil
             case .lost: state.rows[code]?.standing = .lost

@@ -8,17 +8,20 @@ public struct ProviderCodeRelay: CodeRelay {
         public let keys: ProviderKeys
         /// As configured; `nil`: as the discovery document says.
         public let tokenEndpoint: ProviderURL?
+        /// Likewise.
+        public let revocationEndpoint: ProviderURL?
         /// `nil`: its apps are public clients there.
         public let secret: ClientSecret?
         public let timeout: Duration
         let http: TokenEndpointClient
 
         public init(
-            keys: ProviderKeys, tokenEndpoint: ProviderURL?, secret: ClientSecret?, timeout: Duration,
-            over http: TokenEndpointClient
+            keys: ProviderKeys, tokenEndpoint: ProviderURL?, revocationEndpoint: ProviderURL? = nil,
+            secret: ClientSecret?, timeout: Duration, over http: TokenEndpointClient
         ) {
             self.keys = keys
             self.tokenEndpoint = tokenEndpoint
+            self.revocationEndpoint = revocationEndpoint
             self.secret = secret
             self.timeout = timeout
             self.http = http
@@ -50,24 +53,47 @@ public struct ProviderCodeRelay: CodeRelay {
     public func redeem(
         _ code: PresentedCode, of client: ClientID, at issuer: Issuer
     ) async throws(CodeRelayError) -> ProviderTokens {
-        guard let provider = providers[issuer], let url = provider.tokenEndpoint ?? provider.keys.tokenEndpoint else {
+        guard let provider = providers[issuer], let url = provider.tokenEndpoint ?? provider.keys.endpoints.token else {
             throw .notAsked(.endpointUnknown)
         }
-        let request = Self.request(code, client, provider.secret)
+        // Made anew from what was read: nothing else that the app sent goes on.
+        let request = Self.request(
+            [
+                (name: Parameter.grantType, value: GrantType.authorizationCode.rawValue),
+                (name: Parameter.code, value: code.code),
+                (name: Parameter.redirectURI, value: code.redirectURI),
+                (name: Parameter.codeVerifier, value: code.verifier),
+            ], client, provider.secret)
         let answer = try await provider.http.post(request, to: url, within: provider.timeout)
         return try answer.tokens()
     }
 
-    /// Made anew from what was read: nothing else that the app sent goes on.
+    public func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome {
+        guard let provider = providers[issuer],
+            let url = provider.revocationEndpoint ?? provider.keys.endpoints.revocation
+        else { return .endpointUnknown }
+        let request = Self.request(
+            [
+                (name: Parameter.token, value: refreshToken),
+                (name: Parameter.tokenTypeHint, value: Parameter.refreshToken),
+            ], client, provider.secret)
+        do throws(CodeRelayError) {
+            let answer = try await provider.http.post(request, to: url, within: provider.timeout)
+            // RFC 7009 §2.2: 200 also where it knows no such token.
+            return switch answer.status {
+            case 200: .revoked
+            case 400..<500: .refused
+            default: .failed
+            }
+        } catch {
+            return .failed
+        }
+    }
+
     private static func request(
-        _ code: PresentedCode, _ client: ClientID, _ secret: ClientSecret?
+        _ parameters: [(name: String, value: String)], _ client: ClientID, _ secret: ClientSecret?
     ) -> TokenEndpointRequest {
-        var form = [
-            (name: Parameter.grantType, value: GrantType.authorizationCode.rawValue),
-            (name: Parameter.code, value: code.code),
-            (name: Parameter.redirectURI, value: code.redirectURI),
-            (name: Parameter.codeVerifier, value: code.verifier),
-        ]
+        var form = parameters
         var authorization: String?
         switch secret?.method {
         case nil: form.append((name: Parameter.clientID, value: client.string))

@@ -20,6 +20,17 @@ struct TokenEndpointAnswer: Sendable {
         default: throw .unanswered(.status)
         }
         let json = try object()
+        do throws(CodeRelayError) {
+            return try tokens(json)
+        } catch {
+            guard case .unanswered(let fault, orphan: _) = error, let orphan = json.string("refresh_token"),
+                Self.isToken(orphan)
+            else { throw error }
+            throw .unanswered(fault, orphan: orphan)
+        }
+    }
+
+    private func tokens(_ json: JSONObject) throws(CodeRelayError) -> ProviderTokens {
         guard let accessToken = json.string("access_token"), Self.isToken(accessToken),
             json.string("token_type")?.lowercased().hasSameOctets(as: "bearer") == true
         else { throw .unanswered(.malformed) }
@@ -28,7 +39,8 @@ struct TokenEndpointAnswer: Sendable {
         return ProviderTokens(
             accessToken: accessToken, expiresIn: try lifetime(json),
             refreshToken: try text("refresh_token", of: json, Self.isToken),
-            scope: try text("scope", of: json, Self.isScope), idToken: idToken)
+            scope: try text("scope", of: json, Self.isScope), idToken: idToken,
+            deviceSecret: try text("device_secret", of: json, Self.isToken))
     }
 
     /// Of the closed set of errors; what it says beside that goes nowhere.

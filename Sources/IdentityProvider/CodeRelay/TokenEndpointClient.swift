@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -83,6 +84,8 @@ public final class TokenEndpointClient: Sendable {
     private static func failure(_ error: any Error) -> CodeRelayError {
         switch error {
         case is NIOConnectionError, is NIOSSLExtraError: .notAsked(.unreachable)
+        // Of an address that was given as such; a connection that is there is never refused.
+        case let error as IOError where error.errnoCode == ECONNREFUSED: .notAsked(.unreachable)
         case NIOSSLError.handshakeFailed: .notAsked(.unreachable)
         case let error as HTTPClientError where [.connectTimeout, .tlsHandshakeTimeout].contains(error):
             .notAsked(.unreachable)

@@ -5,11 +5,7 @@ import StrictCoding
 /// the provider may use: that is configured, never learned.
 public struct ProviderMetadata: Sendable {
     public let jwksURI: ProviderURL
-    /// Where users log in; `nil` where the document does not say, or names no URL. Apps are told of it; the broker itself
-    /// asks nothing of it, so that it may lie on any host.
-    public let authorizationEndpoint: ProviderURL?
-    /// Where codes are redeemed; `nil` where the document does not say, or names no URL.
-    public let tokenEndpoint: ProviderURL?
+    public let endpoints: ProviderEndpoints
 
     /// - Parameters:
     ///   - document: The body of the discovery URL.
@@ -28,8 +24,9 @@ public struct ProviderMetadata: Sendable {
         func endpoint(_ name: String) -> ProviderURL? {
             metadata.string(name).flatMap { ProviderURL($0, allowsLoopbackHTTP: allowsLoopbackHTTP) }
         }
-        authorizationEndpoint = endpoint("authorization_endpoint")
-        tokenEndpoint = endpoint("token_endpoint")
+        endpoints = ProviderEndpoints(
+            authorization: endpoint("authorization_endpoint"), token: endpoint("token_endpoint"),
+            revocation: endpoint("revocation_endpoint"))
     }
 
     // Real documents have up to a hundred members and list every claim and scope.

@@ -10,17 +10,12 @@ public protocol KeySetFetching: Sendable {
 /// A key set, and what came with it.
 public struct FetchedKeySet: Sendable {
     public let keys: JSONWebKeySet
-    /// As the discovery document says, where there is one.
-    public let authorizationEndpoint: ProviderURL?
-    /// Likewise, if it lies on the host of that document: codes and secrets are sent there.
-    public let tokenEndpoint: ProviderURL?
+    /// As the discovery document says, where there is one; those that codes and secrets are sent to on its own host only.
+    public let endpoints: ProviderEndpoints
 
-    public init(
-        keys: JSONWebKeySet, authorizationEndpoint: ProviderURL? = nil, tokenEndpoint: ProviderURL? = nil
-    ) {
+    public init(keys: JSONWebKeySet, endpoints: ProviderEndpoints = ProviderEndpoints()) {
         self.keys = keys
-        self.authorizationEndpoint = authorizationEndpoint
-        self.tokenEndpoint = tokenEndpoint
+        self.endpoints = endpoints
     }
 }
 
@@ -45,8 +40,7 @@ public struct KeySetFetcher: KeySetFetching {
             let metadata = try await metadata(at: url, hosts: hosts)
             return FetchedKeySet(
                 keys: try Self.keys(try await documents.get(metadata.jwksURI)),
-                authorizationEndpoint: metadata.authorizationEndpoint,
-                tokenEndpoint: metadata.tokenEndpoint.flatMap { $0.host == url.host ? $0 : nil })
+                endpoints: metadata.endpoints.trusting(url.host))
         case .keySet(let url): return FetchedKeySet(keys: try Self.keys(try await documents.get(url)))
         case .file(let path): return FetchedKeySet(keys: try Self.keys(try KeySetFile.read(path)))
         }

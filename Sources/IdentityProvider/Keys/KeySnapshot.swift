@@ -8,10 +8,8 @@ final class KeySnapshot: Sendable {
     /// When it was fetched, on the monotonic clock.
     let fetchedAt: Duration
     let history: KeyHistory
-    /// Where users log in, as the issuer said with its key set.
-    let authorizationEndpoint: ProviderURL?
-    /// Where codes are redeemed, likewise.
-    let tokenEndpoint: ProviderURL?
+    /// As the issuer said with its key set.
+    let endpoints: ProviderEndpoints
     /// Until the archive was read once, neither "unknown" nor "not revoked" can be said of a key.
     let isArchiveRead: Bool
     /// Why the latest attempt to fetch failed; nil if it did not.
@@ -19,14 +17,13 @@ final class KeySnapshot: Sendable {
 
     init(
         current: JSONWebKeySet? = nil, fetchedAt: Duration = .zero, history: KeyHistory = KeyHistory(),
-        authorizationEndpoint: ProviderURL? = nil, tokenEndpoint: ProviderURL? = nil, isArchiveRead: Bool = false,
+        endpoints: ProviderEndpoints = ProviderEndpoints(), isArchiveRead: Bool = false,
         failure: KeySetFetchError? = nil
     ) {
         self.current = current
         self.fetchedAt = fetchedAt
         self.history = history
-        self.authorizationEndpoint = authorizationEndpoint
-        self.tokenEndpoint = tokenEndpoint
+        self.endpoints = endpoints
         self.isArchiveRead = isArchiveRead
         self.failure = failure
     }

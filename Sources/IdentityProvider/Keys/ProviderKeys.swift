@@ -67,10 +67,10 @@ public final class ProviderKeys: Sendable {
     public var isReady: Bool { isUsable(snapshot) }
 
     /// Where users log in, as the latest discovery document that could be read says.
-    public var authorizationEndpoint: String? { snapshot.authorizationEndpoint?.string }
+    public var authorizationEndpoint: String? { snapshot.endpoints.authorization?.string }
 
-    /// Where codes are redeemed, likewise.
-    var tokenEndpoint: ProviderURL? { snapshot.tokenEndpoint }
+    /// What else it says.
+    var endpoints: ProviderEndpoints { snapshot.endpoints }
 
     /// Fetches at once and then for ever, until the task is cancelled.
     public func run() async {
@@ -96,7 +96,7 @@ public final class ProviderKeys: Sendable {
             let old = state.snapshot
             state.snapshot = KeySnapshot(
                 current: old.current, fetchedAt: old.fetchedAt, history: Self.merge(archived, into: old.history),
-                authorizationEndpoint: old.authorizationEndpoint, tokenEndpoint: old.tokenEndpoint,
+                endpoints: old.endpoints,
                 isArchiveRead: old.isArchiveRead || archived != nil, failure: old.failure)
         }
     }
@@ -169,12 +169,12 @@ public final class ProviderKeys: Sendable {
             history.see(fetched.keys.keys, at: wallClock.now)
             return KeySnapshot(
                 current: fetched.keys, fetchedAt: elapsed(), history: history,
-                authorizationEndpoint: fetched.authorizationEndpoint, tokenEndpoint: fetched.tokenEndpoint,
+                endpoints: fetched.endpoints,
                 isArchiveRead: isArchiveRead)
         case .failure(let failure):
             return KeySnapshot(
                 current: old.current, fetchedAt: old.fetchedAt, history: history,
-                authorizationEndpoint: old.authorizationEndpoint, tokenEndpoint: old.tokenEndpoint,
+                endpoints: old.endpoints,
                 isArchiveRead: isArchiveRead, failure: failure)
         }
     }

@@ -32,7 +32,7 @@ public struct Enrolment: Sendable {
         by manner: EnrolmentEntry.Manner = .exchange, accessToken: String? = nil
     ) async throws(EnrolmentError) -> EnrolmentAnswer {
         let token = EnrolledTokenDigest(of: request.idToken)
-        let appraisal = EnrolmentAppraisal(of: request, idToken, at: clock.now)
+        let appraisal = EnrolmentAppraisal(of: request, idToken, by: manner, at: clock.now)
         try EnrolmentError.counting { () throws(RateLimited) in
             if appraisal.binding == nil {
                 try limits.check(enrolmentOf: idToken, token: token, by: request.client)
@@ -79,8 +79,12 @@ public struct Enrolment: Sendable {
     }
 
     /// Refuses a login that is not this client's, or not of now; nothing is recorded.
-    func check(_ request: EnrolmentRequest, _ idToken: FreshIDToken) throws(EnrolmentError) {
-        if let refusal = EnrolmentAppraisal(of: request, idToken, at: clock.now).binding { throw .refused(refusal) }
+    func check(
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, by manner: EnrolmentEntry.Manner
+    ) throws(EnrolmentError) {
+        if let refusal = EnrolmentAppraisal(of: request, idToken, by: manner, at: clock.now).binding {
+            throw .refused(refusal)
+        }
     }
 
     func checkSigning() throws(PortError) { try mint.checkSigning() }

@@ -14,7 +14,10 @@ package struct EnrolmentAppraisal: Sendable {
     /// The longest time between a login and its enrolment. An app enrols at once; who found the token later comes too late.
     package static let maximumAge: Seconds = .minutes(5)
 
-    package init(of request: EnrolmentRequest, _ idToken: FreshIDToken, at now: UnixTime) {
+    package init(
+        of request: EnrolmentRequest, _ idToken: FreshIDToken, by manner: EnrolmentEntry.Manner = .exchange,
+        at now: UnixTime
+    ) {
         binding =
             if idToken.client != request.client.id || idToken.audience.count != 1 {
                 .otherClient
@@ -22,7 +25,7 @@ package struct EnrolmentAppraisal: Sendable {
                 .expired
             } else if now.since(idToken.issuedAt) > Self.maximumAge {
                 .stale
-            } else if !idToken.isBound(to: request.device, mode: request.issuer.hashMode) {
+            } else if manner == .exchange, !idToken.isBound(to: request.device, mode: request.issuer.hashMode) {
                 .deviceHashMismatch
             } else {
                 nil
@@ -46,7 +49,8 @@ package struct EnrolmentAppraisal: Sendable {
 
 extension FreshIDToken {
     /// Whether the identity provider bound the token to no device, or to the very one that is shown. A token that is bound
-    /// already must not be bound to another device by whoever found it.
+    /// already must not be bound to another device by whoever found it. Nobody finds the one that comes for a code: it is the
+    /// device's that has code and verifier, whatever value the provider bound it to.
     func isBound(to device: DeviceValue?, mode: DeviceHashMode) -> Bool {
         if let deviceIDHash {
             return device?.matches(claim: deviceIDHash, function: hashFunction, mode: mode) == true

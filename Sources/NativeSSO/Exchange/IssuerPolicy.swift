@@ -61,10 +61,11 @@ public struct IssuerPolicy: Sendable, Hashable {
 public struct CodeRelayPolicy: Sendable, Hashable {
     /// For the whole of one request to its token endpoint.
     public let timeout: Seconds
-    /// Requests to it at one time; whoever comes then is told to come again.
+    /// Requests to it at one time; whoever comes then is told to come again. Of them half at most are one app's, and a quarter one
+    /// address's.
     public let atOnce: Int
 
-    public init(timeout: Seconds = 5, atOnce: Int = 16) {
+    public init(timeout: Seconds = 5, atOnce: Int = 32) {
         self.timeout = timeout
         self.atOnce = atOnce
     }

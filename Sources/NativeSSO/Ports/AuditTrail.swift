@@ -1,4 +1,5 @@
-/// Where refusals are recorded under their request id. What changes state is recorded by the statement that changes it.
+/// Where refusals are recorded under their request id, and what was done elsewhere. What changes state here is recorded by the
+/// statement that changes it.
 public protocol AuditTrail: Sendable {
     /// Returns at once; the event is written in the background. If it cannot be, the loss is counted and logged.
     func record(_ event: AuditEvent)
@@ -11,6 +12,8 @@ public struct AuditEvent: Sendable, Hashable {
         case refreshRefused = "refresh_refused"
         case logoutRefused = "logout_refused"
         case enrolmentRefused = "enrolment_refused"
+        /// An identity provider gave tokens for a code, and no app got them.
+        case codeOrphaned = "code_orphaned"
     }
 
     public let kind: Kind

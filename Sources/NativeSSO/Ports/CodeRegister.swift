@@ -1,15 +1,29 @@
 /// Which authorization codes were relayed, and, for half a minute, with what result: implemented by `Registry` on PostgreSQL, for
 /// all replicas together.
 public protocol CodeRegister: Sendable {
-    /// Of any number of calls with one code, at once or one after the other, one gets ``CodeClaim/granted``, for a day.
+    /// Reserves the code for some seconds: of any number of calls at once with one code, one gets ``CodeClaim/granted``. The same
+    /// request may call it again where it does not know what became of the first call.
     func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim
+
+    /// Marks the code as sent: from now on, for a day, nobody is granted it but by a release. To be called right before it is sent,
+    /// and again where the outcome is not known.
+    /// - Parameter patience: How long the identity provider, and what comes after it, may take: who takes longer counts as dead.
+    /// - Returns: `false`: the reservation has run out and is another's. The code must not be sent.
+    func send(
+        _ code: CodeName, of request: UniqueID, patience: Seconds
+    ) async throws(PortError) -> Bool
 
     /// Ends what a claim of this request began. `false`: it came too late, and the code counts as lost.
     func settle(_ code: CodeName, of request: UniqueID, as settlement: CodeSettlement) async throws(PortError) -> Bool
 
-    /// Replaces what is kept by the answer that was made from it, unless another request was faster.
+    /// Replaces what is kept by the answer that was made from it, unless another request was faster. From then on it is given out
+    /// for half a minute.
     /// - Returns: The answer that is kept now; `nil`: none is any more.
     func finish(_ code: CodeName, _ binding: CodeBinding, answer: [UInt8]) async throws(PortError) -> [UInt8]?
+
+    /// Erases what is kept, of which no answer can be made.
+    /// - Returns: `false`: there is an answer, or nothing any more.
+    func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool
 }
 
 /// Names a code of an issuer. No code can be read from it.
@@ -30,26 +44,21 @@ public struct CodeEntry: Sendable {
     public let requestID: UniqueID
     public let code: CodeName
     public let binding: CodeBinding
-    /// How long the identity provider, and what comes after it, may take: a claim that is older is that of a broker that died.
-    public let patience: Seconds
     /// Used up by the claim, whatever comes of it.
     public let proof: PresentedProof?
 
-    public init(
-        requestID: UniqueID, code: CodeName, binding: CodeBinding, patience: Seconds, proof: PresentedProof?
-    ) {
+    public init(requestID: UniqueID, code: CodeName, binding: CodeBinding, proof: PresentedProof?) {
         self.requestID = requestID
         self.code = code
         self.binding = binding
-        self.patience = patience
         self.proof = proof
     }
 }
 
 public enum CodeClaim: Sendable, Equatable {
-    /// The caller, and nobody else, asks the identity provider.
+    /// The caller, and nobody else, may mark the code as sent.
     case granted
-    /// Another request with the same binding is at it.
+    /// Another request is at it, or a broker died that was.
     case inFlight
     /// The identity provider has answered a request with the same binding; sealed.
     case kept([UInt8])

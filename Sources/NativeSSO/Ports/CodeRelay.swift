@@ -5,6 +5,20 @@ public protocol CodeRelay: Sendable {
     func redeem(
         _ code: PresentedCode, of client: ClientID, at issuer: Issuer
     ) async throws(CodeRelayError) -> ProviderTokens
+
+    /// Asks the identity provider to revoke a refresh token that no app got. RFC 7009 §2. Returns within the deadline of `issuer`.
+    func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome
+}
+
+/// What became of a refresh token that no app got. The raw value is what the audit shows.
+public enum RevocationOutcome: String, Sendable, CaseIterable {
+    case revoked = "idp_token_revoked"
+    /// The identity provider answered with an error.
+    case refused = "idp_revocation_refused"
+    /// No answer came, or none that says anything.
+    case failed = "idp_revocation_failed"
+    /// It does not say where tokens are revoked.
+    case endpointUnknown = "idp_revocation_endpoint_unknown"
 }
 
 public enum CodeRelayError: Error, Sendable {
@@ -13,7 +27,8 @@ public enum CodeRelayError: Error, Sendable {
     /// Nothing was sent: the code is as good as it was.
     case notAsked(ProviderFault)
     /// The code was sent, and no answer came that could be used. It may be spent.
-    case unanswered(ProviderFault)
+    /// - orphan: A refresh token in that answer.
+    case unanswered(ProviderFault, orphan: String? = nil)
 }
 
 /// What the identity provider gave for a code. RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. Prints as `****`.
@@ -25,13 +40,19 @@ public struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cust
     /// As the identity provider wrote it; `nil`: what the app asked for.
     public var scope: String?
     public var idToken: String
+    /// `device_secret` of an identity provider that knows of Native SSO.
+    public var deviceSecret: String?
 
-    public init(accessToken: String, expiresIn: Int64?, refreshToken: String?, scope: String?, idToken: String) {
+    public init(
+        accessToken: String, expiresIn: Int64?, refreshToken: String?, scope: String?, idToken: String,
+        deviceSecret: String? = nil
+    ) {
         self.accessToken = accessToken
         self.expiresIn = expiresIn
         self.refreshToken = refreshToken
         self.scope = scope
         self.idToken = idToken
+        self.deviceSecret = deviceSecret
     }
 
     public var description: String { "ProviderTokens(****)" }

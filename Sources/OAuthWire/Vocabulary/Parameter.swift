@@ -12,6 +12,9 @@ public enum Parameter {
     public static let password = "password"
     // RFC 7636
     public static let codeVerifier = "code_verifier"
+    // RFC 7009
+    public static let token = "token"
+    public static let tokenTypeHint = "token_type_hint"
     // RFC 7521
     public static let assertion = "assertion"
     public static let clientAssertion = "client_assertion"

@@ -12,6 +12,8 @@ public enum AuditKind: String, Sendable, CaseIterable {
     /// The same id_token and device value again, which lead to the same session.
     case enrolmentRepeated = "enrolment_repeated"
     case logoutRecorded = "logout_recorded"
+    /// An identity provider gave tokens for a code, and no app got them.
+    case codeOrphaned = "code_orphaned"
 
     // Of either: by a request, or by an operator.
     case sessionEnded = "session_ended"

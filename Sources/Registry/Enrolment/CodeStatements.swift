@@ -1,20 +1,21 @@
 import NativeSSO
 import PostgresClient
 
-/// `native_sso.claim_code`, `settle_code` and `finish_code`: their parameters, and what their rows mean.
+/// `native_sso.reserve_code`, `send_code`, `settle_code`, `finish_code` and `forget_code`: their parameters, and what their rows mean.
 enum CodeStatements {
     static let claim = Statement(
-        "SELECT standing, answer FROM native_sso.claim_code($1, $2, $3, $4, $5, $6)")
+        "SELECT standing, answer FROM native_sso.reserve_code($1, $2, $3, $4, $5)")
+    static let send = Statement("SELECT native_sso.send_code($1, $2, $3)")
     static let settle = Statement("SELECT native_sso.settle_code($1, $2, $3, $4)")
     static let finish = Statement("SELECT native_sso.finish_code($1, $2, $3)")
+    static let forget = Statement("SELECT native_sso.forget_code($1, $2)")
 
-    static let all = [claim, settle, finish]
+    static let all = [claim, send, settle, finish, forget]
 
     static func parameters(_ entry: CodeEntry) -> [PostgresValue] {
         [
             .bytes(entry.code.octets), .bytes(entry.binding.octets), .uuid(entry.requestID),
-            .int64(entry.patience.count), .optionalBytes(entry.proof?.id.digest),
-            .optionalInt64(entry.proof?.life.count),
+            .optionalBytes(entry.proof?.id.digest), .optionalInt64(entry.proof?.life.count),
         ]
     }
 

@@ -13,16 +13,31 @@ public struct PostgresCodeRegister: CodeRegister {
     private let settlements: Turnstile
 
     /// - Parameters:
-    ///   - atOnce: Claims at one time, and as many calls of those whose claim was granted.
+    ///   - claims: At one time.
+    ///   - settlements: Calls at one time of those whose claim was granted: three for each code.
     ///   - waiting: How many more claims may wait; whoever comes then is told to come again.
-    public init(database: any StatementExecutor, atOnce: Int = 1, waiting: Int = 64) {
+    public init(database: any StatementExecutor, claims: Int = 1, settlements: Int = 2, waiting: Int = 64) {
         self.database = database
-        claims = Turnstile(width: atOnce, queue: waiting)
-        settlements = Turnstile(width: atOnce, queue: .max)
+        self.claims = Turnstile(width: claims, queue: waiting)
+        self.settlements = Turnstile(width: settlements, queue: .max)
     }
 
     public func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
-        try await one(claims, CodeStatements.claim, CodeStatements.parameters(entry), CodeStatements.claim)
+        let (claim, isRepeated) = try await one(
+            claims, CodeStatements.claim, CodeStatements.parameters(entry), CodeStatements.claim)
+        // By the first call, of which nothing was heard.
+        guard !isRepeated || claim != .proofUsed else {
+            throw .outage(Outage(.database, "the outcome of a claim is not known"))
+        }
+        return claim
+    }
+
+    public func send(
+        _ code: CodeName, of request: UniqueID, patience: Seconds
+    ) async throws(PortError) -> Bool {
+        try await one(
+            settlements, CodeStatements.send, [.bytes(code.octets), .uuid(request), .int64(patience.count)]
+        ) { try $0.bool(0) }.value
     }
 
     public func settle(
@@ -30,7 +45,7 @@ public struct PostgresCodeRegister: CodeRegister {
     ) async throws(PortError) -> Bool {
         try await one(settlements, CodeStatements.settle, CodeStatements.parameters(code, request, settlement)) {
             try $0.bool(0)
-        }
+        }.value
     }
 
     public func finish(
@@ -38,22 +53,40 @@ public struct PostgresCodeRegister: CodeRegister {
     ) async throws(PortError) -> [UInt8]? {
         try await one(
             settlements, CodeStatements.finish, [.bytes(code.octets), .bytes(binding.octets), .bytes(answer)]
-        ) { try $0.optionalBytes(0) }
+        ) { try $0.optionalBytes(0) }.value
+    }
+
+    public func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool {
+        try await one(settlements, CodeStatements.forget, [.bytes(code.octets), .bytes(binding.octets)]) {
+            try $0.bool(0)
+        }.value
     }
 
     private func one<Value: Sendable>(
         _ turnstile: Turnstile, _ statement: Statement, _ parameters: [PostgresValue], _ decode: (Row) throws -> Value
-    ) async throws(PortError) -> Value {
+    ) async throws(PortError) -> (value: Value, isRepeated: Bool) {
         guard await turnstile.enter() else { throw .outage(Outage(.database, "too many codes at once")) }
         defer { turnstile.leave() }
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(statement, parameters)
+        let (rows, isRepeated) = try await PortError.database { () async throws(PostgresError) in
+            try await query(statement, parameters)
         }
         guard rows.count == 1 else { throw .broken("\(rows.count) rows from a statement on a code") }
         do {
-            return try decode(rows[0])
+            return (try decode(rows[0]), isRepeated)
         } catch {
             throw .broken("a row of a code maps to nothing: \(error)")
+        }
+    }
+
+    /// Once more where the outcome is not known: a statement that was done does nothing more then.
+    private func query(
+        _ statement: Statement, _ parameters: [PostgresValue]
+    ) async throws(PostgresError) -> (rows: [Row], isRepeated: Bool) {
+        do throws(PostgresError) {
+            return (try await database.query(statement, parameters), false)
+        } catch {
+            guard case .outcomeUnknown = error else { throw error }
+            return (try await database.query(statement, parameters), true)
         }
     }
 }

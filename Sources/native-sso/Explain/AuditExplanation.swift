@@ -34,6 +34,8 @@ extension AuditExplanation {
                 "\(words.app) asked to refresh \(words.grant)\(words.place) and was refused", .refreshRefused)
         case .logoutRefused:
             self = words.refusal("A logout token was refused", .logoutRefused)
+        case .codeOrphaned:
+            self = words.orphan
         case .exchangeGranted:
             self.init(
                 sentence: "\(words.app) got tokens of its own from \(words.login)\(words.place), as \(words.grant).")
@@ -154,6 +156,16 @@ private struct AuditWords {
             return AuditExplanation(sentence: "\(beginning) for a reason that this version does not know: \(reason).")
         }
         return AuditExplanation(sentence: "\(beginning) because \(known.cause) (\(reason)).", remedy: known.remedy)
+    }
+
+    /// Tokens of an identity provider that no app got.
+    var orphan: AuditExplanation {
+        let beginning = "The tokens that the identity provider gave for the code of \(app) came to nobody"
+        let reason = record.reason ?? "none"
+        guard let known = RefusalExplanation(reason: reason, of: .codeOrphaned) else {
+            return AuditExplanation(sentence: "\(beginning): \(reason), which this version does not know.")
+        }
+        return AuditExplanation(sentence: "\(beginning): \(known.cause) (\(reason)).", remedy: known.remedy)
     }
 
     /// By a logout of the identity provider, or by an operator.

@@ -55,7 +55,7 @@ extension Broker {
             }, enrolled: enrolledIDTokens)
         let enrolment = Enrolment(
             idTokens: idTokens,
-            // With logouts and codes never the whole of the pool, from eight connections on.
+            // See the logouts.
             registry: PostgresEnrolmentRegistry(database: pool, atOnce: max(configuration.database.pool / 8, 1)),
             devices: ring, limits: limiter, mint: mint, clock: clock)
         return TokenEndpoint(
@@ -78,12 +78,13 @@ extension Broker {
             guard let relay = provider.configuration.codeRelay, let http = codes[provider.configuration.issuer] else {
                 return nil
             }
+            // The configuration has checked it by rules of its own, which are not looser.
+            func url(_ text: String?) -> ProviderURL? {
+                text.flatMap { ProviderURL($0, allowsLoopbackHTTP: configuration.isDevelopment) }
+            }
             return ProviderCodeRelay.Provider(
-                keys: provider.keys,
-                // The configuration has checked it by rules of its own, which are not looser.
-                tokenEndpoint: relay.tokenEndpoint.flatMap {
-                    ProviderURL($0, allowsLoopbackHTTP: configuration.isDevelopment)
-                },
+                keys: provider.keys, tokenEndpoint: url(relay.tokenEndpoint),
+                revocationEndpoint: url(relay.revocationEndpoint),
                 secret: relay.secret.map {
                     ProviderCodeRelay.ClientSecret(Credential($0.exposed), by: relay.method)
                 },
@@ -92,8 +93,10 @@ extension Broker {
         guard !relayed.isEmpty else { return nil }
         return CodeEnrolment(
             relay: ProviderCodeRelay(relayed),
-            register: PostgresCodeRegister(database: pool, atOnce: max(configuration.database.pool / 8, 1)),
-            records: ring, enrolment: enrolment)
+            register: PostgresCodeRegister(
+                database: pool, claims: max(configuration.database.pool / 8, 1),
+                settlements: max(configuration.database.pool / 4, 1)),
+            records: ring, enrolment: enrolment, audit: audit, clock: clock)
     }
 
     private var proofs: ProofVerifier {
@@ -112,8 +115,10 @@ extension Broker {
         return LogoutEndpoint(
             logout: Logout(
                 tokens: tokens,
-                // Half of the pool at most: readiness, snapshots and keys go by it too.
-                registry: PostgresLogoutRegistry(database: pool, atOnce: configuration.database.pool / 2),
+                // With enrolments and codes never the whole of the pool, from eight connections on: readiness, snapshots and keys
+                // go by it too.
+                registry: PostgresLogoutRegistry(
+                    database: pool, atOnce: max(configuration.database.pool * 3 / 8, 1)),
                 directory: snapshot, policies: Dictionary(policies) { first, _ in first }, clock: clock),
             limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
     }

@@ -33,11 +33,40 @@ import Testing
         stage.login.scope = nil
         #expect(try await stage.run() == CodeAnswer(tokens: CodeStage.tokens, deviceSecret: nil))
         #expect(stage.login.registry.entries.isEmpty)
+        // Whatever the identity provider has bound its id_token to: its own device secret goes with it.
+        var bound = CodeStage.tokens
+        bound.deviceSecret = "idp-device-secret"
+        stage.relay.answer(.tokens(bound))
+        stage.login.idTokens.answer(
+            .token(stage.idToken(atHash: CodeStage.accessTokenHash, deviceSecretHash: "of-its-own-secret")))
+        stage.code = PresentedCode(code: "bound", redirectURI: "a:b", verifier: stage.code.verifier)
+        let answer = try await stage.run()
+        #expect(answer.tokens.idToken == CodeStage.tokens.idToken && answer.deviceSecret == "idp-device-secret")
+        #expect(stage.login.registry.entries.isEmpty)
+        stage.relay.answer(.tokens(CodeStage.tokens))
         // It is verified all the same.
         stage.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: stage.code.verifier)
         stage.login.audience = ["app-two"]
         stage.login.idTokens.answer(.token(stage.idToken(atHash: nil)))
         #expect(await stage.failure() == .refused(.fault(.otherClient)))
+    }
+
+    /// Where the login is enrolled the device is this broker's to bind, whatever the identity provider bound it to.
+    @Test(arguments: [Profile.deviceID, .deviceSecret])
+    func theProviderHasBoundIt(profile: Profile) async throws {
+        let stage = try CodeStage(profile)
+        var bound = CodeStage.tokens
+        bound.deviceSecret = "idp-device-secret"
+        stage.relay.answer(.tokens(bound))
+        stage.login.idTokens.answer(
+            .token(stage.idToken(atHash: CodeStage.accessTokenHash, deviceSecretHash: "of-its-own-secret")))
+        let answer = try await stage.run()
+        let claims = try #require(UnverifiedJWS(answer.tokens.idToken)).claims
+        let device = answer.deviceSecret.flatMap { DeviceValue($0, profile: .deviceSecret) } ?? stage.login.device
+        #expect(answer.deviceSecret != "idp-device-secret")
+        #expect(
+            claims.string(profile == .deviceID ? "di_hash" : "ds_hash") == device?.hash(function: .sha256))
+        #expect(claims.contains("ds_hash") != (profile == .deviceID))
     }
 
     @Test(arguments: [("openid device_sso", true), ("openid Device_sso", false), ("xdevice_sso openid", false)])
@@ -148,33 +177,6 @@ import Testing
         #expect(try await stage.run() == answer)
     }
 
-    /// A broker that dies between the provider's answer and its own, at each step: another one goes on from there.
-    @Test(arguments: InMemoryCodeRegister.Call.allCases)
-    func theDatabaseGoesAway(at call: InMemoryCodeRegister.Call) async throws {
-        let stage = try CodeStage()
-        stage.register.fail(call, with: .outage(Outage(.database, "told to")))
-        #expect(await stage.failure() == .outage(.database))
-        let asked = stage.relay.codes.count
-        #expect(asked == (call == .claim ? 0 : 1))
-        stage.register.fail(call, with: nil)
-        switch call {
-        case .claim: _ = try await stage.run()
-        case .settle: #expect(await stage.failure() == .refused(.inFlight))
-        case .finish: _ = try await stage.run()
-        }
-        #expect(stage.relay.codes.count == 1)
-        #expect(stage.login.registry.sessionCount == (call == .settle ? 0 : 1))
-    }
-
-    @Test func theRegistryGoesAway() async throws {
-        let stage = try CodeStage()
-        stage.login.registry.fail(with: .outage(Outage(.database, "told to")))
-        #expect(await stage.failure() == .outage(.database))
-        stage.login.registry.fail(with: nil)
-        _ = try await stage.run()
-        #expect(stage.relay.codes.count == 1 && stage.login.registry.sessionCount == 1)
-    }
-
     // MARK: The identity provider
 
     @Test(arguments: ProviderError.allCases)
@@ -218,33 +220,6 @@ import Testing
             #expect(await stage.failure() == expected)
             #expect(stage.login.registry.entries.isEmpty)
         }
-    }
-
-    /// Whose places are taken. The code is not.
-    @Test func tooManyAtOnce() async throws {
-        var stage = try CodeStage()
-        stage.policy = CodeRelayPolicy(timeout: 5, atOnce: 1)
-        stage.relay.answer(.waits(CodeStage.tokens))
-        let broker = stage.broker()
-        let request = stage.request
-        async let first = broker.run(request)
-        await stage.relay.untilAsked(1)
-        stage.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: stage.code.verifier)
-        stage.number = 2
-        do throws(CodeError) {
-            _ = try await broker.run(stage.request)
-            Issue.record("there was a place")
-        } catch {
-            #expect(Failure(error) == .refused(.relayBusy))
-        }
-        #expect(broker.codesInFlight == 1)
-        stage.relay.goOn()
-        _ = try await first
-        #expect(broker.codesInFlight == 0 && stage.relay.codes.count == 1)
-        stage.relay.answer(.tokens(CodeStage.tokens))
-        stage.login.idTokens.answer(.token(stage.idToken(atHash: nil)))
-        // The code was not spent; the id_token that it gives is the first one's.
-        #expect(await stage.failure() == .refused(.enrolment(.tokenUsed)))
     }
 
     /// What is kept opens to nobody who has not the whole request, and says nothing.

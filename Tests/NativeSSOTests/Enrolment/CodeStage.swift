@@ -11,12 +11,17 @@ struct CodeStage {
     var login: EnrolmentStage
     let register = InMemoryCodeRegister()
     let relay = ScriptedCodeRelay(.tokens(tokens))
+    let audit = RecordingAuditTrail()
+    /// Nobody waits for long here.
+    var pauses = CodePauses(
+        caller: [.milliseconds(1), .milliseconds(1)], background: Array(repeating: .milliseconds(1), count: 10_000))
     var policy = CodeRelayPolicy(timeout: 5, atOnce: 2)
     var profiles = Set(Profile.allCases)
     var code = PresentedCode(
         code: "SplxlOBeZQQYbYS6WxSbIA", redirectURI: "https://app.example/cb",
         verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
     var proof: PresentedProof?
+    var origin: UInt64?
     var number: UInt64 = 1
 
     init(_ profile: Profile = .deviceSecret) throws {
@@ -27,15 +32,16 @@ struct CodeStage {
     static let accessTokenHash = DeviceValue("idp-access", profile: .deviceSecret)?.hash(function: .sha256)
 
     /// That of the login, beside an access token.
-    func idToken(atHash: String?) -> FreshIDToken {
+    func idToken(atHash: String?, deviceSecretHash: String? = nil) -> FreshIDToken {
         let token = login.idToken
         var claims = token.claims
         claims["at_hash"] = atHash.map(JSONValue.string)
         return FreshIDToken(
             issuer: token.issuer, subject: token.subject, providerSessionID: token.providerSessionID,
             client: token.client, audience: token.audience, issuedAt: token.issuedAt, expiresAt: token.expiresAt,
-            login: token.login, deviceIDHash: token.deviceIDHash, deviceSecretHash: token.deviceSecretHash,
-            hashFunction: token.hashFunction, claims: claims)
+            login: token.login, deviceIDHash: token.deviceIDHash,
+            deviceSecretHash: deviceSecretHash ?? token.deviceSecretHash, hashFunction: token.hashFunction,
+            claims: claims)
     }
 
     var request: CodeRequest {
@@ -43,7 +49,7 @@ struct CodeStage {
             requestID: UniqueID(high: 9, low: number), client: login.client,
             issuer: IssuerPolicy(
                 issuer: EnrolmentStage.issuer, profiles: profiles, sessionLifetime: .days(7), codeRelay: policy),
-            code: code, device: login.device, scope: login.scope, proof: proof)
+            code: code, device: login.device, scope: login.scope, proof: proof, origin: origin)
     }
 
     /// Of one broker, for all its requests.
@@ -54,10 +60,24 @@ struct CodeStage {
                 idTokens: login.idTokens, registry: login.registry, devices: login.keys, limits: login.limits,
                 mint: TokenMint(
                     issuer: Broker.issuer, signer: login.signer, refreshTokens: login.keys, lifetimes: Lifetimes()),
-                clock: login.clock))
+                clock: login.clock),
+            audit: audit, clock: login.clock, pauses: pauses)
     }
 
     func run() async throws(CodeError) -> CodeAnswer { try await broker().run(request) }
+
+    /// As an app does that is told to come again.
+    func eventually() async throws(CodeError) -> CodeAnswer {
+        while true {
+            do throws(CodeError) {
+                return try await run()
+            } catch {
+                guard case .refused(.inFlight) = error else { throw error }
+                register.letReservationsRunOut()
+                await Task.yield()
+            }
+        }
+    }
 
     func failure() async -> Failure<CodeRefusal>? {
         do throws(CodeError) {

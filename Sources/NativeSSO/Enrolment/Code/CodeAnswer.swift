@@ -3,7 +3,8 @@
 public struct CodeAnswer: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The identity provider's; `idToken` too where nothing was enrolled.
     public var tokens: ProviderTokens
-    /// In the current profile; then the id_token is this broker's. Native SSO §3.4: both or neither.
+    /// Of whoever signed the id_token, in the current profile: this broker's where the login was enrolled, else the identity
+    /// provider's, if it gave one. Native SSO §3.4: both or neither.
     public var deviceSecret: String?
 
     public init(tokens: ProviderTokens, deviceSecret: String?) {

@@ -2,30 +2,41 @@
 /// the login a session, and answers with the provider's tokens and an id_token of its own.
 ///
 /// What was done is on record after each step, so that a broker may die between any two of them:
-/// 1. The code is claimed. Of all requests with it, on all replicas, one goes on.
-/// 2. The identity provider is asked, once. No connection to the database is held meanwhile.
+/// 1. The code is reserved. Of all requests with it, on all replicas, one goes on; a reservation runs out by itself.
+/// 2. It is marked as sent, and right after that the identity provider is asked, once. No connection to the database is held
+///    meanwhile.
 /// 3. Its answer is kept, sealed. From here on nothing is lost: whoever repeats the request, at whichever replica, goes on from
 ///    what is kept, and the same id_token leads to the same session.
 /// 4. The session is recorded, and after that the id_token signed, as of any enrolment.
 /// 5. The finished answer takes the place of what was kept: all repetitions get this one.
+///
+/// What the database cannot be told goes on being told in the background: a code that was not sent is released, and what the
+/// identity provider gave is kept, although the caller has been told to come again.
 public struct CodeEnrolment: Sendable {
     private let relay: any CodeRelay
     private let register: any CodeRegister
     private let records: any RecordAuthenticator
     private let enrolment: Enrolment
+    private let completion: CodeCompletion
+    private let orphans: OrphanedTokens
+    private let pauses: CodePauses
     private let slots = RelaySlots()
 
-    /// Beside the identity provider's own deadline, for the database and the provider's key set. A claim that is older counts as
-    /// lost, and whoever holds it gets no further.
-    static let allowance: Seconds = 10
+    /// Beside the identity provider's own deadline, for the database, which may be failing over. Whoever was to ask and has taken
+    /// longer counts as dead.
+    static let allowance: Seconds = 30
 
     public init(
-        relay: any CodeRelay, register: any CodeRegister, records: any RecordAuthenticator, enrolment: Enrolment
+        relay: any CodeRelay, register: any CodeRegister, records: any RecordAuthenticator, enrolment: Enrolment,
+        audit: any AuditTrail, clock: any WallClock, pauses: CodePauses = CodePauses()
     ) {
         self.relay = relay
         self.register = register
         self.records = records
         self.enrolment = enrolment
+        self.pauses = pauses
+        orphans = OrphanedTokens(relay: relay, audit: audit, clock: clock)
+        completion = CodeCompletion(register: register, enrolment: enrolment, orphans: orphans)
     }
 
     /// Codes that are at an identity provider now.
@@ -39,13 +50,13 @@ public struct CodeEnrolment: Sendable {
         let seal = try CodeError.port { () throws(PortError) in try CodeSeal(request, records) }
         let claim = try await CodeError.port { () async throws(PortError) in
             try await register.claim(
-                CodeEntry(
-                    requestID: request.requestID, code: seal.name, binding: seal.binding,
-                    patience: Seconds(policy.timeout.count + Self.allowance.count), proof: request.proof))
+                CodeEntry(requestID: request.requestID, code: seal.name, binding: seal.binding, proof: request.proof))
         }
         switch claim {
         case .granted: return try await redeem(request, policy, seal)
-        case .kept(let sealed): return try await resume(request, sealed, seal)
+        case .kept(let sealed):
+            let kept = try CodeError.port { () throws(PortError) in try seal.open(sealed) }
+            return try await completion.run(request, kept, seal)
         case .inFlight: throw .refused(.inFlight)
         case .used: throw .refused(.used)
         case .proofUsed: throw .refused(.proofReplayed)
@@ -69,15 +80,48 @@ public struct CodeEnrolment: Sendable {
     private func redeemOnce(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
     ) async throws(CodeError) -> CodeAnswer {
-        let issuer = request.issuer.issuer
-        guard slots.enter(issuer, atMost: policy.atOnce) else {
-            await settle(request, seal, .released)
-            throw .refused(.relayBusy)
+        let tokens = try await ask(request, policy, seal)
+        // Both or neither, Native SSO §3.4: where nothing is enrolled, the identity provider's own goes with its id_token.
+        let secret =
+            if !request.enrols(tokens) {
+                tokens.deviceSecret
+            } else if request.device == nil {
+                DeviceValue.newSecret().secret
+            } else {
+                String?.none
+            }
+        let kept = CodeAnswer(tokens: tokens, deviceSecret: secret)
+        let sealed = try CodeError.port { () throws(PortError) in try seal.seal(.tokens(kept)) }
+        guard let isKept = await keep(request, seal, sealed) else {
+            Task { await keepOn(request, seal, sealed, kept) }
+            throw .outage(Outage(.database, "what came for a code could not be kept yet"))
         }
-        let tokens: ProviderTokens
+        guard isKept else {
+            orphans.revoke(tokens.refreshToken, of: request)
+            throw .refused(.used)
+        }
+        do throws(CodeError) {
+            return try await completion.run(request, .tokens(kept), seal)
+        } catch {
+            if case .refused = error { throw error }
+            Task { await completeOn(request, seal, kept) }
+            throw error
+        }
+    }
+
+    // MARK: The identity provider
+
+    private func ask(
+        _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
+    ) async throws(CodeError) -> ProviderTokens {
+        if let refusal = slots.enter(request, atMost: policy.atOnce) {
+            await settle(request, seal, .released)
+            throw .refused(refusal)
+        }
+        defer { slots.leave(request) }
+        try await markAsSent(request, policy, seal)
         do throws(CodeRelayError) {
-            defer { slots.leave(issuer) }
-            tokens = try await relay.redeem(request.code, of: request.client.id, at: issuer)
+            return try await relay.redeem(request.code, of: request.client.id, at: request.issuer.issuer)
         } catch {
             switch error {
             case .refused(let refusal):
@@ -87,101 +131,96 @@ public struct CodeEnrolment: Sendable {
             case .notAsked(let fault):
                 await settle(request, seal, .released)
                 throw .refused(.fault(fault))
-            case .unanswered(let fault):
+            case .unanswered(let fault, let orphan):
                 await settle(request, seal, .lost)
+                orphans.revoke(orphan, of: request)
                 throw .refused(.fault(fault))
             }
         }
-        let secret = request.device == nil && request.enrols(tokens) ? DeviceValue.newSecret() : nil
-        let kept = KeptAnswer.tokens(CodeAnswer(tokens: tokens, deviceSecret: secret?.secret))
-        let sealed = try CodeError.port { () throws(PortError) in try seal.seal(kept) }
-        guard try await keep(request, seal, sealed) else { throw .refused(.used) }
-        return try await finish(request, kept, seal)
+    }
+
+    /// Last before the code goes out. Where the database does not say whether it is marked, it does not go.
+    private func markAsSent(
+        _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
+    ) async throws(CodeError) {
+        let patience = Seconds(policy.timeout.count + Self.allowance.count)
+        let isMine: Bool
+        do throws(PortError) {
+            isMine = try await register.send(seal.name, of: request.requestID, patience: patience)
+        } catch {
+            await settle(request, seal, .released)
+            throw CodeError(error)
+        }
+        guard isMine else { throw .refused(.inFlight) }
+    }
+
+    // MARK: What the database has to know
+
+    /// At once or, while the caller is told already, as soon as it can be done; what is not on record then counts as lost.
+    private func settle(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async {
+        guard await settled(request, seal, settlement) == nil else { return }
+        Task {
+            for pause in pauses.background {
+                try? await Task.sleep(for: pause)
+                guard await settled(request, seal, settlement) == nil else { return }
+            }
+        }
+    }
+
+    private func settled(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async -> Bool? {
+        try? await register.settle(seal.name, of: request.requestID, as: settlement)
     }
 
     /// The code is spent, and what came for it is in this process alone: an outage of the database is outwaited for a while.
-    private func keep(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8]) async throws(CodeError) -> Bool {
-        for pause in Self.pauses {
-            if let isKept = try? await register.settle(seal.name, of: request.requestID, as: .kept(sealed)) {
-                return isKept
+    /// - Returns: `nil`: in vain.
+    private func keep(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8]) async -> Bool? {
+        for pause in pauses.caller {
+            if let isKept = await settled(request, seal, .kept(sealed)) { return isKept }
+            try? await Task.sleep(for: pause)
+        }
+        return await settled(request, seal, .kept(sealed))
+    }
+
+    /// Without the caller: whoever repeats the request meanwhile is told to come again.
+    private func keepOn(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8], _ kept: CodeAnswer) async {
+        for pause in pauses.background {
+            try? await Task.sleep(for: pause)
+            guard let isKept = await settled(request, seal, .kept(sealed)) else { continue }
+            guard isKept else { break }
+            return await completeOn(request, seal, kept)
+        }
+        orphans.revoke(kept.tokens.refreshToken, of: request)
+    }
+
+    private func completeOn(_ request: CodeRequest, _ seal: CodeSeal, _ kept: CodeAnswer) async {
+        for pause in pauses.background {
+            do throws(CodeError) {
+                _ = try await completion.run(request, .tokens(kept), seal)
+                return
+            } catch {
+                if case .refused = error { return }
             }
             try? await Task.sleep(for: pause)
         }
-        return try await CodeError.port { () async throws(PortError) in
-            try await register.settle(seal.name, of: request.requestID, as: .kept(sealed))
-        }
+        await completion.abandon(request, kept, seal)
     }
+}
 
-    private static let pauses: [Duration] = [.milliseconds(100), .milliseconds(400), .seconds(1), .seconds(2)]
+/// Between two attempts to tell the database what became of a code.
+public struct CodePauses: Sendable {
+    /// While the app waits.
+    public var caller: [Duration]
+    /// Afterwards: about a minute, longer than a failover takes.
+    public var background: [Duration]
 
-    /// As far as it can be done: what is not on record then counts as lost, and the caller is told what happened all the same.
-    private func settle(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async {
-        _ = try? await register.settle(seal.name, of: request.requestID, as: settlement)
-    }
-
-    private func resume(
-        _ request: CodeRequest, _ sealed: [UInt8], _ seal: CodeSeal
-    ) async throws(CodeError) -> CodeAnswer {
-        try await finish(request, try CodeError.port { () throws(PortError) in try seal.open(sealed) }, seal)
-    }
-
-    private func finish(
-        _ request: CodeRequest, _ kept: KeptAnswer, _ seal: CodeSeal
-    ) async throws(CodeError) -> CodeAnswer {
-        switch kept {
-        case .refused(let error): throw .refused(.provider(error))
-        case .answer(let answer): return answer
-        case .tokens(let tokens):
-            let answer = try await answer(request, tokens)
-            let sealed = try CodeError.port { () throws(PortError) in try seal.seal(.answer(answer)) }
-            let present = try await CodeError.port { () async throws(PortError) in
-                try await register.finish(seal.name, seal.binding, answer: sealed)
-            }
-            guard let present else { throw .refused(.used) }
-            guard present != sealed else { return answer }
-            // Somebody who repeated the request was faster: one answer for all.
-            guard case .answer(let first) = try CodeError.port({ () throws(PortError) in try seal.open(present) })
-            else { throw .broken("what is kept for a code is no answer") }
-            return first
-        }
-    }
-
-    /// The answer from what the identity provider gave.
-    private func answer(_ request: CodeRequest, _ kept: CodeAnswer) async throws(CodeError) -> CodeAnswer {
-        let enrols = request.enrols(kept.tokens)
-        let login = EnrolmentRequest(
-            requestID: request.requestID, client: request.client, issuer: request.issuer,
-            idToken: SubjectToken(kept.tokens.idToken), device: request.device,
-            scope: request.device == nil && enrols ? Scope(["openid", ScopeDemand.ignoredToken]) : nil,
-            proof: request.proof)
-        let idToken = try await enrolling { () async throws(EnrolmentError) in try await enrolment.verify(login) }
-        guard idToken.fits(accessToken: kept.tokens.accessToken) else { throw .refused(.fault(.accessTokenHash)) }
-        guard enrols else {
-            try await enrolling { () async throws(EnrolmentError) in try enrolment.check(login, idToken) }
-            return kept
-        }
-        let secret = kept.deviceSecret.flatMap { DeviceValue($0, profile: .deviceSecret) }
-        guard let device = request.device ?? secret else { throw .broken("a device secret was not kept") }
-        let enrolled = try await enrolling { () async throws(EnrolmentError) in
-            try await enrolment.enrol(login, idToken, device: device, by: .code, accessToken: kept.tokens.accessToken)
-        }
-        var answer = kept
-        answer.tokens.idToken = enrolled.idToken
-        return answer
-    }
-
-    private func enrolling<Value: Sendable>(
-        _ body: () async throws(EnrolmentError) -> Value
-    ) async throws(CodeError) -> Value {
-        do throws(EnrolmentError) {
-            return try await body()
-        } catch {
-            switch error {
-            case .refused(let refusal): throw .refused(CodeRefusal(refusal))
-            case .limited(let limited): throw .limited(limited)
-            case .outage(let outage): throw .outage(outage)
-            case .broken(let what): throw .broken(what)
-            }
-        }
+    public init(
+        caller: [Duration] = [.milliseconds(100), .milliseconds(400), .seconds(1), .seconds(2)],
+        background: [Duration] = [
+            .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(15),
+            .seconds(30),
+        ]
+    ) {
+        self.caller = caller
+        self.background = background
     }
 }

@@ -9,6 +9,8 @@ public enum CodeRefusal: Error, Sendable, Hashable {
     case inFlight
     /// As many codes are at the identity provider as may be.
     case relayBusy
+    /// As many codes of this app, or from this address.
+    case relayShareUsed
     /// The identity provider's own word.
     case provider(ProviderError)
     /// It gave no answer that can be used.
@@ -25,6 +27,7 @@ public enum CodeRefusal: Error, Sendable, Hashable {
         case .used: "code_used"
         case .inFlight: "code_in_flight"
         case .relayBusy: "code_relay_busy"
+        case .relayShareUsed: "code_relay_share_used"
         case .provider(let error): error.rawValue
         case .fault(let fault): fault.rawValue
         case .idToken(let defect): defect.rawValue
@@ -36,13 +39,14 @@ public enum CodeRefusal: Error, Sendable, Hashable {
     public var isProviderFault: Bool {
         switch self {
         case .fault, .idToken, .provider(.invalidClient): true
-        case .proofReplayed, .verifierMalformed, .used, .inFlight, .relayBusy, .provider, .enrolment: false
+        case .proofReplayed, .verifierMalformed, .used, .inFlight, .relayBusy, .relayShareUsed, .provider, .enrolment:
+            false
         }
     }
 
     /// Every refusal there is, for tests that must not forget one.
     public static let allCases: [CodeRefusal] =
-        [.proofReplayed, .verifierMalformed, .used, .inFlight, .relayBusy]
+        [.proofReplayed, .verifierMalformed, .used, .inFlight, .relayBusy, .relayShareUsed]
         + ProviderError.allCases.map(CodeRefusal.provider) + ProviderFault.allCases.map(CodeRefusal.fault)
         + SubjectTokenDefect.allCases.map(CodeRefusal.idToken) + EnrolmentRefusal.allCases.map(CodeRefusal.enrolment)
 }

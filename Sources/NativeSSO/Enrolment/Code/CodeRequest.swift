@@ -10,10 +10,12 @@ public struct CodeRequest: Sendable {
     /// With `device_sso`: the app wants a device secret, although the identity provider may not know the word.
     public let scope: Scope?
     public let proof: PresentedProof?
+    /// Stands for the address that it comes from; `nil`: one that is everybody's, or unknown.
+    public let origin: UInt64?
 
     public init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, code: PresentedCode, device: DeviceValue?,
-        scope: Scope?, proof: PresentedProof?
+        scope: Scope?, proof: PresentedProof?, origin: UInt64? = nil
     ) {
         self.requestID = requestID
         self.client = client
@@ -22,6 +24,7 @@ public struct CodeRequest: Sendable {
         self.device = device
         self.scope = scope
         self.proof = proof
+        self.origin = origin
     }
 
     /// What is wrong with it before anybody is asked, so that it costs the app no code.

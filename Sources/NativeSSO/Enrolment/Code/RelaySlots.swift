@@ -2,19 +2,58 @@ import Synchronization
 
 /// How many codes may be at each identity provider at one time. Whoever finds no place goes away at once: nobody waits here, so
 /// that a provider that hangs fills its own places and nothing else.
+///
+/// Of the places of one provider an app has half at most, and an address a quarter: whoever floods one that hangs keeps out those
+/// who go by the same name from the same place, and nobody else.
 final class RelaySlots: Sendable {
-    private let taken = Mutex<[Issuer: Int]>([:])
+    private enum Taker: Hashable {
+        case everybody(Issuer)
+        case client(Issuer, ClientID)
+        case origin(Issuer, UInt64)
+    }
 
-    func enter(_ issuer: Issuer, atMost limit: Int) -> Bool {
-        taken.withLock { taken in
-            let count = taken[issuer, default: 0]
-            guard count < limit else { return false }
-            taken[issuer] = count + 1
-            return true
+    private let taken = Mutex<[Taker: Int]>([:])
+
+    /// - Returns: `nil`: a place is taken, and must be given back by ``leave(_:)``.
+    func enter(_ request: CodeRequest, atMost limit: Int) -> CodeRefusal? {
+        let takers = Self.takers(request)
+        return taken.withLock { taken in
+            for taker in takers where taken[taker, default: 0] >= Self.share(of: taker, limit) {
+                if case .everybody = taker { return .relayBusy }
+                return .relayShareUsed
+            }
+            for taker in takers { taken[taker, default: 0] += 1 }
+            return nil
         }
     }
 
-    func leave(_ issuer: Issuer) { taken.withLock { $0[issuer, default: 1] -= 1 } }
+    func leave(_ request: CodeRequest) {
+        taken.withLock { taken in
+            for taker in Self.takers(request) {
+                let left = taken[taker, default: 1] - 1
+                taken[taker] = left > 0 ? left : nil
+            }
+        }
+    }
 
-    var count: Int { taken.withLock { $0.values.reduce(0, +) } }
+    var count: Int {
+        taken.withLock { taken in
+            taken.reduce(0) { if case .everybody = $1.key { $0 + $1.value } else { $0 } }
+        }
+    }
+
+    private static func takers(_ request: CodeRequest) -> [Taker] {
+        let issuer = request.issuer.issuer
+        return [.everybody(issuer), .client(issuer, request.client.id)]
+            + (request.origin.map { [.origin(issuer, $0)] } ?? [])
+    }
+
+    /// Rounded up: one place is everybody's.
+    private static func share(of taker: Taker, _ limit: Int) -> Int {
+        switch taker {
+        case .everybody: limit
+        case .client: (limit + 1) / 2
+        case .origin: (limit + 3) / 4
+        }
+    }
 }

@@ -6,6 +6,8 @@ extension Configuration {
     struct CodeRelay: Sendable {
         /// `nil`: as the discovery document says.
         let tokenEndpoint: String?
+        /// Likewise.
+        let revocationEndpoint: String?
         /// Of the apps' registration there; `nil`: they are public clients.
         let secret: Secret?
         let method: ProviderCodeRelay.ClientSecret.Method
@@ -20,13 +22,16 @@ extension Configuration.CodeRelay {
     ) -> Configuration.CodeRelay? {
         let isGiven = provider.isGiven("code_relay")
         return provider.section("code_relay") { section in
-            let endpoint = section.value("token_endpoint") { text throws(ValueDefect) in
-                try WebURL(text, allowsLoopbackHTTP: context.isDevelopment).string
+            func endpoint(_ name: String) -> String? {
+                section.value(name) { text throws(ValueDefect) in
+                    try WebURL(text, allowsLoopbackHTTP: context.isDevelopment).string
+                }
             }
+            let (tokens, revocation) = (endpoint("token_endpoint"), endpoint("revocation_endpoint"))
             let secret = section.value("client_secret_file", SecretFile.read)
             let method = section.choice("client_authentication", default: ProviderCodeRelay.ClientSecret.Method.basic)
             let timeout = section.duration("timeout", default: 5, in: 1...30)
-            let atOnce = section.integer("at_once", default: 16, in: 1...1000)
+            let atOnce = section.integer("at_once", default: 32, in: 1...1000)
             guard isGiven else { return nil }
             if section.isGiven("client_authentication"), !section.isGiven("client_secret_file") {
                 section.report("client_authentication", "is for a secret, and there is none; write client_secret_file")
@@ -38,7 +43,7 @@ extension Configuration.CodeRelay {
             }
             guard let method, let timeout, let atOnce else { return nil }
             return Configuration.CodeRelay(
-                tokenEndpoint: endpoint, secret: secret, method: method,
+                tokenEndpoint: tokens, revocationEndpoint: revocation, secret: secret, method: method,
                 policy: CodeRelayPolicy(timeout: timeout, atOnce: atOnce))
         }
     }

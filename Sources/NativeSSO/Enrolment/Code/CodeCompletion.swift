@@ -1,0 +1,81 @@
+/// From what is kept for a code to the answer that everybody gets who repeats the request.
+struct CodeCompletion: Sendable {
+    let register: any CodeRegister
+    let enrolment: Enrolment
+    let orphans: OrphanedTokens
+
+    func run(_ request: CodeRequest, _ kept: KeptAnswer, _ seal: CodeSeal) async throws(CodeError) -> CodeAnswer {
+        switch kept {
+        case .refused(let error): throw .refused(.provider(error))
+        case .answer(let answer): return answer
+        case .tokens(let tokens):
+            do throws(CodeError) {
+                return try await finish(request, tokens, seal)
+            } catch {
+                if case .refused = error { await abandon(request, tokens, seal) }
+                throw error
+            }
+        }
+    }
+
+    /// Nobody will get what the identity provider gave.
+    func abandon(_ request: CodeRequest, _ kept: CodeAnswer, _ seal: CodeSeal) async {
+        guard (try? await register.forget(seal.name, seal.binding)) == true else { return }
+        orphans.revoke(kept.tokens.refreshToken, of: request)
+    }
+
+    private func finish(
+        _ request: CodeRequest, _ kept: CodeAnswer, _ seal: CodeSeal
+    ) async throws(CodeError) -> CodeAnswer {
+        let answer = try await answer(request, kept)
+        let sealed = try CodeError.port { () throws(PortError) in try seal.seal(.answer(answer)) }
+        let present = try await CodeError.port { () async throws(PortError) in
+            try await register.finish(seal.name, seal.binding, answer: sealed)
+        }
+        guard let present else { throw .refused(.used) }
+        guard present != sealed else { return answer }
+        // Somebody who repeated the request was faster: one answer for all.
+        guard case .answer(let first) = try CodeError.port({ () throws(PortError) in try seal.open(present) })
+        else { throw .broken("what is kept for a code is no answer") }
+        return first
+    }
+
+    /// The answer from what the identity provider gave.
+    private func answer(_ request: CodeRequest, _ kept: CodeAnswer) async throws(CodeError) -> CodeAnswer {
+        let enrols = request.enrols(kept.tokens)
+        let login = EnrolmentRequest(
+            requestID: request.requestID, client: request.client, issuer: request.issuer,
+            idToken: SubjectToken(kept.tokens.idToken), device: request.device,
+            scope: request.device == nil && enrols ? Scope(["openid", ScopeDemand.ignoredToken]) : nil,
+            proof: request.proof)
+        let idToken = try await enrolling { () async throws(EnrolmentError) in try await enrolment.verify(login) }
+        guard idToken.fits(accessToken: kept.tokens.accessToken) else { throw .refused(.fault(.accessTokenHash)) }
+        guard enrols else {
+            try await enrolling { () async throws(EnrolmentError) in try enrolment.check(login, idToken, by: .code) }
+            return kept
+        }
+        let secret = kept.deviceSecret.flatMap { DeviceValue($0, profile: .deviceSecret) }
+        guard let device = request.device ?? secret else { throw .broken("a device secret was not kept") }
+        let enrolled = try await enrolling { () async throws(EnrolmentError) in
+            try await enrolment.enrol(login, idToken, device: device, by: .code, accessToken: kept.tokens.accessToken)
+        }
+        var answer = kept
+        answer.tokens.idToken = enrolled.idToken
+        return answer
+    }
+
+    private func enrolling<Value: Sendable>(
+        _ body: () async throws(EnrolmentError) -> Value
+    ) async throws(CodeError) -> Value {
+        do throws(EnrolmentError) {
+            return try await body()
+        } catch {
+            switch error {
+            case .refused(let refusal): throw .refused(CodeRefusal(refusal))
+            case .limited(let limited): throw .limited(limited)
+            case .outage(let outage): throw .outage(outage)
+            case .broken(let what): throw .broken(what)
+            }
+        }
+    }
+}
