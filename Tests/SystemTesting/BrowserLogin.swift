@@ -52,7 +52,8 @@ public struct BrowserLogin: Sendable {
         return Outcome(idToken: idToken, device: device, secrets: [verifier, code] + others)
     }
 
-    private func code(_ profile: NativeProfile, _ verifier: String) async throws -> String {
+    /// The code that the app gets, for whoever redeems it.
+    public func code(_ profile: NativeProfile, _ verifier: String) async throws -> String {
         let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
         let request: KeyValuePairs = [
             "response_type": "code", "client_id": client, "redirect_uri": redirectURI,

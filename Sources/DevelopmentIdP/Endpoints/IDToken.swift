@@ -23,7 +23,7 @@ struct IDToken {
             json.member("amr", ["pwd"])
             if let nonce { json.member("nonce", nonce) }
             json.member("at_hash", LeftHalfHash.ofSHA256(accessToken))
-            if provider.configuration.mode == .stamping { stamp(&json) }
+            if provider.configuration.mode == .stamping { stamp(&json, provider.configuration.deviceSecretHash) }
         }
         return try provider.signingKey.sign(payload: json.bytes, type: "JWT")
     }
@@ -31,9 +31,9 @@ struct IDToken {
     /// The one way to log in here is a password.
     static let acr = "urn:example:acr:password"
 
-    private func stamp(_ json: inout JSONWriter) {
+    private func stamp(_ json: inout JSONWriter, _ deviceSecretHash: DeviceSecretHash) {
         json.member("sid", grant.sid)
         if let hash = grant.deviceIDHash { json.member("di_hash", hash) }
-        if let deviceSecret { json.member("ds_hash", LeftHalfHash.ofSHA256(deviceSecret)) }
+        if let deviceSecret { json.member("ds_hash", deviceSecretHash.hash(deviceSecret)) }
     }
 }

@@ -7,23 +7,30 @@ extension ProviderConfiguration {
     ///     { "port": 9000, "mode": "stamping", "lifetimes": { "id_token": 300 },
     ///       "clients": [ { "client_id": "app-one", "redirect_uris": ["com.example.one:/callback"] } ] }
     ///
-    /// Optional: `issuer`, `host`, `mode`, `lifetimes` and each of its members, a client's `client_secret`,
+    /// Optional: `issuer`, `host`, `mode`, `hash_mode`, `lifetimes` and each of its members, a client's `client_secret`,
     /// `post_logout_redirect_uris` and `backchannel_logout_uri`.
     public init(file path: String) throws(ProviderError) {
         guard let bytes = try PrivateFile.read(path) else { throw .unreadableFile(path) }
         let file = try ConfigurationFile(path, bytes)
         let root = file.root
-        try file.expectMembers(of: root, ["issuer", "host", "port", "mode", "lifetimes", "clients"])
+        try file.expectMembers(of: root, ["issuer", "host", "port", "mode", "hash_mode", "lifetimes", "clients"])
         guard let port = root.number("port")?.int64, let port = UInt16(exactly: port) else {
             throw file.malformed("\"port\" is no port number")
         }
         guard let mode = ProviderMode(rawValue: try file.optionalString("mode", of: root) ?? "stamping") else {
             throw file.malformed("\"mode\" is neither \"plain\" nor \"stamping\"")
         }
+        guard
+            let hash = DeviceSecretHash(
+                rawValue: try file.optionalString("hash_mode", of: root) ?? DeviceSecretHash.leftHalf.rawValue)
+        else {
+            throw file.malformed(
+                "\"hash_mode\" is none of \(DeviceSecretHash.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
         try self.init(
             issuer: try file.optionalString("issuer", of: root),
             host: try file.optionalString("host", of: root) ?? "127.0.0.1", port: Int(port), mode: mode,
-            lifetimes: try Lifetimes(in: file),
+            deviceSecretHash: hash, lifetimes: try Lifetimes(in: file),
             clients: try file.objects("clients", of: root).map { entry throws(ProviderError) in
                 try RegisteredClient(entry, in: file)
             })

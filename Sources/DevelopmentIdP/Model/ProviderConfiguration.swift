@@ -8,11 +8,13 @@ public struct ProviderConfiguration: Sendable {
     public var host: String
     public var port: Int
     public var mode: ProviderMode
+    public var deviceSecretHash: DeviceSecretHash
     public var lifetimes: Lifetimes
     public var clients: [RegisteredClient]
 
     public init(
         issuer: String? = nil, host: String = "127.0.0.1", port: Int, mode: ProviderMode = .stamping,
+        deviceSecretHash: DeviceSecretHash = .leftHalf,
         lifetimes: Lifetimes = Lifetimes(), clients: [RegisteredClient]
     ) throws(ProviderError) {
         guard ["127.0.0.1", "::1"].contains(host) else { throw .notLoopback(host) }
@@ -20,6 +22,7 @@ public struct ProviderConfiguration: Sendable {
         self.host = host
         self.port = port
         self.mode = mode
+        self.deviceSecretHash = deviceSecretHash
         self.lifetimes = lifetimes
         self.clients = clients
     }

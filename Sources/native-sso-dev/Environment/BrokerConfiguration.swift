@@ -25,6 +25,7 @@ struct BrokerConfiguration {
             algorithms: [ES256, RS256]
             admit_on_first_sight: true
             enrolment: exchange
+            code_relay: {}
         tokens: { access: \(accessTokenLifetime)s }
 
         """

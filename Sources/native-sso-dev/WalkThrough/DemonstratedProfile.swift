@@ -9,12 +9,14 @@ enum DemonstratedProfile: Sendable {
     case transitionalDeviceSecret
     /// The current profile at an identity provider that knows nothing of it: the broker makes the device secret.
     case enrolled
+    /// The same, but the app takes its code to the broker, which redeems it.
+    case redeemed
 
     /// The walks that show a profile that the broker accepts.
     static func all(of option: ProfileOption) -> [DemonstratedProfile] {
         switch option {
         case .deviceID: [.deviceID]
-        case .deviceSecret: [.deviceSecret, .transitionalDeviceSecret, .enrolled]
+        case .deviceSecret: [.deviceSecret, .transitionalDeviceSecret, .enrolled, .redeemed]
         }
     }
 
@@ -23,15 +25,24 @@ enum DemonstratedProfile: Sendable {
         case .deviceID: "2018 profile: device_id, di_hash, sid"
         case .deviceSecret: "current profile: device_secret, ds_hash, sid"
         case .transitionalDeviceSecret: "current profile, token type of the older drafts"
-        case .enrolled: "an ordinary login, enrolled at the broker"
+        case .enrolled: "an ordinary login, enrolled at the broker by its id_token"
+        case .redeemed: "an ordinary login, enrolled at the broker by its code"
         }
     }
 
     /// Of the login.
     var scope: String {
         switch self {
-        case .deviceID, .enrolled: "openid profile"
+        case .deviceID, .enrolled, .redeemed: "openid profile"
         case .deviceSecret, .transitionalDeviceSecret: "openid profile device_sso"
+        }
+    }
+
+    /// Whether the id_token that the apps share is the broker's.
+    var isEnrolled: Bool {
+        switch self {
+        case .deviceID, .deviceSecret, .transitionalDeviceSecret: false
+        case .enrolled, .redeemed: true
         }
     }
 
@@ -39,7 +50,7 @@ enum DemonstratedProfile: Sendable {
     var identification: TokenEndpoint.Identification {
         switch self {
         case .deviceID: .basic
-        case .deviceSecret, .transitionalDeviceSecret, .enrolled: .form
+        case .deviceSecret, .transitionalDeviceSecret, .enrolled, .redeemed: .form
         }
     }
 
@@ -47,7 +58,7 @@ enum DemonstratedProfile: Sendable {
     var hashClaim: String {
         switch self {
         case .deviceID: "di_hash"
-        case .deviceSecret, .transitionalDeviceSecret, .enrolled: "ds_hash"
+        case .deviceSecret, .transitionalDeviceSecret, .enrolled, .redeemed: "ds_hash"
         }
     }
 
@@ -55,7 +66,7 @@ enum DemonstratedProfile: Sendable {
     var consentRefusal: OAuthErrorCode {
         switch self {
         case .deviceID, .transitionalDeviceSecret: .invalidScope
-        case .deviceSecret, .enrolled: .interactionRequired
+        case .deviceSecret, .enrolled, .redeemed: .interactionRequired
         }
     }
 
@@ -63,7 +74,7 @@ enum DemonstratedProfile: Sendable {
     var foreignDevice: DeviceProof {
         switch self {
         case .deviceID: .identifier(DeviceIdentifier())
-        case .deviceSecret, .enrolled: .secret(Credential(DeviceIdentifier().text))
+        case .deviceSecret, .enrolled, .redeemed: .secret(Credential(DeviceIdentifier().text))
         case .transitionalDeviceSecret: .transitionalSecret(Credential(DeviceIdentifier().text))
         }
     }

@@ -8,12 +8,13 @@ extension WalkThrough {
     func logIn() async throws -> SharedLogin {
         let identifier = makeDeviceValue()
         let (attempt, code) = try await authenticate()
+        if profile == .redeemed { return try await enrol(code, attempt) }
         let tokens = try await redeem(code, attempt, identifier)
         return profile == .enrolled ? try await enrol(tokens) : try await share(tokens, identifier)
     }
 
     private func makeDeviceValue() -> DeviceIdentifier? {
-        if profile == .enrolled {
+        if profile.isEnrolled {
             narrator.step(0, "app-one asks for no device secret: its identity provider would not know what that is")
             return nil
         }
@@ -87,11 +88,29 @@ extension WalkThrough {
             address: description.tokenEndpoint, clientID: SampleApp.one.clientID,
             identification: profile.identification, transport: transport)
         let login = try await broker.enrol(idToken, issuer: description.identityProvider)
+        try await shareEnrolled(login)
+        return login
+    }
+
+    /// The identity provider sees the broker only: app-one sends its code there instead.
+    private func enrol(_ code: Credential, _ attempt: LoginAttempt) async throws -> SharedLogin {
+        narrator.step(7, "app-one sends its code to the broker, which redeems it at the identity provider")
+        let broker = TokenEndpoint(
+            address: description.tokenEndpoint, clientID: SampleApp.one.clientID,
+            identification: profile.identification, transport: transport)
+        let (login, tokens) = try await broker.enrol(
+            code, of: attempt, issuer: description.broker, at: Int64(time(nil)))
+        try expect(tokens.refreshToken != nil, "app-one has the identity provider's own tokens too")
+        narrator.step(8, "the broker's id_token is bound to a device and to a session")
+        try await shareEnrolled(login)
+        return login
+    }
+
+    private func shareEnrolled(_ login: SharedLogin) async throws {
         guard let claims = TokenClaims.read(login.idToken) else { throw StepFailure("the enrolled id_token is no JWT") }
         try show(claims)
         try expect(claims.string("iss") == description.broker, "the id_token is the broker's")
         try await keep(login)
-        return login
     }
 
     private func show(_ claims: JSONObject) throws(StepFailure) {

@@ -25,7 +25,7 @@ struct WalkThrough: Sendable {
         let (one, two) = try await exchange()
         guard profile != .transitionalDeviceSecret else { return }
         try await callServers(one, two)
-        guard profile != .enrolled else { return }
+        guard !profile.isEnrolled else { return }
         let restarted = try await restart(two)
         try await expire(restarted)
         try await refuse(login)
@@ -40,7 +40,7 @@ struct WalkThrough: Sendable {
     func start(_ app: SampleApp) throws -> DemonstrationApp {
         try DemonstrationApp(
             app, on: device, broker: description.tokenEndpoint,
-            issuer: profile == .enrolled ? description.broker : description.identityProvider,
+            issuer: profile.isEnrolled ? description.broker : description.identityProvider,
             identification: profile.identification, transport: transport)
     }
 

@@ -56,13 +56,13 @@ import Testing
         let path = try write(
             "idp.json",
             """
-            {"port": 9000, "mode": "plain", "lifetimes": {"id_token": 5},
+            {"port": 9000, "mode": "plain", "hash_mode": "full_sha256_hex", "lifetimes": {"id_token": 5},
              "clients": [{"client_id": "app-one", "redirect_uris": ["com.example.one:/cb"]},
                          {"client_id": "web", "client_secret": "s", "redirect_uris": ["https://web.example.test/cb"]}]}
             """)
         let configuration = try ProviderConfiguration(file: path)
         #expect(configuration.issuer == "http://127.0.0.1:9000")
-        #expect(configuration.mode == .plain)
+        #expect(configuration.mode == .plain && configuration.deviceSecretHash == .fullSHA256Hex)
         #expect(configuration.lifetimes.idToken == 5)
         #expect(configuration.lifetimes.code == 60)
         #expect(configuration.clients.map(\.id) == ["app-one", "web"])
@@ -71,7 +71,8 @@ import Testing
 
     @Test(arguments: [
         #"{"clients": []}"#, #"{"port": 70000, "clients": []}"#, #"{"port": 1, "clients": [], "modus": "plain"}"#,
-        #"{"port": 1, "clients": [], "mode": "Plain"}"#, #"{"port": 1, "clients": [], "lifetimes": {"code": 0}}"#,
+        #"{"port": 1, "clients": [], "mode": "Plain"}"#, #"{"port": 1, "clients": [], "hash_mode": "sha256"}"#,
+        #"{"port": 1, "clients": [], "lifetimes": {"code": 0}}"#,
         #"{"port": 1, "clients": [{"client_id": "a", "redirect_uris": ["javascript:x"]}]}"#,
         #"{"port": 1, "clients": [{"client_id": "a", "redirect_uri": ["com.example:/x"]}]}"#,
     ])

@@ -15,6 +15,15 @@ import Testing
         #expect(LeftHalfHash.ofSHA256(value) == hash)
     }
 
+    @Test(arguments: [
+        (DeviceSecretHash.leftHalf, "5PuHaT28DJPEaOveu9ZCmg"),
+        (.fullSHA256, "5PuHaT28DJPEaOveu9ZCmpWRF0U8-uBnAKThwzrVYVU"),
+        (.fullSHA256Hex, "e4fb87693dbc0c93c468ebdebbd6429a959117453cfae06700a4e1c33ad56155"),
+    ])
+    func aDeviceSecretIsHashedAsConfigured(_ mode: DeviceSecretHash, _ hash: String) {
+        #expect(mode.hash("exampleDeviceSecret") == hash)
+    }
+
     @Test func aDeviceIdentifierHas22To512PrintableCharacters() {
         #expect(DeviceIdentifier(String(repeating: "a", count: 22)) != nil)
         #expect(DeviceIdentifier(String(repeating: "~ ", count: 256)) != nil)

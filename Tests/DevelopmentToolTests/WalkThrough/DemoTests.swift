@@ -13,9 +13,9 @@ import Testing
         #expect(result.status == 0, "\((try? String(contentsOf: log, encoding: .utf8)) ?? "")")
         let lines = result.output.split(separator: "\n")
         #expect(lines.last == "Every step was as expected.")
-        // Both profiles from the first step to the last, the older token type up to its tokens, and an enrolled login up to
-        // what they open.
-        for (step, walks) in [(0, 4), (8, 4), (10, 4), (12, 3), (14, 2), (17, 2), (20, 2)] {
+        // Both profiles from the first step to the last, the older token type up to its tokens, and logins that are enrolled,
+        // by id_token and by code, up to what they open.
+        for (step, walks) in [(0, 5), (7, 5), (8, 5), (10, 5), (12, 4), (14, 2), (17, 2), (20, 2)] {
             let label = step < 10 ? "[ \(step)]" : "[\(step)]"
             #expect(lines.count { $0.hasPrefix(label) } == walks, "\(label)")
         }
