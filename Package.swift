@@ -96,6 +96,8 @@ let package = Package(
                 .embedInCode("0017_relay_codes.sql"),
                 .embedInCode("0018_explain_requests.sql"),
                 .embedInCode("0019_gather_hot_calls.sql"),
+                .embedInCode("0020_begin_runs_by_exchange.sql"),
+                .embedInCode("0021_tighten_registry.sql"),
                 .embedInCode("0022_send_codes_apart.sql"),
                 .embedInCode("0023_audit_orphaned_codes.sql"),
             ], swiftSettings: strict),

@@ -48,6 +48,9 @@ public enum Migrations {
         Migration(version: 17, name: "relay_codes", sql: PackageResources._017_relay_codes_sql),
         Migration(version: 18, name: "explain_requests", sql: PackageResources._018_explain_requests_sql),
         Migration(version: 19, name: "gather_hot_calls", sql: PackageResources._019_gather_hot_calls_sql),
+        Migration(
+            version: 20, name: "begin_runs_by_exchange", sql: PackageResources._020_begin_runs_by_exchange_sql),
+        Migration(version: 21, name: "tighten_registry", sql: PackageResources._021_tighten_registry_sql),
         Migration(version: 22, name: "send_codes_apart", sql: PackageResources._022_send_codes_apart_sql),
         Migration(
             version: 23, name: "audit_orphaned_codes", sql: PackageResources._023_audit_orphaned_codes_sql),

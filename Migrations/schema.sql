@@ -45,7 +45,8 @@ CREATE TYPE native_sso.admission AS (
 	grant_expires_at timestamp with time zone,
 	pinned_jkt text,
 	proof_used boolean,
-	needs_later_login boolean
+	needs_later_login boolean,
+	assertion_used boolean
 );
 
 ALTER TYPE native_sso.admission OWNER TO native_sso_admin;
@@ -122,7 +123,11 @@ CREATE TYPE native_sso.advancement AS (
 	device_blocked boolean,
 	jkt text,
 	proof_used boolean,
-	refreshed_generation integer
+	refreshed_generation integer,
+	exchanged_generation integer,
+	was_spent boolean,
+	came_late boolean,
+	assertion_used boolean
 );
 
 ALTER TYPE native_sso.advancement OWNER TO native_sso_admin;
@@ -275,10 +280,10 @@ CREATE TYPE native_sso.sweep_batch AS (
 ALTER TYPE native_sso.sweep_batch OWNER TO native_sso_admin;
 
 --
--- Name: admit(uuid, text, text, text, text, text[], text, boolean, bytea, text, text[], text[], timestamp with time zone, text, text[], bigint, bigint, bigint, boolean, uuid, uuid, boolean, native_sso.jwk_thumbprint, bytea, bigint, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: admit(uuid, text, text, text, text, text[], text, boolean, bytea, text, text[], text[], timestamp with time zone, text, text[], bigint, bigint, bigint, boolean, uuid, uuid, boolean, native_sso.jwk_thumbprint, bytea, bigint, timestamp with time zone, bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.admission
+CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.admission
     LANGUAGE plpgsql SECURITY DEFINER
     AS $$
 DECLARE
@@ -306,13 +311,17 @@ DECLARE
     v_grant_expires_at pg_catalog.timestamptz;
     v_pinned_jkt pg_catalog.text;
     v_proof_used boolean := false;
+    v_assertion_used boolean := false;
     v_replayed_at pg_catalog.timestamptz;
     v_needs_later_login boolean := false;
 BEGIN
     IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
         RAISE EXCEPTION 'admit runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    IF p_proof IS NOT NULL THEN
+    IF p_assertion IS NOT NULL THEN
+        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
+    END IF;
+    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
         v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
     END IF;
     FOR v_attempt IN 1..3 LOOP
@@ -344,7 +353,7 @@ BEGIN
             AND (p_client <> p_source_client OR p_allows_self_exchange)
             AND NOT v_device_blocked
             AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
-            AND NOT v_proof_used
+            AND NOT v_proof_used AND NOT v_assertion_used
             AND (v_scope_ceiling IS NULL OR p_scope <@ v_scope_ceiling),
             false);
 
@@ -425,6 +434,11 @@ BEGIN
                 WHEN is_repeated(
                     g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
                 ELSE g.generation + 1 END,
+            exchanged_generation = CASE
+                WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
+                ELSE g.generation + 1 END,
+            spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
             rotated_at = CASE
                 WHEN is_repeated(
                     g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
@@ -473,6 +487,11 @@ BEGIN
                     WHEN is_repeated(
                     g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
                     ELSE g.generation + 1 END,
+                exchanged_generation = CASE
+                    WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
+                    ELSE g.generation + 1 END,
+                spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
                 rotated_at = CASE
                     WHEN is_repeated(
                     g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
@@ -491,11 +510,11 @@ BEGIN
         v_now, v_client_enabled, v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling,
         v_other_audience_in_group, v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_device_blocked,
         v_grant_id, v_generation, v_grant_expires_at, v_pinned_jkt, v_proof_used,
-        v_needs_later_login)::admission;
+        v_needs_later_login, v_assertion_used)::admission;
 END
 $$;
 
-ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone) OWNER TO native_sso_admin;
 
 --
 -- Name: admit_batch(native_sso.admit_call[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -570,6 +589,11 @@ BEGIN
                 WHEN is_repeated(
                     g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
                 ELSE g.generation + 1 END,
+            exchanged_generation = CASE
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
+                ELSE g.generation + 1 END,
+            spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
             rotated_at = CASE
                 WHEN is_repeated(
                     g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.rotated_at
@@ -621,7 +645,7 @@ BEGIN
     SELECT ROW (
         v_now, true, k.group_id, k.source_role, k.group_id, k.target_role, k.scope_ceiling,
         true, k.session_id, k.subject, NULL, k.expires_at, k.last_used_at, false,
-        k.granted_id, k.generation, k.grant_expires_at, NULL, false, false)::admission, k.place
+        k.granted_id, k.generation, k.grant_expires_at, NULL, false, false, false)::admission, k.place
     FROM granted k;
 END
 $$;
@@ -629,10 +653,10 @@ $$;
 ALTER FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) OWNER TO native_sso_admin;
 
 --
--- Name: advance(uuid, uuid, integer, text, text[], text[], bigint, bigint, bigint, boolean, native_sso.jwk_thumbprint, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: advance(uuid, uuid, integer, text, text[], text[], bigint, bigint, bigint, boolean, native_sso.jwk_thumbprint, bytea, bigint, bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint DEFAULT 0, p_may_change_key boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.advancement
+CREATE FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint DEFAULT 0, p_may_change_key boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.advancement
     LANGUAGE plpgsql SECURITY DEFINER
     AS $$
 DECLARE
@@ -645,6 +669,12 @@ DECLARE
     v_device_digest pg_catalog.bytea;
     v_generation integer;
     v_refreshed_generation integer;
+    v_exchanged_generation integer;
+    v_spent pg_catalog.int4multirange;
+    v_was_spent boolean := false;
+    v_revoke_reason pg_catalog.text;
+    v_came_late boolean := false;
+    v_other_id pg_catalog.uuid;
     v_rotated_at pg_catalog.timestamptz;
     v_revoked_at pg_catalog.timestamptz;
     v_grant_expires_at pg_catalog.timestamptz;
@@ -667,19 +697,27 @@ DECLARE
     v_device_blocked boolean;
     v_jkt native_sso.jwk_thumbprint;
     v_proof_used boolean := false;
+    v_assertion_used boolean := false;
 BEGIN
     IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
         RAISE EXCEPTION 'advance runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    IF p_proof IS NOT NULL THEN
+    IF p_assertion IS NOT NULL THEN
+        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
+    END IF;
+    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
         v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
     END IF;
     FOR v_attempt IN 1..10 LOOP
         v_effect := 'none';
         SELECT g.ctid, g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at,
-            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id, g.jkt, g.refreshed_generation
+            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id, g.jkt, g.refreshed_generation,
+            -- Only exchanges know where a run begins, and what they made since is a run of one.
+            CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END,
+            g.spent, g.revoke_reason
         INTO v_grant_at, v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
-            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_jkt, v_refreshed_generation
+            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_jkt, v_refreshed_generation,
+            v_exchanged_generation, v_spent, v_revoke_reason
         FROM sso_grant g WHERE g.grant_id = p_grant_id;
         IF FOUND AND v_generation = p_generation AND v_client_id = p_client AND v_revoked_at IS NULL THEN
             -- It may go on: whoever ends the session waits, or was faster and is waited for. See admit.
@@ -716,17 +754,52 @@ BEGIN
         SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
         FROM device d WHERE d.issuer = v_issuer AND d.device_digest = v_device_digest;
         v_device_blocked := coalesce(v_device_blocked, false);
-        EXIT WHEN v_revoked_at IS NOT NULL OR v_proof_used;
+        v_was_spent := v_spent IS NOT NULL AND v_spent @> p_generation;
+        v_came_late := v_revoke_reason IS NOT DISTINCT FROM 'refresh_token_late';
+        EXIT WHEN v_revoked_at IS NOT NULL AND NOT v_came_late OR v_proof_used OR v_assertion_used;
         -- Before all that shows misuse: whoever has not the key revokes nothing.
         EXIT WHEN v_jkt IS NOT NULL AND (
             p_jkt IS NULL OR v_jkt <> p_jkt AND NOT (p_may_change_key AND v_client_id = p_client));
 
+        IF v_came_late THEN
+            EXIT WHEN v_client_id <> p_client
+                OR NOT (v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2
+                    OR p_generation = v_generation);
+            -- Now there is proof. Exchanges that are under way are waited for, and those that come see it.
+            PERFORM FROM session l WHERE l.session_id = v_session_id FOR NO KEY UPDATE;
+            v_now := date_trunc('second', clock_timestamp());
+            UPDATE sso_grant g SET revoke_reason = 'refresh_token_reused'
+            WHERE g.grant_id = p_grant_id AND g.revoke_reason = 'refresh_token_late';
+            IF NOT FOUND THEN
+                v_effect := NULL;
+                CONTINUE;
+            END IF;
+            v_effect := 'revoked';
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+            VALUES (
+                clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, p_grant_id, 'refresh_token_reused');
+            -- The chain that began since goes with it, but one of a login that came after.
+            UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = 'refresh_token_reused'
+            WHERE g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL
+                AND coalesce(g.auth_time <= v_revoked_at, true)
+            RETURNING g.grant_id INTO v_other_id;
+            IF FOUND THEN
+                INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+                VALUES (
+                    clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, v_other_id,
+                    'refresh_token_reused');
+            ELSE
+                UPDATE sso_grant g SET replayed_before = greatest(g.replayed_before, v_revoked_at)
+                WHERE g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL;
+            END IF;
+            EXIT;
+        END IF;
+
         v_misuse := CASE
             WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
             WHEN p_generation > v_generation THEN 'state_regressed'
-            WHEN p_generation <= v_refreshed_generation - 2 THEN 'refresh_token_reused'
-            WHEN p_generation < v_generation - 1
-                OR p_generation = v_generation - 1
+            WHEN v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2 THEN 'refresh_token_reused'
+            WHEN p_generation = v_generation - 1 AND p_generation >= v_exchanged_generation
                     AND v_now >= v_rotated_at + make_interval(
                         secs => CASE WHEN v_jkt IS NULL THEN p_grace_seconds ELSE p_bound_grace_seconds END)
                 THEN 'refresh_token_late'
@@ -796,11 +869,11 @@ BEGIN
         v_audiences, v_auth_time, v_acr, v_amr, v_sid, v_session_id, v_subject, v_ended_at, v_expires_at,
         v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked, v_jkt,
         v_proof_used,
-        v_refreshed_generation)::advancement;
+        v_refreshed_generation, v_exchanged_generation, v_was_spent, v_came_late, v_assertion_used)::advancement;
 END
 $$;
 
-ALTER FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) OWNER TO native_sso_admin;
 
 --
 -- Name: advance_batch(native_sso.advance_call[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -825,7 +898,9 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT g.ctid AS grant_at, g.grant_id, g.client_id, g.source_client_id, g.device_digest, g.generation,
                 g.rotated_at, g.revoked_at, g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id,
-                g.refreshed_generation
+                g.refreshed_generation,
+                CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END
+                    AS exchanged_generation
             FROM sso_grant g
             WHERE g.grant_id = a.grant_id AND g.generation = a.generation AND g.client_id = a.client
                 AND g.jkt IS NULL AND v_now < g.expires_at
@@ -879,7 +954,8 @@ BEGIN
     SELECT ROW (
         v_now, 'advanced', k.client_id, k.generation, k.rotated_at, NULL, k.expires_at, k.scope,
         k.audiences, k.auth_time, k.acr, k.amr, k.sid, k.session_id, k.subject, NULL, k.session_expires_at,
-        k.last_used_at, true, true, k.scope_ceiling, false, NULL, false, k.refreshed_generation)::advancement, k.place
+        k.last_used_at, true, true, k.scope_ceiling, false, NULL, false, k.refreshed_generation,
+        k.exchanged_generation, false, false, false)::advancement, k.place
     FROM advanced k;
 END
 $$;
@@ -1050,21 +1126,9 @@ ALTER FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) OW
 --
 
 CREATE FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid) RETURNS SETOF uuid
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
+    LANGUAGE sql
     AS $$
-    WITH ended AS (
-        UPDATE session SET ended_at = date_trunc('second', now()), end_reason = p_reason
-        WHERE session_id IN (
-            SELECT session_id FROM session
-            WHERE session_id = ANY (p_session_ids) AND ended_at IS NULL
-            ORDER BY session_id FOR NO KEY UPDATE SKIP LOCKED)
-        RETURNING session_id
-    ), audited AS (
-        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
-        SELECT now(), 'session_ended', p_request_id, session_id, p_reason, p_actor, p_details FROM ended
-    )
-    SELECT session_id FROM ended
+    SELECT * FROM native_sso.end_sessions(p_session_ids, p_reason, p_actor, p_details, p_request_id, true)
 $$;
 
 ALTER FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) OWNER TO native_sso_admin;
@@ -1128,29 +1192,40 @@ $$;
 ALTER FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) OWNER TO native_sso_admin;
 
 --
--- Name: end_sessions(uuid[], text, text, jsonb, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: end_sessions(uuid[], text, text, jsonb, uuid, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid) RETURNS SETOF uuid
-    LANGUAGE sql SECURITY DEFINER
+CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid, p_only_free boolean DEFAULT false) RETURNS SETOF uuid
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
+DECLARE
+    v_ids uuid[];
+BEGIN
+    -- In one order for all, so that two of these cannot block each other.
+    IF p_only_free THEN
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids) AND l.ended_at IS NULL
+            ORDER BY l.session_id FOR NO KEY UPDATE SKIP LOCKED);
+    ELSE
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids) AND l.ended_at IS NULL
+            ORDER BY l.session_id FOR NO KEY UPDATE);
+    END IF;
+    RETURN QUERY
     WITH ended AS (
-        UPDATE session SET ended_at = date_trunc('second', now()), end_reason = p_reason
-        WHERE session_id IN (
-            -- In one order for all, so that two of these cannot block each other.
-            SELECT session_id FROM session
-            WHERE session_id = ANY (p_session_ids) AND ended_at IS NULL
-            ORDER BY session_id FOR NO KEY UPDATE)
-        RETURNING session_id
+        UPDATE session l SET ended_at = date_trunc('second', now()), end_reason = p_reason
+        WHERE l.session_id = ANY (v_ids) AND l.ended_at IS NULL
+        RETURNING l.session_id
     ), audited AS (
         INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
-        SELECT now(), 'session_ended', p_request_id, session_id, p_reason, p_actor, p_details FROM ended
+        SELECT now(), 'session_ended', p_request_id, e.session_id, p_reason, p_actor, p_details FROM ended e
     )
-    SELECT session_id FROM ended
+    SELECT e.session_id FROM ended e;
+END
 $$;
 
-ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean) OWNER TO native_sso_admin;
 
 --
 -- Name: enrol(uuid, text, text, text, text, bytea, text, bytea, timestamp with time zone, timestamp with time zone, text, text[], bigint, boolean, uuid, text, timestamp with time zone, text, boolean, native_sso.jwk_thumbprint, bytea, bigint, bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1390,8 +1465,15 @@ CREATE FUNCTION native_sso.guard_chain() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF OLD.revoked_at IS NOT NULL OR NEW.generation NOT IN (OLD.generation, OLD.generation + 1)
+    IF OLD.revoked_at IS NOT NULL THEN
+        IF OLD.revoke_reason <> 'refresh_token_late' OR NEW.revoke_reason IS DISTINCT FROM 'refresh_token_reused'
+            OR NEW.revoked_at IS DISTINCT FROM OLD.revoked_at OR NEW.generation <> OLD.generation
+        THEN
+            RAISE EXCEPTION 'a revoked grant stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+    ELSIF NEW.generation NOT IN (OLD.generation, OLD.generation + 1)
         OR NEW.refreshed_generation NOT IN (OLD.refreshed_generation, NEW.generation)
+        OR NEW.exchanged_generation NOT IN (OLD.exchanged_generation, NEW.generation)
     THEN
         RAISE EXCEPTION 'a chain goes on by one, and a revoked grant stays as it is'
             USING ERRCODE = 'integrity_constraint_violation';
@@ -1502,7 +1584,9 @@ CREATE TABLE native_sso.sso_grant (
     revoked_at timestamp(0) with time zone,
     revoke_reason text,
     refreshed_generation integer DEFAULT 0 NOT NULL,
-    replayed_before timestamp(0) with time zone
+    replayed_before timestamp(0) with time zone,
+    exchanged_generation integer DEFAULT 1 NOT NULL,
+    spent int4multirange
 )
 WITH (fillfactor='80');
 
@@ -1524,6 +1608,18 @@ $$;
 ALTER FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) OWNER TO native_sso_admin;
 
 --
+-- Name: is_spending(native_sso.sso_grant); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.is_spending(g native_sso.sso_grant) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT g.generation = g.refreshed_generation AND g.generation - g.exchanged_generation >= 2
+$$;
+
+ALTER FUNCTION native_sso.is_spending(g native_sso.sso_grant) OWNER TO native_sso_admin;
+
+--
 -- Name: keep_logged_out(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -1535,8 +1631,7 @@ BEGIN
         RETURN NEW;
     END IF;
     PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
-    -- Where both names are one, the unique key does the same.
-    IF NEW.idp_sid IS NOT NULL AND (NEW.issuer <> NEW.idp_issuer OR NEW.sid <> NEW.idp_sid) THEN
+    IF NEW.idp_sid IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
         IF native_sso.is_logged_out(NEW.idp_issuer, NEW.idp_sid) THEN
             NEW.ended_at := NEW.created_at;
@@ -1696,10 +1791,10 @@ $$;
 ALTER FUNCTION native_sso.refuse_change() OWNER TO native_sso_admin;
 
 --
--- Name: register_session(text, text, text, text, timestamp with time zone, text, text[], interval, text, text, text, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+-- Name: register_session(text, text, text, text, timestamp with time zone, text, text[], interval, text, text, text, text, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
 --
 
-CREATE FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text DEFAULT NULL::text, p_auth_time timestamp with time zone DEFAULT NULL::timestamp with time zone, p_acr text DEFAULT NULL::text, p_amr text[] DEFAULT '{}'::text[], p_lifetime interval DEFAULT '90 days'::interval, p_idp_issuer text DEFAULT NULL::text, p_idp_sid text DEFAULT NULL::text, p_actor text DEFAULT NULL::text, p_why text DEFAULT NULL::text) RETURNS native_sso.registration
+CREATE FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text DEFAULT NULL::text, p_auth_time timestamp with time zone DEFAULT NULL::timestamp with time zone, p_acr text DEFAULT NULL::text, p_amr text[] DEFAULT '{}'::text[], p_lifetime interval DEFAULT '90 days'::interval, p_idp_issuer text DEFAULT NULL::text, p_idp_sid text DEFAULT NULL::text, p_actor text DEFAULT NULL::text, p_why text DEFAULT NULL::text, p_request_id uuid DEFAULT NULL::uuid) RETURNS native_sso.registration
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
@@ -1731,8 +1826,8 @@ BEGIN
         p_auth_time, p_acr, coalesce(p_amr, '{}'), v_now, date_trunc('second', v_now + p_lifetime), v_now)
     ON CONFLICT (issuer, sid) DO NOTHING;
     IF FOUND THEN
-        INSERT INTO audit_event (occurred_at, kind, session_id, actor, details)
-        VALUES (clock_timestamp(), 'session_registered', v_id, v_actor, v_details);
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, actor, details)
+        VALUES (clock_timestamp(), 'session_registered', p_request_id, v_id, v_actor, v_details);
         RETURN ROW ('registered', v_id)::registration;
     END IF;
     SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
@@ -1764,18 +1859,18 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, p_idp_sid));
     IF is_logged_out(v_idp_issuer, p_idp_sid) THEN
         UPDATE session SET ended_at = v_now, end_reason = 'logout' WHERE session_id = v_found;
-        INSERT INTO audit_event (occurred_at, kind, session_id, reason, actor, details)
-        VALUES (clock_timestamp(), 'session_ended', v_found, 'logout', v_actor, v_details);
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
+        VALUES (clock_timestamp(), 'session_ended', p_request_id, v_found, 'logout', v_actor, v_details);
         RETURN ROW ('ended', v_found)::registration;
     END IF;
     UPDATE session SET idp_sid = p_idp_sid WHERE session_id = v_found;
-    INSERT INTO audit_event (occurred_at, kind, session_id, actor, details)
-    VALUES (clock_timestamp(), 'session_mapped', v_found, v_actor, v_details);
+    INSERT INTO audit_event (occurred_at, kind, request_id, session_id, actor, details)
+    VALUES (clock_timestamp(), 'session_mapped', p_request_id, v_found, v_actor, v_details);
     RETURN ROW ('mapped', v_found)::registration;
 END
 $$;
 
-ALTER FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) OWNER TO native_sso_admin;
+ALTER FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) OWNER TO native_sso_admin;
 
 --
 -- Name: reserve_code(bytea, bytea, uuid, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -1874,6 +1969,20 @@ END
 $$;
 
 ALTER FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) OWNER TO native_sso_admin;
+
+--
+-- Name: spent_by_exchange(native_sso.sso_grant); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) RETURNS int4multirange
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN (SELECT count(*) FROM unnest(s.all_runs)) <= 16 THEN s.all_runs
+        ELSE int4multirange(range_merge(s.all_runs)) END
+    FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1))) AS s (all_runs)
+$$;
+
+ALTER FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) OWNER TO native_sso_admin;
 
 --
 -- Name: sweep_audit(bigint, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
@@ -2185,6 +2294,84 @@ CREATE TABLE native_sso.audit_event_default (
 ALTER TABLE native_sso.audit_event_default OWNER TO native_sso_admin;
 
 --
+-- Name: session; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.session (
+    session_id uuid NOT NULL,
+    issuer native_sso.issuer_identifier NOT NULL,
+    sid native_sso.issued_identifier NOT NULL,
+    idp_issuer native_sso.issuer_identifier NOT NULL,
+    idp_sid native_sso.issued_identifier,
+    subject native_sso.issued_identifier,
+    profile native_sso.profile_name,
+    device_digest native_sso.digest,
+    source_client_id text COLLATE pg_catalog."C",
+    auth_time timestamp(0) with time zone,
+    acr text,
+    amr text[] DEFAULT '{}'::text[] NOT NULL,
+    created_at timestamp(0) with time zone NOT NULL,
+    expires_at timestamp(0) with time zone NOT NULL,
+    last_used_at timestamp(0) with time zone NOT NULL,
+    ended_at timestamp(0) with time zone,
+    end_reason text,
+    issued_at timestamp(0) with time zone
+)
+WITH (fillfactor='90');
+
+ALTER TABLE native_sso.session OWNER TO native_sso_admin;
+
+--
+-- Name: sharing_group_member; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE TABLE native_sso.sharing_group_member (
+    group_id native_sso.identifier NOT NULL,
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    client_id native_sso.identifier NOT NULL,
+    role text NOT NULL,
+    scope_ceiling native_sso.scope_token[],
+    CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
+);
+
+ALTER TABLE native_sso.sharing_group_member OWNER TO native_sso_admin;
+
+--
+-- Name: audit_line; Type: VIEW; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE VIEW native_sso.audit_line AS
+ SELECT a.occurred_at,
+    a.kind,
+    a.request_id,
+    a.client_id,
+    a.session_id,
+    a.grant_id,
+    a.reason,
+    a.actor,
+    (a.details)::text AS details,
+    ( SELECT l.issuer
+           FROM native_sso.session l
+          WHERE (l.session_id = a.session_id)) AS issuer,
+    ( SELECT l.sid
+           FROM native_sso.session l
+          WHERE (l.session_id = a.session_id)) AS sid,
+    COALESCE((a.details ->> 'source_client'::text), ( SELECT g.source_client_id
+           FROM native_sso.sso_grant g
+          WHERE (g.grant_id = a.grant_id)), ( SELECT l.source_client_id
+           FROM native_sso.session l
+          WHERE (l.session_id = a.session_id))) AS source_client_id,
+    ( SELECT (m.group_id)::text AS group_id
+           FROM (native_sso.session l
+             JOIN native_sso.sharing_group_member m ON ((m.issuer = (l.idp_issuer)::text)))
+          WHERE ((l.session_id = a.session_id) AND ((m.client_id)::text = a.client_id))) AS group_id,
+    (a.tableoid)::bigint AS partition,
+    a.ctid AS place
+   FROM native_sso.audit_event a;
+
+ALTER TABLE native_sso.audit_line OWNER TO native_sso_admin;
+
+--
 -- Name: client; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -2338,34 +2525,6 @@ CREATE TABLE native_sso.scope (
 ALTER TABLE native_sso.scope OWNER TO native_sso_admin;
 
 --
--- Name: session; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
-
-CREATE TABLE native_sso.session (
-    session_id uuid NOT NULL,
-    issuer native_sso.issuer_identifier NOT NULL,
-    sid native_sso.issued_identifier NOT NULL,
-    idp_issuer native_sso.issuer_identifier NOT NULL,
-    idp_sid native_sso.issued_identifier,
-    subject native_sso.issued_identifier,
-    profile native_sso.profile_name,
-    device_digest native_sso.digest,
-    source_client_id text COLLATE pg_catalog."C",
-    auth_time timestamp(0) with time zone,
-    acr text,
-    amr text[] DEFAULT '{}'::text[] NOT NULL,
-    created_at timestamp(0) with time zone NOT NULL,
-    expires_at timestamp(0) with time zone NOT NULL,
-    last_used_at timestamp(0) with time zone NOT NULL,
-    ended_at timestamp(0) with time zone,
-    end_reason text,
-    issued_at timestamp(0) with time zone
-)
-WITH (fillfactor='90');
-
-ALTER TABLE native_sso.session OWNER TO native_sso_admin;
-
---
 -- Name: sharing_group; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -2376,21 +2535,6 @@ CREATE TABLE native_sso.sharing_group (
 );
 
 ALTER TABLE native_sso.sharing_group OWNER TO native_sso_admin;
-
---
--- Name: sharing_group_member; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
-
-CREATE TABLE native_sso.sharing_group_member (
-    group_id native_sso.identifier NOT NULL,
-    issuer text NOT NULL COLLATE pg_catalog."C",
-    client_id native_sso.identifier NOT NULL,
-    role text NOT NULL,
-    scope_ceiling native_sso.scope_token[],
-    CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
-);
-
-ALTER TABLE native_sso.sharing_group_member OWNER TO native_sso_admin;
 
 --
 -- Name: signing_key; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
@@ -2632,6 +2776,12 @@ CREATE INDEX audit_event_request ON ONLY native_sso.audit_event USING btree (req
 CREATE INDEX audit_event_default_request_id_idx ON native_sso.audit_event_default USING btree (request_id) WHERE (request_id IS NOT NULL);
 
 --
+-- Name: client_key_material; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE UNIQUE INDEX client_key_material ON native_sso.client_key USING btree (client_id, md5((((((((((((public_jwk ->> 'kty'::text) || ' '::text) || COALESCE((public_jwk ->> 'crv'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'x'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'y'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'n'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'e'::text), ''::text))));
+
+--
 -- Name: relayed_code_answer; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -2680,16 +2830,16 @@ CREATE UNIQUE INDEX sso_grant_live ON native_sso.sso_grant USING btree (session_
 CREATE INDEX sso_grant_replayed ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoke_reason = 'refresh_token_reused'::text);
 
 --
--- Name: sso_grant_revoked; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
-CREATE INDEX sso_grant_revoked ON native_sso.sso_grant USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
-
---
 -- Name: sso_grant_session; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
 --
 
 CREATE INDEX sso_grant_session ON native_sso.sso_grant USING btree (session_id);
+
+--
+-- Name: sso_grant_sweepable; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
+--
+
+CREATE INDEX sso_grant_sweepable ON native_sso.sso_grant USING btree (revoked_at) WHERE ((revoked_at IS NOT NULL) AND (revoke_reason <> 'refresh_token_reused'::text));
 
 --
 -- Name: subject_logout_age; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
@@ -2837,11 +2987,11 @@ GRANT USAGE ON SCHEMA native_sso TO native_sso_broker;
 GRANT USAGE ON SCHEMA native_sso TO native_sso_registrar;
 
 --
--- Name: FUNCTION admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
 --
 -- Name: FUNCTION admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2851,11 +3001,11 @@ REVOKE ALL ON FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], O
 GRANT ALL ON FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) TO native_sso_broker;
 
 --
--- Name: FUNCTION advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
 --
 -- Name: FUNCTION advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2917,10 +3067,10 @@ REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer tex
 GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) TO native_sso_broker;
 
 --
--- Name: FUNCTION end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean) FROM PUBLIC;
 
 --
 -- Name: FUNCTION enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -2987,6 +3137,12 @@ REVOKE ALL ON FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) FROM 
 REVOKE ALL ON FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) FROM PUBLIC;
 
 --
+-- Name: FUNCTION is_spending(g native_sso.sso_grant); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
+
+--
 -- Name: FUNCTION keep_logged_out(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -3038,11 +3194,11 @@ GRANT ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints te
 REVOKE ALL ON FUNCTION native_sso.refuse_change() FROM PUBLIC;
 
 --
--- Name: FUNCTION register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+-- Name: FUNCTION register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
-REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text) TO native_sso_registrar;
+REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) TO native_sso_registrar;
 
 --
 -- Name: FUNCTION reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -3064,6 +3220,12 @@ GRANT ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_pa
 
 REVOKE ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) TO native_sso_broker;
+
+--
+-- Name: FUNCTION spent_by_exchange(g native_sso.sso_grant); Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+REVOKE ALL ON FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) FROM PUBLIC;
 
 --
 -- Name: FUNCTION sweep_audit(p_retention_seconds bigint, p_execute boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
@@ -3133,6 +3295,12 @@ GRANT ALL ON FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_
 REVOKE ALL ON FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigint) FROM PUBLIC;
 
 --
+-- Name: TABLE sharing_group_member; Type: ACL; Schema: native_sso; Owner: native_sso_admin
+--
+
+GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
+
+--
 -- Name: TABLE client; Type: ACL; Schema: native_sso; Owner: native_sso_admin
 --
 
@@ -3173,12 +3341,6 @@ GRANT SELECT ON TABLE native_sso.scope TO native_sso_broker;
 --
 
 GRANT SELECT ON TABLE native_sso.sharing_group TO native_sso_broker;
-
---
--- Name: TABLE sharing_group_member; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
-GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
 
 --
 -- Name: TABLE signing_key; Type: ACL; Schema: native_sso; Owner: native_sso_admin

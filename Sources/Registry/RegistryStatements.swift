@@ -13,7 +13,7 @@ enum RegistryStatements {
             AuditStatements.record, AuditStatements.preparePartitions,
             AdministrativeAct.record,
             SessionStatements.bySID, SessionStatements.bySubject, SessionStatements.all, SessionStatements.grants,
-            SessionStatements.byDevice, SessionStatements.byClient, SessionStatements.end, SessionStatements.endFree,
+            SessionStatements.byDevice, SessionStatements.byClient, SessionStatements.end,
             SessionStatements.register, Administration.revokeProviderKey,
             SigningKeyStatements.all, SigningKeyStatements.insert,
         ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements

@@ -63,6 +63,55 @@ extension Abuse {
             #expect(try await stage.running.token(sibling).status == 200)
         }
 
+        /// TM-40: a copy came late, and the thief exchanged the id_token that he holds, too. The owner's next refresh is the proof.
+        @Test func aLateCopyIsProofOnceTheSuccessorComes() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            let owners = try await next(chain.refreshToken, stage)
+            try await stage.outliveGrace(chain)
+            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_late", stage)
+            let exchange = try stage.logins.exchange(chain.login)
+            let thief = try #require(try await stage.running.token(exchange).json?.string("refresh_token"))
+            let owner = try await refresh(owners, stage)
+            #expect(owner.text == Verdict.unusableBody)
+            #expect(try await stage.auditedReason(of: owner["X-Request-Id"] ?? "") == "refresh_token_reused")
+            for form in [exchange, .refresh(thief, client: Stage.target)] {
+                #expect(try await stage.running.token(form).text == Verdict.unusableBody)
+            }
+            let last = try await stage.running.token(exchange)
+            #expect(try await stage.auditedReason(of: last["X-Request-Id"] ?? "") == "login_after_replay")
+        }
+
+        /// TM-40: what was spent before an exchange stays spent.
+        @Test func noExchangeWashesACopyOff() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            _ = try await next(try await next(chain.refreshToken, stage), stage)
+            let exchange = try stage.logins.exchange(chain.login)
+            #expect(try await stage.running.token(exchange).status == 200)
+            try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_reused", stage)
+            let last = try await stage.running.token(exchange)
+            #expect(try await stage.auditedReason(of: last["X-Request-Id"] ?? "") == "login_after_replay")
+        }
+
+        /// Two parts of one app that exchange apart, each for a scope of its own, are no two holders: the one whose token was replaced
+        /// is refused and exchanges again, and the other's goes on.
+        @Test func twoPartsOfAnAppAreOneHolder() async throws {
+            let stage = try await Stage.shared
+            let chain = try await stage.chain()
+            var other = try stage.logins.exchange(chain.login)
+            other["scope"] = "openid"
+            var token = try #require(try await stage.running.token(other).json?.string("refresh_token"))
+            for _ in 0..<2 { token = try await next(token, stage) }
+            let before = try await stage.digest()
+            let refused = try await refresh(chain.refreshToken, stage)
+            #expect(refused.text == Verdict.unusableBody)
+            #expect(try await stage.auditedReason(of: refused["X-Request-Id"] ?? "") == "refresh_token_superseded")
+            #expect(try await stage.digest() == before)
+            _ = try await next(token, stage)
+            #expect(try await stage.running.token(try stage.logins.exchange(chain.login)).status == 200)
+        }
+
         /// guessing never revokes.
         @Test func aForgedTokenRevokesNothing() async throws {
             let stage = try await Stage.shared

@@ -52,7 +52,8 @@ extension Stage {
         try await sql.rows(
             """
             UPDATE native_sso.sso_grant
-            SET generation = \(generation), refreshed_generation = least(refreshed_generation, \(generation))
+            SET generation = \(generation), refreshed_generation = least(refreshed_generation, \(generation)),
+                exchanged_generation = least(exchanged_generation, \(generation))
             WHERE \(grant(chain))
             """)
     }

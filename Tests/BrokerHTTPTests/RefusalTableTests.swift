@@ -56,7 +56,8 @@ struct RefusalTableTests {
 
     private func isClientFailure(_ refusal: Refusal) -> Bool {
         switch refusal {
-        case .client, .enrolment(.assertionReplayed), .code(.provider(.invalidClient)),
+        case .client, .exchange(.assertionReplayed, profile: _, client: _), .enrolment(.assertionReplayed),
+            .refresh(.assertionReplayed), .code(.provider(.invalidClient)),
             .code(.enrolment(.assertionReplayed)):
             true
         default: false

@@ -43,8 +43,8 @@ extension Faults {
             #expect(try await stage.broker.token(form).error == "invalid_client")
         }
 
-        /// The assertion is used up, and then the grant cannot be given: an outage that has cost it. A new one is as good as ever.
-        @Test func anAssertionIsUsedAndThenTheGrantIsGone() async throws {
+        /// The grant cannot be given: an outage, which has cost no assertion. The same is good afterwards, and once.
+        @Test func anOutageOfTheGrantCostsNoAssertion() async throws {
             let stage = try await FaultStage.shared
             let signer = try await Signer("late-signer", at: stage)
             let form = try signer.exchange()
@@ -53,6 +53,7 @@ extension Faults {
             let outage = try await stage.broker.token(form)
             try await sql.rows("ALTER FUNCTION native_sso.admit_elsewhere RENAME TO admit")
             #expect(outage.isOutage, "\(outage.status) \(outage.text)")
+            #expect(try await stage.broker.token(form).status == 200)
             let again = try await stage.broker.token(form)
             #expect(again.status == 400 && again.error == "invalid_client", "\(again.text)")
             let requestID = try #require(again["X-Request-Id"])

@@ -76,7 +76,17 @@ struct CredentialAdministrationTests {
             await #expect(throws: AdministrationError.self) {
                 try await administration.addKey(Self.key, to: Self.server, Self.act)
             }
+            // The same key, whatever else is said of it.
+            let again = ClientKey(
+                id: ClientKeyID(validated: "k2"), publicJWK: #"{"alg": "ES256", "kty": "EC", "use": "sig"}"#)
+            await #expect(throws: AdministrationError.self) {
+                try await administration.addKey(again, to: Self.server, Self.act)
+            }
             #expect(try await administration.keys(of: Self.server).map(\.key) == [Self.key])
+            let other = ClientKey(
+                id: ClientKeyID(validated: "k2"), publicJWK: #"{"alg": "ES256", "kty": "EC", "x": "another"}"#)
+            try await administration.addKey(other, to: Self.server, Self.act)
+            try await administration.removeKey(other.id, of: Self.server, Self.act)
             try await administration.removeKey(Self.key.id, of: Self.server, Self.act)
             #expect(try await administration.keys(of: Self.server).isEmpty)
             await #expect(throws: AdministrationError.self) {

@@ -154,6 +154,38 @@ import Testing
         }
     }
 
+    /// The row that bears the name is ended by its other one; id_tokens name the session as the provider's logout does.
+    @Test func aFirstSightUnderANameThatIsOver() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            #expect(try await Self.register(database, named: "idp-1") == "mapped")
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid("sid-1")), "one")) == 1)
+            #expect(try await logouts.end(LogoutRecord.told(.session(Self.sid("idp-1")), "two")) == 0)
+            #expect(try await database.registry.admit(world.firstAdmission(sid: "idp-1")).grant == nil)
+            #expect(try await Self.live(database).isEmpty)
+            #expect(try await database.registry.admit(world.firstAdmission(sid: "idp-2", number: 2)).grant != nil)
+        }
+    }
+
+    /// Whoever has the id of the act finds it in the audit.
+    @Test func aRegistrationInTheAudit() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            let administration = Administration(pool: database.superuser)
+            for (number, sid, kind) in [
+                (1, "sid-1", "session_mapped"), (2, "sid-9", "session_registered"),
+            ] as [(UInt64, String, String)] {
+                let act = AdministrativeAct(actor: "ada", reason: "why", requestID: UniqueID(high: 8, low: number))
+                _ = try await administration.register(
+                    SessionRegistration(
+                        issuer: Self.issuer, sessionID: Self.sid(sid), subject: Self.user, sourceClient: nil,
+                        login: Login(), lifetime: .days(1), providerSessionID: Self.sid("idp-\(sid)")), act)
+                #expect(try await administration.audit(ofRequest: act.requestID, limit: 9).map(\.kind) == [kind])
+            }
+        }
+    }
+
     private static func register(
         _ database: PostgresFixture, named name: String?, by provider: String? = nil
     ) async throws -> String {

@@ -8,6 +8,7 @@ extension RefreshRefusal {
                 "the refresh token is none of this broker's: wrong form, unknown key or changed",
                 "Send the refresh_token that the broker gave, unchanged; one of the identity provider's goes to the identity provider."
             )
+        case .assertionReplayed: ClientRefusal.assertionReplayed.explanation
         case .proofReplayed:
             .init(
                 "the DPoP proof was used before, at this broker or another",
@@ -43,6 +44,10 @@ extension RefreshRefusal {
             .init(
                 "the refresh token was used before, and comes back too late for its lost successor; the grant is revoked",
                 "Repeat a refresh without an answer within seconds. The app exchanges again; no login is needed.")
+        case .superseded:
+            .init(
+                "the refresh token is from before the app's last exchange, which began the grant anew",
+                "Store what an exchange gives for the whole app. This part of it exchanges again; no login is needed.")
         case .stateRegressed:
             .init(
                 "the broker issued the refresh token, and its database has forgotten: it lost writes; the grant is revoked",

@@ -62,6 +62,7 @@ extension ExchangeRefusal {
         case .subjectToken(let defect): defect.explanation
         case .mayActOther:
             .init("may_act of the id_token names another app", "Only the app that it names may exchange it.")
+        case .assertionReplayed: ClientRefusal.assertionReplayed.explanation
         case .proofReplayed:
             .init(
                 "the DPoP proof was used before, at this broker or another",

@@ -58,10 +58,8 @@ struct ClientIdentification: Sendable {
         return IdentifiedClient(client: client, presentedID: presented.id, caller: caller, assertion: assertion)
     }
 
-    /// Uses the client's assertion up, if it has one. Refused where it was used before, here or at another replica.
-    ///
-    /// Nothing but the grant itself comes after it: what is refused for the client or for the form of the request uses nothing
-    /// up. What the grant then refuses or cannot do has cost the assertion.
+    /// Uses the client's assertion up, if it has one, where the grant's own statement does not. Refused where it was used before, here
+    /// or at another replica. What the grant then refuses or cannot do has cost the assertion.
     func use(_ identified: IdentifiedClient) async throws(TokenError) {
         guard let assertion = identified.assertion else { return }
         let isFirstUse = try await TokenError.port { () async throws(PortError) in

@@ -4,8 +4,8 @@ import OAuthWire
 extension ExchangeRequest {
     /// Steps 9 and 10: the profile by the type of the actor token, the issuer by `audience`, never by what a token says.
     init(
-        _ parameters: TokenExchangeParameters, client: Client, proof: PresentedProof?, requestID: UniqueID,
-        issuers: [IssuerPolicy]
+        _ parameters: TokenExchangeParameters, client: Client, proof: PresentedProof?, assertion: PresentedAssertion?,
+        requestID: UniqueID, issuers: [IssuerPolicy]
     ) throws(Refusal) {
         guard let issuer = issuers.first(where: { $0.isNamed(by: parameters.audience) })
         else { throw .request(.audienceUnknown) }
@@ -20,7 +20,7 @@ extension ExchangeRequest {
         self.init(
             requestID: requestID, client: client, issuer: issuer,
             subjectToken: SubjectToken(parameters.subjectToken.secret), device: device,
-            scope: parameters.scope.map { Scope($0.tokens) }, proof: proof)
+            scope: parameters.scope.map { Scope($0.tokens) }, proof: proof, assertion: assertion)
     }
 }
 

@@ -93,7 +93,9 @@ extension Refusal {
             RefusalAnswer(
                 .unauthorized, RefusalAnswer.invalidClient,
                 [("WWW-Authenticate", "Basic realm=\"native-sso\", charset=\"UTF-8\"")])
-        case .client, .enrolment(.assertionReplayed): RefusalAnswer(.badRequest, RefusalAnswer.invalidClient)
+        case .client, .exchange(.assertionReplayed, profile: _, client: _), .enrolment(.assertionReplayed),
+            .refresh(.assertionReplayed):
+            RefusalAnswer(.badRequest, RefusalAnswer.invalidClient)
         case .request(.grantNotAllowed):
             .badRequest(.unauthorizedClient, "The client may not use this grant type.")
 
@@ -195,8 +197,9 @@ extension Refusal {
 
         // RFC 6749 §5.2, RFC 9700 §4.14: one answer for all.
         case .refresh(.tokenNotOurs), .refresh(.grantUnknown), .refresh(.grantRevoked), .refresh(.grantExpired),
-            .refresh(.foreignClient), .refresh(.replayed), .refresh(.late), .refresh(.stateRegressed),
-            .refresh(.clientDisabled), .refresh(.sharingEnded), .refresh(.sessionEnded), .refresh(.sessionExpired),
+            .refresh(.foreignClient), .refresh(.replayed), .refresh(.late), .refresh(.superseded),
+            .refresh(.stateRegressed), .refresh(.clientDisabled), .refresh(.sharingEnded), .refresh(.sessionEnded),
+            .refresh(.sessionExpired),
             .refresh(.sessionIdle), .refresh(.deviceBlocked), .refresh(.proofsOff):
             .invalidGrant
         // OpenID Connect Back-Channel Logout 1.0 §2.8.

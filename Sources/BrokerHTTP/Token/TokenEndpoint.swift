@@ -101,16 +101,33 @@ extension TokenEndpoint: Responder {
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
 
         let response: TokenResponse
+        do throws(TokenError) {
+            response = try await respond(to: form, grantType, identified, presented, proof, &record)
+        } catch {
+            guard error.isOfUsedAssertion else { throw error }
+            // Counted by the assertion, whatever else is in the request.
+            record.presented = presented.assertion?.jwt
+            throw clients.replayed(identified)
+        }
+        return .succeeded(GrantedTokens(response: response, nonce: proof == nil ? nil : proofs.freshNonce))
+    }
+
+    private func respond(
+        to form: FormParameters, _ grantType: GrantType, _ identified: IdentifiedClient, _ presented: ClientParameters,
+        _ proof: PresentedProof?, _ record: inout RequestRecord
+    ) async throws(TokenError) -> TokenResponse {
+        let client = identified.client
         switch try reading({ () throws(ParameterDefect) in
             try TokenRequest(form, grantType: grantType, enrols: enrolment != nil, relaysCodes: codes != nil)
         }) {
         case .tokenExchange(let parameters):
             let request = try TokenError.refusing { () throws(Refusal) in
                 try ExchangeRequest(
-                    parameters, client: client, proof: proof, requestID: record.requestID, issuers: issuers)
+                    parameters, client: client, proof: proof, assertion: identified.assertion,
+                    requestID: record.requestID, issuers: issuers)
             }
-            try await use(identified, presented.assertion, for: parameters.subjectToken, &record)
-            response = try await run(request, about: &record.subject)
+            record.presented = parameters.subjectToken
+            return try await run(request, about: &record.subject)
         case .enrolment(let parameters):
             record.grant = .enrolment
             let request = try TokenError.refusing { () throws(Refusal) in
@@ -119,13 +136,7 @@ extension TokenEndpoint: Responder {
                     requestID: record.requestID, issuers: issuers)
             }
             record.presented = parameters.subjectToken
-            do throws(TokenError) {
-                response = try await run(request)
-            } catch {
-                guard case .refused(.enrolment(.assertionReplayed)) = error else { throw error }
-                record.presented = presented.assertion?.jwt
-                throw clients.replayed(identified)
-            }
+            return try await run(request)
         case .authorizationCode(let parameters):
             let request = try TokenError.refusing { () throws(Refusal) in
                 try CodeRequest(
@@ -134,15 +145,15 @@ extension TokenEndpoint: Responder {
             }
             try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: record.caller) }
             try await use(identified, presented.assertion, for: parameters.code, &record)
-            response = try await run(request)
+            return try await run(request)
         case .refreshToken(let parameters):
-            try await use(identified, presented.assertion, for: parameters.refreshToken, &record)
-            response = try await run(
+            record.presented = parameters.refreshToken
+            return try await run(
                 RefreshRequest(
                     requestID: record.requestID, client: client, refreshToken: parameters.refreshToken.secret,
-                    scope: parameters.scope.map { Scope($0.tokens) }, proof: proof), about: &record.subject)
+                    scope: parameters.scope.map { Scope($0.tokens) }, proof: proof, assertion: identified.assertion),
+                about: &record.subject)
         }
-        return .succeeded(GrantedTokens(response: response, nonce: proof == nil ? nil : proofs.freshNonce))
     }
 
     /// A refusal from here on is counted by what it is about: the client's assertion first, and then what the grant is for.

@@ -12,6 +12,16 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         }
     }
 
+    /// Whether the client's assertion was used before: a failure of the client, whichever grant's statement has found it out.
+    var isOfUsedAssertion: Bool {
+        switch self {
+        case .refused(.exchange(.assertionReplayed, profile: _, client: _)), .refused(.enrolment(.assertionReplayed)),
+            .refused(.refresh(.assertionReplayed)):
+            true
+        default: false
+        }
+    }
+
     /// A grant's own failure, its refusal put among all refusals.
     init<Other>(_ error: GrantError<Other>, refusal: (Other) -> BrokerHTTP.Refusal) {
         switch error {

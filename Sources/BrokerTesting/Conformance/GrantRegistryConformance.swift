@@ -7,7 +7,7 @@ public import Testing
 public enum GrantRegistryConformance {
     public static let checks: [GrantRegistryCheck] =
         exchangeRefusals + exchangeChecks + firstSightChecks + refreshRefusals + refreshChecks + limitChecks
-        + raceChecks + proofChecks
+        + raceChecks + proofChecks + runChecks
 }
 
 /// One promise of a registry. It fails by `#expect`, so it runs inside a test.

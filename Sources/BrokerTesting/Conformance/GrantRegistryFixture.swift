@@ -26,6 +26,9 @@ public protocol GrantRegistryFixture: Sendable {
     /// Notes a proof that was used.
     func put(_ used: ProofID) async throws
 
+    /// The same of an assertion.
+    func put(_ used: AssertionID) async throws
+
     /// Ends a live session now, as a logout does; returns when that can no longer be lost.
     func endSession(_ id: UniqueID) async throws
 

@@ -69,13 +69,17 @@ public struct GrantRow: Sendable {
     public var sourceClient: ClientID
     public var device: DeviceDigest
     public var generation: Int32 = 1
-    /// The last generation that a refresh made; 0: none did.
-    public var refreshedGeneration: Int32 = 0
+    /// The last one that an exchange made; refreshes made those since.
+    public var exchangedGeneration: Int32 = 1
+    /// Of those before: what refreshes made of them was presented, too.
+    public var spent: [ClosedRange<Int32>] = []
     /// From the last rotation to now.
     public var rotated: Seconds = 0
     public var isRevoked = false
     /// Whether it was revoked because a copy of its token was used.
     public var wasReplayed = false
+    /// Whether it was because a token came too late for its lost successor.
+    public var cameLate = false
     /// From now to its absolute end.
     public var expiresIn: Seconds
     public var scope: Scope

@@ -14,6 +14,10 @@ extension ExchangeScenario {
         clientIsEnabled = !randomness.oneIn(12)
         deviceIsBlocked = randomness.mostly(nil, or: [false, false, true])
         wasReplayed = randomness.oneIn(12)
+        if randomness.oneIn(8) {
+            assertion = .random()
+            if randomness.oneIn(3) { usedAssertion = assertion?.id }
+        }
         randomizeKeys(&randomness)
     }
 

@@ -14,19 +14,26 @@ extension RefreshScenario {
         row.device = session.device
         row.scope = randomness.mostly(ExchangeScenario.scope, or: [Scope(["openid"]), Scope(["email"])])
         row.generation = randomness.mostly(5, or: [1, 2])
-        row.refreshedGeneration = randomness.mostly(row.generation, or: [0, row.generation - 1])
+        row.exchangedGeneration = max(
+            1, randomness.mostly(1, or: [row.generation - 2, row.generation - 1, row.generation]))
+        if row.exchangedGeneration > 3, randomness.oneIn(2) { row.spent = [1...row.exchangedGeneration - 3] }
         row.rotated = randomness.mostly(.hours(1), or: [-1, 0, 9, 10, 11])
         row.expiresIn = randomness.mostly(row.expiresIn, or: [row.expiresIn, row.expiresIn, -1, 0, 1])
         row.isRevoked = randomness.oneIn(12)
+        row.cameLate = row.isRevoked && randomness.oneIn(2)
         let key = KeyThumbprint.random()
         row.key = randomness.mostly(nil, or: [key])
         if client.proofPolicy != .off {
             proof = randomness.mostly(.random(by: key), or: [.random(), nil])
             if let proof, randomness.oneIn(10) { exchange.usedProof = proof.id }
         }
+        if randomness.oneIn(8) {
+            assertion = .random()
+            if randomness.oneIn(3) { exchange.usedAssertion = assertion?.id }
+        }
         grant = randomness.oneIn(20) ? nil : row
 
-        generation = row.generation + randomness.mostly(0, or: [-1, -1, -1, -2, 1])
+        generation = row.generation + randomness.mostly(0, or: [-1, -1, -1, -2, -3, -4, 1])
         scope = randomness.mostly(nil, or: [Scope(["openid"]), ExchangeScenario.scope, Scope(["admin"]), .empty])
         if randomness.oneIn(12) {
             client = Client(

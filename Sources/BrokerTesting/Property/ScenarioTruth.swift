@@ -13,7 +13,8 @@ extension ExchangeScenario {
         #expect(facts.target == targetMember, note)
         #expect(facts.deviceIsBlocked == (deviceIsBlocked ?? false), note)
         #expect(facts.pinnedKey == (client.isKnownByKey ? pinnedKey : nil), note)
-        #expect(facts.proofWasUsed == (proof != nil && proof?.id == usedProof), note)
+        #expect(facts.assertionWasUsed == (assertion != nil && assertion?.id == usedAssertion), note)
+        #expect(facts.proofWasUsed == (!facts.assertionWasUsed && proof != nil && proof?.id == usedProof), note)
         let othersShare = otherAudience.allSatisfy { other in
             other == source || other == target && targetMember != nil && targetMember?.group == sourceMember?.group
         }
@@ -28,14 +29,18 @@ extension ExchangeScenario {
 
 extension RefreshScenario {
     func expectTruth(_ facts: AdvanceFacts, _ note: Comment) {
-        #expect(facts.proofWasUsed == (proof != nil && proof?.id == exchange.usedProof), note)
+        #expect(facts.assertionWasUsed == (assertion != nil && assertion?.id == exchange.usedAssertion), note)
+        #expect(
+            facts.proofWasUsed == (!facts.assertionWasUsed && proof != nil && proof?.id == exchange.usedProof), note)
         guard let grant, let chain = facts.grant else {
             #expect((grant == nil) == (facts.grant == nil), note)
             return
         }
         #expect(chain.client == grant.client, note)
         #expect(chain.generation == grant.generation, note)
-        #expect(chain.refreshedGeneration == grant.refreshedGeneration, note)
+        #expect(chain.exchangedGeneration == grant.exchangedGeneration, note)
+        #expect(chain.wasSpent == grant.spent.contains { $0.contains(generation) }, note)
+        #expect(chain.cameLate == (grant.isRevoked && grant.cameLate), note)
         #expect((chain.revokedAt != nil) == grant.isRevoked, note)
         #expect(isAbout(facts.now.since(chain.rotatedAt), grant.rotated), note)
         #expect(isAbout(chain.expiresAt.since(facts.now), grant.expiresIn), note)

@@ -43,9 +43,11 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
             }
             state.chains[grant.id] = RegistryState.Chain(
                 session: session.key, client: grant.client, sourceClient: grant.sourceClient, device: grant.device,
-                generation: grant.generation, refreshedGeneration: grant.refreshedGeneration,
+                generation: grant.generation, exchangedGeneration: grant.exchangedGeneration,
+                spent: grant.spent,
                 rotatedAt: state.now.before(grant.rotated),
                 revokedAt: grant.isRevoked ? state.now : nil, wasReplayed: grant.isRevoked && grant.wasReplayed,
+                cameLate: grant.isRevoked && grant.cameLate && !grant.wasReplayed,
                 expiresAt: state.now.adding(grant.expiresIn),
                 scope: grant.scope, audiences: grant.audiences, login: grant.login, key: grant.key)
         }
@@ -53,6 +55,10 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
 
     public func put(_ used: ProofID) {
         state.withLock { _ = $0.usedProofs.insert(used) }
+    }
+
+    public func put(_ used: AssertionID) {
+        state.withLock { $0.usedAssertions[used] = $0.now.adding(60) }
     }
 
     public func endSession(_ id: UniqueID) {
@@ -69,7 +75,8 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
             RegistryCounts(
                 sessions: state.sessions.count, grants: state.chains.count,
                 liveGrants: state.chains.values.count { $0.revokedAt == nil },
-                devices: state.deviceIsBlocked.count, auditRows: state.auditRows, usedProofs: state.usedProofs.count)
+                devices: state.deviceIsBlocked.count, auditRows: state.auditRows,
+                usedProofs: state.usedProofs.count + state.usedAssertions.count)
         }
     }
 

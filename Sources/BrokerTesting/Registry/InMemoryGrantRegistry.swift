@@ -27,6 +27,8 @@ public final class InMemoryGrantRegistry: GrantRegistry {
 
     /// The requests that it was asked, refused ones too.
     public var admissions: [Admission] { state.withLock { $0.admissions } }
+    /// Client assertions that were used up, and until when that has to be remembered.
+    public var usedAssertions: [AssertionID: UnixTime] { state.withLock { $0.usedAssertions } }
     public var advancements: [Advancement] { state.withLock { $0.advancements } }
 
     public func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
@@ -77,10 +79,13 @@ struct RegistryState: Sendable {
         var sourceClient: ClientID
         var device: DeviceDigest
         var generation: Int32
-        var refreshedGeneration: Int32
+        var exchangedGeneration: Int32
+        /// Of the runs before the last exchange: those whose successors were presented.
+        var spent: [ClosedRange<Int32>] = []
         var rotatedAt: UnixTime
         var revokedAt: UnixTime?
         var wasReplayed = false
+        var cameLate = false
         var expiresAt: UnixTime
         var scope: Scope
         var audiences: [String]
@@ -102,6 +107,7 @@ struct RegistryState: Sendable {
     var chains: [UniqueID: Chain] = [:]
     var pins: [Place: KeyThumbprint] = [:]
     var usedProofs: Set<ProofID> = []
+    var usedAssertions: [AssertionID: UnixTime] = [:]
     var auditRows = 0
 
     var failure: PortError?
@@ -117,6 +123,14 @@ struct RegistryState: Sendable {
     mutating func wasUsed(_ proof: PresentedProof?) -> Bool {
         guard let proof else { return false }
         return !usedProofs.insert(proof.id).inserted
+    }
+
+    /// The same of an assertion.
+    mutating func wasUsed(_ assertion: PresentedAssertion?) -> Bool {
+        guard let assertion else { return false }
+        guard usedAssertions[assertion.id] == nil else { return true }
+        usedAssertions[assertion.id] = assertion.until
+        return false
     }
 
     /// Notes a use of the session, but not more often than every few minutes.

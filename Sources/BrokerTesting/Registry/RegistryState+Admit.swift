@@ -14,10 +14,12 @@ extension RegistryState {
         let isBlocked = deviceIsBlocked[device] ?? false
 
         let pinned = asked.heedsPin ? pins[Place(device: device, client: asked.client)] : nil
-        let proofWasUsed = wasUsed(asked.proof)
+        let assertionWasUsed = wasUsed(asked.assertion)
+        let proofWasUsed = !assertionWasUsed && wasUsed(asked.proof)
 
         let mayGo =
-            !proofWasUsed && (pinned == nil || pinned == asked.proof?.key) && asked.isPermitted && isEnabled
+            !assertionWasUsed && !proofWasUsed && (pinned == nil || pinned == asked.proof?.key) && asked.isPermitted
+            && isEnabled
             && othersShare && !isBlocked && mayShare(from: source, to: target)
             && (asked.client != asked.sourceClient || asked.allowsSelfExchange)
             && Self.allows(target, asked.scope) && isUsable(login, for: asked)
@@ -42,7 +44,7 @@ extension RegistryState {
                     expiresAt: session.expiresAt, lastUsedAt: session.lastUsedAt)
             },
             deviceIsBlocked: isBlocked, pinnedKey: pinned, proofWasUsed: proofWasUsed,
-            needsLaterLogin: needsLaterLogin, grant: grant)
+            assertionWasUsed: assertionWasUsed, needsLaterLogin: needsLaterLogin, grant: grant)
     }
 
     /// Whether a login may travel from one member to the other.
@@ -87,15 +89,21 @@ extension RegistryState {
         let generation = (live?.value.generation ?? 0) + (repeats ? 0 : 1)
         chains[id] = Chain(
             session: login, client: asked.client, sourceClient: asked.sourceClient, device: asked.device,
-            generation: generation, refreshedGeneration: live?.value.refreshedGeneration ?? 0,
+            generation: generation, exchangedGeneration: generation, spent: live.map { spent(of: $0.value) } ?? [],
             rotatedAt: repeats ? live?.value.rotatedAt ?? now : now, revokedAt: nil, expiresAt: end, scope: asked.scope,
             audiences: asked.audiences, login: asked.login, key: asked.proof?.key)
         return GrantFacts(id: id, generation: generation, expiresAt: end)
     }
 
+    /// What was spent in the run that an exchange ends, and in those before it.
+    private func spent(of live: Chain) -> [ClosedRange<Int32>] {
+        let isSpending = live.generation - live.exchangedGeneration >= 2
+        return live.spent + (isSpending ? [live.exchangedGeneration...live.generation - 2] : [])
+    }
+
     /// The same request as a moment ago, whose answer nobody has used: it may have been lost.
     private func isRepeated(_ asked: Admission, _ live: Chain) -> Bool {
-        live.generation > live.refreshedGeneration && now < live.rotatedAt.adding(10)
+        live.generation == live.exchangedGeneration && now < live.rotatedAt.adding(10)
             && live.key == asked.proof?.key && live.sourceClient == asked.sourceClient && live.device == asked.device
             && live.scope == asked.scope && live.audiences == asked.audiences && live.login == asked.login
     }

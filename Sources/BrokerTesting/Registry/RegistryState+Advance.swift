@@ -2,48 +2,74 @@ import NativeSSO
 
 extension RegistryState {
     mutating func advance(_ asked: Advancement) -> AdvanceFacts {
-        let proofWasUsed = wasUsed(asked.proof)
+        let assertionWasUsed = wasUsed(asked.assertion)
+        let proofWasUsed = !assertionWasUsed && wasUsed(asked.proof)
         guard let chain = chains[asked.grantID], let session = sessions[chain.session] else {
-            return AdvanceFacts(now: now, effect: .none, proofWasUsed: proofWasUsed, grant: nil)
+            return AdvanceFacts(
+                now: now, effect: .none, proofWasUsed: proofWasUsed, assertionWasUsed: assertionWasUsed, grant: nil)
         }
-        let seen = facts(of: chain, session, key: chain.key)
+        let wasSpent = chain.spent.contains { $0.contains(asked.generation) }
+        let seen = facts(of: chain, session, key: chain.key, wasSpent: wasSpent)
 
         let place = Place(device: Device(issuer: chain.session.issuer, digest: chain.device), client: chain.client)
         let effect: AdvanceFacts.Effect
-        if proofWasUsed || chain.revokedAt != nil || !shows(asked, theKeyOf: chain) {
+        if assertionWasUsed || proofWasUsed || chain.revokedAt != nil && !chain.cameLate
+            || !shows(asked, theKeyOf: chain)
+        {
             effect = .none
+        } else if chain.cameLate {
+            let isProof =
+                asked.client == chain.client && (wasReused(asked, of: chain) || asked.generation == chain.generation)
+            if isProof { revokeSuccessors(of: asked.grantID, chain) }
+            effect = isProof ? .revoked : .none
         } else if isMisuse(asked, of: chain) {
             effect = .revoked
             chains[asked.grantID]?.revokedAt = now
-            chains[asked.grantID]?.wasReplayed =
-                chain.client == asked.client && asked.generation + 2 <= chain.refreshedGeneration
+            let isOwn = chain.client == asked.client && asked.generation <= chain.generation
+            let isReused = wasReused(asked, of: chain)
+            chains[asked.grantID]?.wasReplayed = isOwn && isReused
+            chains[asked.grantID]?.cameLate = isOwn && !isReused
             auditRows += 1
         } else if asked.generation == chain.generation, mayGoOn(asked, seen) {
             if chain.key == nil, let key = asked.proof?.key, asked.keyUse == .fixed {
                 if let pinned = pins[place], pinned != key {
                     return AdvanceFacts(
-                        now: now, effect: .none, grant: facts(of: chain, session, key: pinned))
+                        now: now, effect: .none, grant: facts(of: chain, session, key: pinned, wasSpent: wasSpent))
                 }
                 pins[place] = key
             }
             effect = .advanced
             chains[asked.grantID]?.generation += 1
-            chains[asked.grantID]?.refreshedGeneration = chain.generation + 1
             chains[asked.grantID]?.rotatedAt = now
             chains[asked.grantID]?.key = asked.proof?.key ?? chain.key
             touch(chain.session, idleLimit: asked.idleLimit)
         } else {
             effect = .none
         }
-        return AdvanceFacts(now: now, effect: effect, proofWasUsed: proofWasUsed, grant: seen)
+        return AdvanceFacts(
+            now: now, effect: effect, proofWasUsed: proofWasUsed, assertionWasUsed: assertionWasUsed, grant: seen)
     }
 
-    private func facts(of chain: Chain, _ session: Session, key: KeyThumbprint?) -> ChainFacts {
+    /// Two hold what came late: what began since goes, unless its login came later.
+    private mutating func revokeSuccessors(of id: UniqueID, _ late: Chain) {
+        chains[id]?.cameLate = false
+        chains[id]?.wasReplayed = true
+        auditRows += 1
+        guard let revokedAt = late.revokedAt else { return }
+        for (other, chain) in chains where chain.session == late.session && chain.client == late.client {
+            guard chain.revokedAt == nil, chain.login.authenticatedAt.map({ $0 <= revokedAt }) ?? true else { continue }
+            chains[other]?.revokedAt = now
+            chains[other]?.wasReplayed = true
+            auditRows += 1
+        }
+    }
+
+    private func facts(of chain: Chain, _ session: Session, key: KeyThumbprint?, wasSpent: Bool) -> ChainFacts {
         let issuer = chain.session.issuer
         return ChainFacts(
-            client: chain.client, generation: chain.generation, refreshedGeneration: chain.refreshedGeneration,
-            rotatedAt: chain.rotatedAt,
-            revokedAt: chain.revokedAt, expiresAt: chain.expiresAt, scope: chain.scope, audiences: chain.audiences,
+            client: chain.client, generation: chain.generation, exchangedGeneration: chain.exchangedGeneration,
+            wasSpent: wasSpent, rotatedAt: chain.rotatedAt, revokedAt: chain.revokedAt, cameLate: chain.cameLate,
+            expiresAt: chain.expiresAt, scope: chain.scope, audiences: chain.audiences,
             sessionID: chain.session.sid,
             session: SessionFacts(
                 id: session.id, subject: session.subject, endedAt: session.endedAt,
@@ -66,15 +92,21 @@ extension RegistryState {
         }
     }
 
-    /// Whether the token shows that someone else has a copy: another client's, one from the future, or one whose
-    /// successor was used or has been waiting for longer than the grace.
+    /// Whether what a refresh made of the token was presented, too.
+    private func wasReused(_ asked: Advancement, of chain: Chain) -> Bool {
+        chain.spent.contains { $0.contains(asked.generation) }
+            || asked.generation >= chain.exchangedGeneration && asked.generation <= chain.generation - 2
+    }
+
+    /// Whether the token shows that someone else has a copy: another client's, one from the future, one that was reused, or one
+    /// whose successor has been waiting for longer than the grace.
     private func isMisuse(_ asked: Advancement, of chain: Chain) -> Bool {
         guard asked.client == chain.client, asked.generation <= chain.generation else { return true }
-        switch chain.generation - asked.generation {
-        case 0: return false
-        case 1: return now >= chain.rotatedAt.adding(chain.key == nil ? asked.grace : asked.boundGrace)
-        default: return true
+        if wasReused(asked, of: chain) { return true }
+        guard asked.generation == chain.generation - 1, asked.generation >= chain.exchangedGeneration else {
+            return false
         }
+        return now >= chain.rotatedAt.adding(chain.key == nil ? asked.grace : asked.boundGrace)
     }
 
     private func mayGoOn(_ asked: Advancement, _ chain: ChainFacts) -> Bool {

@@ -6,22 +6,23 @@ extension ExchangeScenario {
         switch refusal {
         case .subjectToken(let defect): defect == .deviceHash ? 2 : 1
         case .mayActOther: 3
-        case .proofReplayed: 4
-        case .subjectTokenTooOld: 5
-        case .subjectTokenExpired: 6
-        case .deviceHashMismatch: 7
-        case .clientDisabled: 8
+        case .assertionReplayed: 4
+        case .proofReplayed: 5
+        case .subjectTokenTooOld: 6
+        case .subjectTokenExpired: 7
+        case .deviceHashMismatch: 8
+        case .clientDisabled: 9
         case .clientNotInGroup, .sourceNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
             .selfExchange:
-            9
-        case .sessionUnknown, .subjectMismatch, .sessionEnded, .sessionExpired, .sessionIdle: 10
-        case .deviceBlocked: 11
-        case .pinConflict: 12
-        case .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient: 13
-        case .scopeExceedsMember: 14
-        case .consentRequired: 15
-        case .assuranceInsufficient: 16
-        case .loginAfterReplay: 17
+            10
+        case .sessionUnknown, .subjectMismatch, .sessionEnded, .sessionExpired, .sessionIdle: 11
+        case .deviceBlocked: 12
+        case .pinConflict: 13
+        case .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient: 14
+        case .scopeExceedsMember: 15
+        case .consentRequired: 16
+        case .assuranceInsufficient: 17
+        case .loginAfterReplay: 18
         }
     }
 
@@ -53,6 +54,10 @@ extension ExchangeScenario {
         case .sessionExpired: session?.expiresIn = 0
         case .sessionIdle: session?.lastUsed = lifetimes.sessionIdle
         case .deviceBlocked: deviceIsBlocked = true
+        case .assertionReplayed:
+            let used = assertion ?? .random()
+            assertion = used
+            usedAssertion = used.id
         case .proofReplayed:
             let used = proof ?? .random()
             proof = used

@@ -25,6 +25,7 @@ public struct ExchangeScenario: Sendable {
     public var lifetimes = Lifetimes()
     public var scopesRequiringConsent = Scope.empty
     public var proof: PresentedProof?
+    public var assertion: PresentedAssertion?
 
     // The id_token.
     public var issuedAt: UnixTime
@@ -49,6 +50,8 @@ public struct ExchangeScenario: Sendable {
     public var wasReplayed = false
     /// A proof that was presented before.
     public var usedProof: ProofID?
+    /// An assertion that was.
+    public var usedAssertion: AssertionID?
 
     /// What app 2 may have, and gets where it names nothing.
     public static let scope = Scope(["openid", "profile", "orders.read"])
@@ -94,7 +97,7 @@ public struct ExchangeScenario: Sendable {
     public var request: ExchangeRequest {
         ExchangeRequest(
             requestID: .random(), client: client, issuer: policy, subjectToken: SubjectToken("an id_token"),
-            device: device, scope: scope, proof: proof)
+            device: device, scope: scope, proof: proof, assertion: assertion)
     }
 
     /// Puts the rows there.
@@ -117,6 +120,7 @@ public struct ExchangeScenario: Sendable {
             try await fixture.put(row)
         }
         if let usedProof { try await fixture.put(usedProof) }
+        if let usedAssertion { try await fixture.put(usedAssertion) }
         if deviceIsBlocked != nil || pinnedKey != nil {
             try await fixture.put(
                 DeviceRow(

@@ -14,6 +14,7 @@ public struct RefreshScenario: Sendable {
     public var scope: Scope?
     public var client: Client
     public var proof: PresentedProof?
+    public var assertion: PresentedAssertion?
 
     public init() throws {
         exchange = try ExchangeScenario()
@@ -27,7 +28,6 @@ public struct RefreshScenario: Sendable {
             device: session.device, expiresIn: .days(20), scope: ExchangeScenario.scope,
             audiences: exchange.client.audiences)
         grant?.generation = 5
-        grant?.refreshedGeneration = 5
         grant?.rotated = .hours(1)
         grant?.login = exchange.login
     }
@@ -54,13 +54,18 @@ public struct RefreshScenario: Sendable {
         Advancement(
             requestID: .random(), grantID: grantID, generation: generation, client: client.id, scope: scope,
             allowedScope: client.allowedScope, grace: grace, boundGrace: exchange.lifetimes.refreshGrace,
-            idleLimit: exchange.lifetimes.sessionIdle, proof: proof, keyUse: Advancement.KeyUse(of: client))
+            idleLimit: exchange.lifetimes.sessionIdle, proof: proof, keyUse: Advancement.KeyUse(of: client),
+            assertion: assertion)
     }
 
     /// Changes the scenario so that it deserves `refusal`. A token that is not ours is the caller's affair.
     public mutating func spoil(for refusal: RefreshRefusal) {
         switch refusal {
         case .tokenNotOurs: break
+        case .assertionReplayed:
+            let used = assertion ?? .random()
+            assertion = used
+            exchange.usedAssertion = used.id
         case .proofReplayed:
             let used = proof ?? .random()
             proof = used
@@ -84,6 +89,9 @@ public struct RefreshScenario: Sendable {
         case .stateRegressed: generation = 6
         case .replayed: generation = 3
         case .late: generation = 4
+        case .superseded:
+            grant?.exchangedGeneration = 4
+            generation = 3
         case .grantExpired: grant?.expiresIn = 0
         case .clientDisabled: exchange.clientIsEnabled = false
         case .sharingEnded: exchange.spoil(for: .otherGroup)
@@ -102,21 +110,22 @@ public struct RefreshScenario: Sendable {
     public static func step(of refusal: RefreshRefusal) -> Int {
         switch refusal {
         case .tokenNotOurs: 1
-        case .proofReplayed: 2
-        case .grantUnknown: 3
-        case .grantRevoked: 4
-        case .proofMissing, .keyMismatch, .proofsOff: 5
-        case .foreignClient: 6
-        case .stateRegressed, .replayed, .late: 7
-        case .grantExpired: 8
-        case .clientDisabled: 9
-        case .sharingEnded: 10
-        case .sessionEnded: 11
-        case .sessionExpired: 12
-        case .sessionIdle: 13
-        case .deviceBlocked: 14
-        case .scopeExceedsGrant: 15
-        case .scopeEmpty: 16
+        case .assertionReplayed: 2
+        case .proofReplayed: 3
+        case .grantUnknown: 4
+        case .grantRevoked: 5
+        case .proofMissing, .keyMismatch, .proofsOff: 6
+        case .foreignClient: 7
+        case .stateRegressed, .replayed, .late, .superseded: 8
+        case .grantExpired: 9
+        case .clientDisabled: 10
+        case .sharingEnded: 11
+        case .sessionEnded: 12
+        case .sessionExpired: 13
+        case .sessionIdle: 14
+        case .deviceBlocked: 15
+        case .scopeExceedsGrant: 16
+        case .scopeEmpty: 17
         }
     }
 }

@@ -26,6 +26,7 @@ extension Admission {
             isPermitted: appraisal.isPermitted,
             proof: request.proof,
             heedsPin: appraisal.heedsPin,
+            assertion: request.assertion,
             proposedGrantID: .timeOrdered(milliseconds: milliseconds, using: &randomness),
             proposedSessionRowID: .timeOrdered(milliseconds: milliseconds, using: &randomness))
     }

@@ -31,6 +31,8 @@ public struct Admission: Sendable {
     public let proof: PresentedProof?
     /// Whether the first key that this client shows on this device is the only one that it may show there.
     public let heedsPin: Bool
+    /// By which the client authenticated. Used up as the proof is.
+    public let assertion: PresentedAssertion?
     /// Names for rows that may have to be made.
     public let proposedGrantID: UniqueID
     public let proposedSessionRowID: UniqueID
@@ -41,7 +43,8 @@ public struct Admission: Sendable {
         profile: Profile, scope: Scope, audiences: [String], login: Login, tokenIssuedAt: UnixTime,
         idleLimit: Seconds, grantLifetime: Seconds?, firstSightLifetime: Seconds?, isPermitted: Bool,
         proof: PresentedProof? = nil,
-        heedsPin: Bool = false, proposedGrantID: UniqueID, proposedSessionRowID: UniqueID
+        heedsPin: Bool = false, assertion: PresentedAssertion? = nil, proposedGrantID: UniqueID,
+        proposedSessionRowID: UniqueID
     ) {
         self.requestID = requestID
         self.issuer = issuer
@@ -63,6 +66,7 @@ public struct Admission: Sendable {
         self.isPermitted = isPermitted
         self.proof = proof
         self.heedsPin = heedsPin
+        self.assertion = assertion
         self.proposedGrantID = proposedGrantID
         self.proposedSessionRowID = proposedSessionRowID
     }
@@ -84,6 +88,8 @@ public struct AdmissionFacts: Sendable {
     public let pinnedKey: KeyThumbprint?
     /// Whether the proof was presented before, here or at another replica. Then nothing was written.
     public let proofWasUsed: Bool
+    /// The same of the client's assertion.
+    public let assertionWasUsed: Bool
     /// Whether a copy of this client's refresh token was used in this session, after the login that the id_token tells of. Then
     /// nothing was written. Looked at only where all else is in order.
     public let needsLaterLogin: Bool
@@ -93,7 +99,7 @@ public struct AdmissionFacts: Sendable {
     public init(
         now: UnixTime, clientIsEnabled: Bool, source: Membership?, target: Membership?, otherAudienceInGroup: Bool,
         session: SessionFacts?, deviceIsBlocked: Bool, pinnedKey: KeyThumbprint? = nil, proofWasUsed: Bool = false,
-        needsLaterLogin: Bool = false, grant: GrantFacts?
+        assertionWasUsed: Bool = false, needsLaterLogin: Bool = false, grant: GrantFacts?
     ) {
         self.now = now
         self.clientIsEnabled = clientIsEnabled
@@ -104,6 +110,7 @@ public struct AdmissionFacts: Sendable {
         self.deviceIsBlocked = deviceIsBlocked
         self.pinnedKey = pinnedKey
         self.proofWasUsed = proofWasUsed
+        self.assertionWasUsed = assertionWasUsed
         self.needsLaterLogin = needsLaterLogin
         self.grant = grant
     }

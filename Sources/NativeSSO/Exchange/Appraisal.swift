@@ -45,7 +45,7 @@ package struct Appraisal: Sendable {
         binding =
             if now.since(idToken.issuedAt) > issuer.maximumSubjectTokenAge(ofLoginAt: idToken.issuer) {
                 .subjectTokenTooOld
-            } else if issuer.requiresUnexpiredIDToken && isExpired {
+            } else if isExpired && issuer.requiresUnexpiredIDToken(ofLoginAt: idToken.issuer) {
                 .subjectTokenExpired
             } else if !fitsDevice {
                 .deviceHashMismatch

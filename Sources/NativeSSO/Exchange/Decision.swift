@@ -17,6 +17,7 @@ package func decide(_ appraisal: Appraisal, _ facts: AdmissionFacts) throws(Exch
 
 /// The first rule that says no.
 func refusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+    if facts.assertionWasUsed { return .assertionReplayed }
     if facts.proofWasUsed { return .proofReplayed }
     return appraisal.binding ?? groupRefusal(appraisal, facts) ?? sessionRefusal(appraisal, facts)
         ?? deviceRefusal(appraisal, facts) ?? appraisal.scopeRefusal ?? ceilingRefusal(appraisal, facts)

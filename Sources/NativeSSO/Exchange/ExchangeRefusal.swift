@@ -6,6 +6,8 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
     /// `may_act` names another client. RFC 8693 §4.4.
     case mayActOther
 
+    /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
+    case assertionReplayed
     /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
     case proofReplayed
 
@@ -46,6 +48,7 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
         switch self {
         case .subjectToken(let defect): defect.rawValue
         case .mayActOther: "may_act_other_client"
+        case .assertionReplayed: "client_assertion_replayed"
         case .proofReplayed: "dpop_replayed"
         case .subjectTokenTooOld: "subject_token_too_old"
         case .subjectTokenExpired: "subject_token_expired"
@@ -77,8 +80,9 @@ public enum ExchangeRefusal: Error, Sendable, Hashable {
     /// Every refusal there is, for tests that must not forget one.
     public static let allCases: [ExchangeRefusal] =
         SubjectTokenDefect.allCases.map(ExchangeRefusal.subjectToken) + [
-            .mayActOther, .proofReplayed, .subjectTokenTooOld, .subjectTokenExpired, .deviceHashMismatch, .selfExchange,
-            .sourceNotInGroup, .clientNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
+            .mayActOther, .assertionReplayed, .proofReplayed, .subjectTokenTooOld, .subjectTokenExpired,
+            .deviceHashMismatch, .selfExchange, .sourceNotInGroup, .clientNotInGroup, .otherGroup, .directionForbidden,
+            .audienceOutsideGroup,
             .clientDisabled, .sessionUnknown, .sessionEnded, .sessionExpired, .sessionIdle, .subjectMismatch,
             .deviceBlocked, .pinConflict, .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient, .scopeExceedsMember,
             .consentRequired, .assuranceInsufficient, .loginAfterReplay,

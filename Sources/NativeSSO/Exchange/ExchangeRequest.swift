@@ -11,10 +11,12 @@ public struct ExchangeRequest: Sendable {
     public let scope: Scope?
     /// `nil` where the app showed no key, or the client's policy heeds none.
     public let proof: PresentedProof?
+    /// `nil` where the client authenticated otherwise, or not at all.
+    public let assertion: PresentedAssertion?
 
     public init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, subjectToken: SubjectToken, device: DeviceValue,
-        scope: Scope?, proof: PresentedProof? = nil
+        scope: Scope?, proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil
     ) {
         self.requestID = requestID
         self.client = client
@@ -23,6 +25,7 @@ public struct ExchangeRequest: Sendable {
         self.device = device
         self.scope = scope
         self.proof = proof
+        self.assertion = assertion
     }
 
     public var profile: Profile { device.profile }

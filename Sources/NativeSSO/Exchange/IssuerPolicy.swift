@@ -18,6 +18,8 @@ public struct IssuerPolicy: Sendable, Hashable {
     public let maximumSubjectTokenAge: Seconds
     /// The same of the id_tokens that this broker signed, by the identity provider of the login, where that has its own.
     public let maximumAgeByProvider: [Issuer: Seconds]
+    /// The identity providers of whose logins an expired id_token that this broker signed is refused, too.
+    public let providersRequiringUnexpired: Set<Issuer>
     /// Life of a session that begins at first sight or by enrolment.
     public let sessionLifetime: Seconds
     /// Whether an app may bring its login here by showing a fresh id_token.
@@ -29,7 +31,8 @@ public struct IssuerPolicy: Sendable, Hashable {
         issuer: Issuer, audienceAliases: [String] = [], profiles: Set<Profile>, hashMode: DeviceHashMode = .leftHalf,
         acceptsHyphenatedIDTokenType: Bool = false, admitsOnFirstSight: Bool = false,
         requiresUnexpiredIDToken: Bool = false, maximumSubjectTokenAge: Seconds = .days(90),
-        maximumAgeByProvider: [Issuer: Seconds] = [:], sessionLifetime: Seconds = .days(90),
+        maximumAgeByProvider: [Issuer: Seconds] = [:], providersRequiringUnexpired: Set<Issuer> = [],
+        sessionLifetime: Seconds = .days(90),
         enrolsByExchange: Bool = false, codeRelay: CodeRelayPolicy? = nil
     ) {
         self.issuer = issuer
@@ -41,6 +44,7 @@ public struct IssuerPolicy: Sendable, Hashable {
         self.requiresUnexpiredIDToken = requiresUnexpiredIDToken
         self.maximumSubjectTokenAge = maximumSubjectTokenAge
         self.maximumAgeByProvider = maximumAgeByProvider
+        self.providersRequiringUnexpired = providersRequiringUnexpired
         self.sessionLifetime = sessionLifetime
         self.enrolsByExchange = enrolsByExchange
         self.codeRelay = codeRelay
@@ -49,6 +53,11 @@ public struct IssuerPolicy: Sendable, Hashable {
     /// Longest time since `iat` of an id_token whose login is one of `provider`.
     func maximumSubjectTokenAge(ofLoginAt provider: Issuer) -> Seconds {
         maximumAgeByProvider[provider] ?? maximumSubjectTokenAge
+    }
+
+    /// Whether an expired id_token whose login is one of `provider` is refused.
+    func requiresUnexpiredIDToken(ofLoginAt provider: Issuer) -> Bool {
+        requiresUnexpiredIDToken || providersRequiringUnexpired.contains(provider)
     }
 
     /// Whether `audience` names this issuer: the issuer itself or an alias, octet by octet.

@@ -1,13 +1,12 @@
 import Crypto
 
-/// Which client assertions were used: implemented by `Registry` on PostgreSQL, for all replicas together.
+/// Which client assertions were used, for a grant whose registry takes none: implemented by `Registry` on PostgreSQL, for all replicas
+/// together. Exchange, refresh and enrolment use theirs up in their own statement.
 public protocol AssertionRegister: Sendable {
     /// Whether this is the first use of the assertion. Of any number of calls, at once or one after the other, one gets
     /// `true`, until the assertion has expired. After an outage it may count as used or not.
     ///
-    /// It is a statement and a commit of its own, before that of the grant, not one with it: then a grant that is refused, or
-    /// rolled back and tried again, leaves the assertion used, and no refusal is a way to use it twice. The price is that an
-    /// outage after it has cost the assertion: whoever got a 503 tries again with a new one.
+    /// It is a statement and a commit of its own, so that an outage after it has cost the assertion.
     /// - Parameter until: When the assertion is refused for its age.
     func use(_ assertion: AssertionID, until: UnixTime) async throws(PortError) -> Bool
 }

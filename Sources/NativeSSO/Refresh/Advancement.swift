@@ -18,6 +18,8 @@ public struct Advancement: Sendable {
     /// Used up by this call, whatever becomes of the rest. The chain goes on bound to its key.
     public let proof: PresentedProof?
     public let keyUse: KeyUse
+    /// By which the client authenticated. Used up as the proof is.
+    public let assertion: PresentedAssertion?
 
     /// What a key means to the client that asks.
     public enum KeyUse: Sendable, Hashable {
@@ -32,7 +34,7 @@ public struct Advancement: Sendable {
     public init(
         requestID: UniqueID, grantID: UniqueID, generation: Int32, client: ClientID, scope: Scope?,
         allowedScope: Scope, grace: Seconds, boundGrace: Seconds, idleLimit: Seconds, proof: PresentedProof? = nil,
-        keyUse: KeyUse = .fixed
+        keyUse: KeyUse = .fixed, assertion: PresentedAssertion? = nil
     ) {
         self.requestID = requestID
         self.grantID = grantID
@@ -45,6 +47,7 @@ public struct Advancement: Sendable {
         self.idleLimit = idleLimit
         self.proof = proof
         self.keyUse = keyUse
+        self.assertion = assertion
     }
 }
 
@@ -63,13 +66,18 @@ public struct AdvanceFacts: Sendable {
     public let effect: Effect
     /// Whether the proof was presented before, here or at another replica. Then nothing was written.
     public let proofWasUsed: Bool
+    /// The same of the client's assertion.
+    public let assertionWasUsed: Bool
     /// `nil`: no grant has this id.
     public let grant: ChainFacts?
 
-    public init(now: UnixTime, effect: Effect, proofWasUsed: Bool = false, grant: ChainFacts?) {
+    public init(
+        now: UnixTime, effect: Effect, proofWasUsed: Bool = false, assertionWasUsed: Bool = false, grant: ChainFacts?
+    ) {
         self.now = now
         self.effect = effect
         self.proofWasUsed = proofWasUsed
+        self.assertionWasUsed = assertionWasUsed
         self.grant = grant
     }
 }
@@ -79,12 +87,15 @@ public struct ChainFacts: Sendable {
     public let client: ClientID
     /// Before this call advanced it, if it did.
     public let generation: Int32
-    /// The last one that a refresh made; 0: none did. All others were made by exchanges. What came before it was presented: its
-    /// own predecessor by whoever refreshed. Before this call advanced the chain, if it did.
-    public let refreshedGeneration: Int32
+    /// The last one that an exchange made: with it the chain began anew, and all since were made by refreshes.
+    public let exchangedGeneration: Int32
+    /// Whether the presented one is from before that, and what a refresh made of it was itself presented.
+    public let wasSpent: Bool
     public let rotatedAt: UnixTime
     /// Before this call revoked it, if it did.
     public let revokedAt: UnixTime?
+    /// Whether that was since its last refreshed token came late, and nothing has shown two holders so far.
+    public let cameLate: Bool
     public let expiresAt: UnixTime
     public let scope: Scope
     public let audiences: [String]
@@ -101,17 +112,20 @@ public struct ChainFacts: Sendable {
     public let key: KeyThumbprint?
 
     public init(
-        client: ClientID, generation: Int32, refreshedGeneration: Int32, rotatedAt: UnixTime, revokedAt: UnixTime?,
-        expiresAt: UnixTime,
-        scope: Scope, audiences: [String], sessionID: SessionID, session: SessionFacts, login: Login,
-        clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?, deviceIsBlocked: Bool,
+        client: ClientID, generation: Int32, exchangedGeneration: Int32, wasSpent: Bool = false, rotatedAt: UnixTime,
+        revokedAt: UnixTime?, cameLate: Bool = false, expiresAt: UnixTime, scope: Scope, audiences: [String],
+        sessionID: SessionID,
+        session: SessionFacts, login: Login, clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?,
+        deviceIsBlocked: Bool,
         key: KeyThumbprint? = nil
     ) {
         self.client = client
         self.generation = generation
-        self.refreshedGeneration = refreshedGeneration
+        self.exchangedGeneration = exchangedGeneration
+        self.wasSpent = wasSpent
         self.rotatedAt = rotatedAt
         self.revokedAt = revokedAt
+        self.cameLate = cameLate
         self.expiresAt = expiresAt
         self.scope = scope
         self.audiences = audiences

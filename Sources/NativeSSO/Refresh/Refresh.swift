@@ -8,15 +8,19 @@ public struct RefreshRequest: Sendable, CustomStringConvertible, CustomReflectab
     public let scope: Scope?
     /// `nil` where the app showed no key, or the client's policy heeds none.
     public let proof: PresentedProof?
+    /// `nil` where the client authenticated otherwise, or not at all.
+    public let assertion: PresentedAssertion?
 
     public init(
-        requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?, proof: PresentedProof? = nil
+        requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?, proof: PresentedProof? = nil,
+        assertion: PresentedAssertion? = nil
     ) {
         self.requestID = requestID
         self.client = client
         self.refreshToken = refreshToken
         self.scope = scope
         self.proof = proof
+        self.assertion = assertion
     }
 
     public var description: String { "RefreshRequest(****)" }
@@ -69,6 +73,7 @@ public struct Refresh: Sendable {
             client: request.client.id, scope: ScopeDemand.heeded(request.scope),
             allowedScope: request.client.allowedScope,
             grace: lifetimes.grace(for: request.client), boundGrace: lifetimes.refreshGrace,
-            idleLimit: lifetimes.sessionIdle, proof: request.proof, keyUse: Advancement.KeyUse(of: request.client))
+            idleLimit: lifetimes.sessionIdle, proof: request.proof, keyUse: Advancement.KeyUse(of: request.client),
+            assertion: request.assertion)
     }
 }

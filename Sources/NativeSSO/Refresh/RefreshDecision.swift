@@ -8,9 +8,9 @@ package enum RefreshDecision: Sendable, Equatable {
 
 /// Architecture, *Refresh tokens*, from what the registry saw. Pure; a property test holds it equal to the statement.
 package func decide(_ asked: Advancement, _ facts: AdvanceFacts) throws(RefreshError) -> (RefreshDecision, ChainFacts) {
-    if facts.proofWasUsed {
-        guard facts.effect == .none else { throw .broken("the registry \(facts.effect.rawValue) for a used proof") }
-        throw .refused(.proofReplayed)
+    if facts.assertionWasUsed || facts.proofWasUsed {
+        guard facts.effect == .none else { throw .broken("the registry \(facts.effect.rawValue) for what was used") }
+        throw .refused(facts.assertionWasUsed ? .assertionReplayed : .proofReplayed)
     }
     guard let chain = facts.grant else { throw .refused(.grantUnknown) }
     if let refusal = refusal(asked, chain, at: facts.now) {
@@ -27,12 +27,16 @@ package func decide(_ asked: Advancement, _ facts: AdvanceFacts) throws(RefreshE
 }
 
 private func refusal(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime) -> RefreshRefusal? {
-    if chain.revokedAt != nil { return .grantRevoked }
+    if chain.revokedAt != nil {
+        let isProof = chain.cameLate && chain.client == asked.client && keyRefusal(asked, chain) == nil
+        return isProof && showsTwoHolders(asked, chain) ? .replayed : .grantRevoked
+    }
     // Before all that shows misuse: whoever has an old token and not the key must not be able to log anybody out.
     if let refusal = keyRefusal(asked, chain) { return refusal }
     if chain.client != asked.client { return .foreignClient }
     if asked.generation > chain.generation { return .stateRegressed }
-    if isSuccessorUsed(asked, chain) { return .replayed }
+    if showsTwoHolders(asked, chain) { return .replayed }
+    if asked.generation < chain.exchangedGeneration { return .superseded }
     if asked.generation < chain.generation, !isWithinGrace(asked, chain, at: now) { return .late }
     if now >= chain.expiresAt { return .grantExpired }
     if !chain.clientIsEnabled { return .clientDisabled }
@@ -54,10 +58,12 @@ private func keyRefusal(_ asked: Advancement, _ chain: ChainFacts) -> RefreshRef
     return presented == bound || isClientsToChange ? nil : .keyMismatch
 }
 
-/// Whether a token that came of this one was itself presented: then two hold the chain. A generation that an exchange made shows
-/// nothing of the kind, since its predecessors may have been lost on the way.
-private func isSuccessorUsed(_ asked: Advancement, _ chain: ChainFacts) -> Bool {
-    asked.generation <= chain.refreshedGeneration - 2
+/// Whether a token that a refresh made of this one was itself presented: before this one came again, or, where this chain was revoked
+/// because its predecessor came late, just now. An exchange shows nothing of the kind: what it took the place of may have been lost
+/// on the way, or be another part of the same app. The table is in migration 0020.
+private func showsTwoHolders(_ asked: Advancement, _ chain: ChainFacts) -> Bool {
+    chain.wasSpent || chain.cameLate && asked.generation == chain.generation
+        || asked.generation >= chain.exchangedGeneration && asked.generation <= chain.generation - 2
 }
 
 /// Only the direct predecessor, whose successor nobody has used: had it been used, the chain would be further on.

@@ -2,6 +2,8 @@
 public enum RefreshRefusal: String, Error, Sendable, Hashable, CaseIterable {
     /// Not a token of ours: wrong form, unknown key or wrong tag. No database was asked.
     case tokenNotOurs = "refresh_token_not_ours"
+    /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
+    case assertionReplayed = "client_assertion_replayed"
     /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
     case proofReplayed = "dpop_replayed"
     case grantUnknown = "grant_unknown"
@@ -20,6 +22,9 @@ public enum RefreshRefusal: String, Error, Sendable, Hashable, CaseIterable {
     /// Spent, its successor not used, and the grace over: the answer was lost for long, or somebody has a copy. The chain is
     /// revoked; an exchange begins another.
     case late = "refresh_token_late"
+    /// From before an exchange that began the chain anew, and not spent in a refresh: another part of the app, or the same after a
+    /// lost answer. The chain lives on for who exchanged; this one exchanges again.
+    case superseded = "refresh_token_superseded"
     /// We issued it, yet the database has not come that far: it lost writes. The chain is revoked.
     case stateRegressed = "state_regressed"
     case clientDisabled = "client_disabled"
@@ -35,7 +40,8 @@ public enum RefreshRefusal: String, Error, Sendable, Hashable, CaseIterable {
     public var revokesChain: Bool {
         switch self {
         case .foreignClient, .replayed, .late, .stateRegressed: true
-        case .tokenNotOurs, .proofReplayed, .proofMissing, .keyMismatch, .proofsOff, .grantUnknown, .grantRevoked,
+        case .tokenNotOurs, .assertionReplayed, .superseded, .proofReplayed, .proofMissing, .keyMismatch, .proofsOff,
+            .grantUnknown, .grantRevoked,
             .grantExpired, .clientDisabled, .sharingEnded,
             .sessionEnded, .sessionExpired, .sessionIdle, .deviceBlocked, .scopeExceedsGrant, .scopeEmpty:
             false

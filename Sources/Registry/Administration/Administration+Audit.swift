@@ -96,46 +96,22 @@ enum AuditListStatements {
     /// $1 request, $2 limit.
     static let byRequest = Statement(
         """
-        WITH found AS (
-            SELECT a.occurred_at, a.kind, a.request_id, a.client_id, a.session_id, a.grant_id, a.reason, a.actor, a.details,
-                a.tableoid AS partition, a.ctid AS place
-            FROM native_sso.audit_event a WHERE a.request_id = $1
-            ORDER BY a.kind = 'session_ended', a.occurred_at, a.tableoid, a.ctid LIMIT $2)
-        SELECT e.occurred_at, e.kind, e.request_id, e.client_id, e.session_id, e.grant_id, e.reason, e.actor,
-            e.details::text, s.issuer, s.sid,
-            coalesce(e.details->>'source_client', g.source_client_id, s.source_client_id),
-            (SELECT m.group_id::text FROM native_sso.sharing_group_member m
-             WHERE m.issuer = s.idp_issuer AND m.client_id = e.client_id),
-            e.partition::bigint, e.place::text
-        FROM found e LEFT JOIN native_sso.session s ON s.session_id = e.session_id
-            LEFT JOIN native_sso.sso_grant g ON g.grant_id = e.grant_id
-        ORDER BY e.kind = 'session_ended', e.occurred_at, e.partition, e.place
+        SELECT a.*, a.place::text FROM native_sso.audit_line a WHERE a.request_id = $1
+        ORDER BY a.kind = 'session_ended', a.occurred_at, a.partition, a.place LIMIT $2
         """)
 
     /// $1 from, $2 until, $3 kind, $4 client, $5 sessions, $6 limit, $7 to $9 before which row.
     static let list = Statement(
         """
-        WITH found AS (
-            SELECT a.occurred_at, a.kind, a.request_id, a.client_id, a.session_id, a.grant_id, a.reason, a.actor, a.details,
-                a.tableoid AS partition, a.ctid AS place
-            FROM native_sso.audit_event a
-            WHERE a.occurred_at >= coalesce($1, '-infinity'::timestamptz)
-                AND a.occurred_at < coalesce($2, 'infinity'::timestamptz)
-                AND a.occurred_at <= coalesce($7, 'infinity'::timestamptz)
-                AND ($3::text IS NULL OR a.kind = $3) AND ($4::text IS NULL OR a.client_id = $4)
-                AND ($5::uuid[] IS NULL OR a.session_id = ANY ($5))
-                AND ($7::timestamptz IS NULL
-                    OR (a.occurred_at, a.tableoid::bigint, a.ctid) < ($7::timestamptz, $8::bigint, $9::text::tid))
-            ORDER BY a.occurred_at DESC, a.tableoid::bigint DESC, a.ctid DESC LIMIT $6)
-        SELECT e.occurred_at, e.kind, e.request_id, e.client_id, e.session_id, e.grant_id, e.reason, e.actor,
-            e.details::text, s.issuer, s.sid,
-            coalesce(e.details->>'source_client', g.source_client_id, s.source_client_id),
-            (SELECT m.group_id::text FROM native_sso.sharing_group_member m
-             WHERE m.issuer = s.idp_issuer AND m.client_id = e.client_id),
-            e.partition::bigint, e.place::text
-        FROM found e LEFT JOIN native_sso.session s ON s.session_id = e.session_id
-            LEFT JOIN native_sso.sso_grant g ON g.grant_id = e.grant_id
-        ORDER BY e.occurred_at DESC, e.partition::bigint DESC, e.place DESC
+        SELECT a.*, a.place::text FROM native_sso.audit_line a
+        WHERE a.occurred_at >= coalesce($1, '-infinity'::timestamptz)
+            AND a.occurred_at < coalesce($2, 'infinity'::timestamptz)
+            AND a.occurred_at <= coalesce($7, 'infinity'::timestamptz)
+            AND ($3::text IS NULL OR a.kind = $3) AND ($4::text IS NULL OR a.client_id = $4)
+            AND ($5::uuid[] IS NULL OR a.session_id = ANY ($5))
+            AND ($7::timestamptz IS NULL
+                OR (a.occurred_at, a.partition, a.place) < ($7::timestamptz, $8::bigint, $9::text::tid))
+        ORDER BY a.occurred_at DESC, a.partition DESC, a.place DESC LIMIT $6
         """)
 
     static func record(_ row: Row) throws -> AuditRecord {
@@ -150,6 +126,6 @@ enum AuditListStatements {
             sourceClient: try row.optionalText(11).map { try row.identifier($0, "source_client_id") },
             group: try row.optionalText(12).map { try row.identifier($0, "group_id") },
             position: AuditRecord.Position(
-                microseconds: occurredAt.microseconds, partition: try row.int64(13), row: try row.text(14)))
+                microseconds: occurredAt.microseconds, partition: try row.int64(13), row: try row.text(15)))
     }
 }

@@ -38,7 +38,7 @@ extension Administration {
         try await change(
             Self.insertKey, [.text(client.string), .text(key.id.string), .text(key.publicJWK)], as: .clientKeyAdded,
             act, details: [("client_id", client.string), ("kid", key.id.string), ("public_jwk", key.publicJWK)],
-            orElse: .alreadyExists("key \(key.id) of client \(client)"))
+            orElse: .alreadyExists("key \(key.id) of client \(client), or the same key under another kid"))
     }
 
     /// From then on nothing that the key signed is good, as soon as each broker has heard of it.
@@ -69,7 +69,7 @@ extension Administration {
     private static let insertKey = Statement(
         """
         INSERT INTO native_sso.client_key (client_id, kid, public_jwk) VALUES ($1, $2, $3::text::jsonb)
-        ON CONFLICT (client_id, kid) DO NOTHING RETURNING 1
+        ON CONFLICT DO NOTHING RETURNING 1
         """)
     private static let deleteKey = Statement(
         "DELETE FROM native_sso.client_key WHERE client_id = $1 AND kid = $2 RETURNING 1")

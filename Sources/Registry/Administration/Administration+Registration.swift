@@ -63,6 +63,7 @@ extension Administration {
                 .optionalText(session.login.contextClass), .textArray(session.login.methods),
                 .int64(session.lifetime.count), .optionalText(session.providerIssuer?.string),
                 .optionalText(session.providerSessionID?.string), .text(act.actor), .optionalText(act.reason),
+                .uuid(act.requestID),
             ]
         ) { row in
             guard let outcome = SessionRegistration.Outcome(rawValue: try row.text(0)) else {

@@ -79,21 +79,21 @@ extension Administration {
         // by one.
         var ended =
             sessions.count > 1
-            ? try await end(SessionStatements.endFree, sessions, reason: reason, act) : []
+            ? try await end(sessions, onlyFree: true, reason: reason, act) : []
         for session in Set(sessions).subtracting(ended) {
-            ended += try await end(SessionStatements.end, [session], reason: reason, act)
+            ended += try await end([session], onlyFree: false, reason: reason, act)
         }
         return ended
     }
 
     private func end(
-        _ statement: Statement, _ sessions: [UniqueID], reason: String, _ act: AdministrativeAct
+        _ sessions: [UniqueID], onlyFree: Bool, reason: String, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
         try await rows(
-            statement,
+            SessionStatements.end,
             [
                 .uuidArray(sessions.map(\.octets)), .text(reason), .text(act.actor),
-                act.reason.map(PostgresValue.text) ?? .null, .uuid(act.requestID),
+                act.reason.map(PostgresValue.text) ?? .null, .uuid(act.requestID), .bool(onlyFree),
             ]
         ) { try $0.uniqueID(0) }
     }

@@ -79,21 +79,19 @@ enum SessionStatements {
         FROM native_sso.sso_grant WHERE session_id = $1 ORDER BY grant_id
         """)
 
-    /// $1 sessions, $2 reason, $3 who, $4 why, $5 act.
+    /// $1 sessions, $2 reason, $3 who, $4 why, $5 act, $6 whether those that somebody has at the moment are passed over.
     static let end = Statement(
-        "SELECT * FROM native_sso.end_sessions($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5)")
-
-    /// The same, but for those that somebody has at the moment.
-    static let endFree = Statement(
-        "SELECT * FROM native_sso.end_free_sessions($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5)"
-    )
+        """
+        SELECT * FROM native_sso.end_sessions(
+            $1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5, $6)
+        """)
 
     /// $1 issuer, $2 sid, $3 subject, $4 client, $5 auth_time, $6 acr, $7 amr, $8 life in seconds, $9 and $10 as the
-    /// provider's logout will say, $11 who, $12 why.
+    /// provider's logout will say, $11 who, $12 why, $13 act.
     static let register = Statement(
         """
         SELECT outcome, session_id FROM native_sso.register_session(
-            $1, $2, $3, $4, $5, $6, $7, make_interval(secs => $8::bigint), $9, $10, $11, $12)
+            $1, $2, $3, $4, $5, $6, $7, make_interval(secs => $8::bigint), $9, $10, $11, $12, $13)
         """)
 
     static func record(_ row: Row) throws -> SessionRecord {

@@ -8,10 +8,10 @@ enum AdmitStatement {
         """
         SELECT native_sso.admit(
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-            $25, p_issued_at => $26)
+            $25, $26, $27, $28)
         """, gathering: gathering)
 
-    /// Exchanges that show no key, of logins that are known: what only a new one needs is left out.
+    /// Exchanges that show neither key nor assertion, of logins that are known: what only a new one needs is left out.
     private static let gathering = Gathering(
         "SELECT answer, place FROM native_sso.admit_batch($1)", of: "native_sso.admit_call",
         [
@@ -19,13 +19,13 @@ enum AdmitStatement {
             .init(6, .text), .init(7, .bool), .init(8, .bytes), .init(10, .textArray), .init(11, .textArray),
             .init(12, .timestamp), .init(13, .text), .init(14, .textArray), .init(15, .int64), .init(16, .int64),
             .init(18, .bool), .init(19, .uuid), .init(21, .bool),
-        ], withoutParameters: [22, 23, 24])
+        ], withoutParameters: [22, 23, 24, 26])
 
     /// The device, which stands for all that is locked: its own row where it is new, its sessions, and their grants.
     static func row(_ admission: Admission) -> RowKey { RowKey(admission.device.octets) }
 
     static func parameters(_ admission: Admission) throws(PortError) -> [PostgresValue] {
-        [
+        try [
             .uuid(admission.requestID),
             .text(admission.issuer.string),
             .text(admission.sessionID.string),
@@ -38,7 +38,7 @@ enum AdmitStatement {
             .text(admission.profile.rawValue),
             .textArray(admission.scope.tokens),
             .textArray(admission.audiences),
-            try .instant(admission.login.authenticatedAt),
+            .instant(admission.login.authenticatedAt),
             .optionalText(admission.login.contextClass),
             .textArray(admission.login.methods),
             .int64(admission.idleLimit.count),
@@ -48,7 +48,8 @@ enum AdmitStatement {
             .uuid(admission.proposedGrantID),
             .uuid(admission.proposedSessionRowID),
             .bool(admission.heedsPin),
-        ] + PostgresValue.proof(admission.proof) + [try .issuedAt(admission.tokenIssuedAt, of: admission.login)]
+        ] + PostgresValue.proof(admission.proof) + [.issuedAt(admission.tokenIssuedAt, of: admission.login)]
+            + PostgresValue.assertion(admission.assertion)
     }
 
     static func facts(_ answer: Row) throws -> AdmissionFacts {
@@ -63,6 +64,7 @@ enum AdmitStatement {
             deviceIsBlocked: try row.bool(13),
             pinnedKey: try row.optionalText(17).map { try row.identifier($0, "pinned_jkt") },
             proofWasUsed: try row.bool(18),
+            assertionWasUsed: try row.bool(20),
             needsLaterLogin: try row.bool(19),
             grant: try row.grant(id: 14, generation: 15, expiresAt: 16))
     }

@@ -5,22 +5,23 @@ import PostgresClient
 /// `native_sso.advancement`.
 enum AdvanceStatement {
     static let statement = Statement(
-        "SELECT native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)", gathering: gathering)
+        "SELECT native_sso.advance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+        gathering: gathering)
 
-    /// Refreshes that show no key.
+    /// Refreshes that show neither key nor assertion.
     private static let gathering = Gathering(
         "SELECT answer, place FROM native_sso.advance_batch($1)", of: "native_sso.advance_call",
         [
             .init(1, .uuid), .init(2, .int32), .init(3, .text), .init(4, .textArray), .init(5, .textArray),
             .init(7, .int64),
-        ], withoutParameters: [10, 11, 12])
+        ], withoutParameters: [10, 11, 12, 13])
 
     /// The grant. Nothing in a refresh tells its device, so that an exchange and a refresh of the same two devices, both in
     /// the same moment, may each lock what the other wants: then one batch gives up after its lock timeout and runs anew.
     static func row(_ asked: Advancement) -> RowKey { RowKey(asked.grantID.octets) }
 
-    static func parameters(_ asked: Advancement) -> [PostgresValue] {
-        [
+    static func parameters(_ asked: Advancement) throws(PortError) -> [PostgresValue] {
+        try [
             .uuid(asked.requestID),
             .uuid(asked.grantID),
             .int32(asked.generation),
@@ -31,7 +32,7 @@ enum AdvanceStatement {
             .int64(asked.idleLimit.count),
             .int64(asked.boundGrace.count),
             .bool(asked.keyUse == .changeable),
-        ] + PostgresValue.proof(asked.proof)
+        ] + PostgresValue.proof(asked.proof) + PostgresValue.assertion(asked.assertion)
     }
 
     static func facts(_ answer: Row) throws -> AdvanceFacts {
@@ -40,7 +41,8 @@ enum AdvanceStatement {
             throw CorruptRow(column: "effect")
         }
         return AdvanceFacts(
-            now: try row.instant(0), effect: effect, proofWasUsed: try row.bool(23), grant: try chain(row))
+            now: try row.instant(0), effect: effect, proofWasUsed: try row.bool(23), assertionWasUsed: try row.bool(28),
+            grant: try chain(row))
     }
 
     private static func chain(_ row: Row) throws -> ChainFacts? {
@@ -49,9 +51,11 @@ enum AdvanceStatement {
         return ChainFacts(
             client: try row.identifier(client, "client_id"),
             generation: try row.int32(3),
-            refreshedGeneration: try row.int32(24),
+            exchangedGeneration: try row.int32(25),
+            wasSpent: try row.bool(26),
             rotatedAt: try row.instant(4),
             revokedAt: try row.optionalInstant(5),
+            cameLate: try row.bool(27),
             expiresAt: try row.instant(6),
             scope: Scope(try row.textArray(7)),
             audiences: try row.textArray(8),

@@ -21,7 +21,7 @@ public struct PostgresGrantRegistry: GrantRegistry {
 
     public func advance(_ advancement: Advancement) async throws(PortError) -> AdvanceFacts {
         try await row(
-            AdvanceStatement.statement, AdvanceStatement.parameters(advancement),
+            AdvanceStatement.statement, try AdvanceStatement.parameters(advancement),
             locking: AdvanceStatement.row(advancement), AdvanceStatement.facts)
     }
 

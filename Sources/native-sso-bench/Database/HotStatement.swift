@@ -29,12 +29,14 @@ enum HotStatement: String, CaseIterable, Sendable {
                 .textArray([SampleApps.audience, String(generation % 2)]),
                 .timestamp(1_700_000_000_000_000), .null, .textArray([]), .int64(2_592_000), .null,
                 .int64(7_776_000), .bool(true), .uuid(Self.identifier), .uuid(Self.identifier),
-                .bool(false), .null, .null, .null, .null,
+                .bool(false), .null, .null, .null, .null, .null, .null,
             ]
         case .advance:
             [
                 .uuid(Self.identifier), .uuid(row.grantID), .int32(generation), .text(SampleApps.targets[0]), .null,
                 .textArray(Self.scope), .int64(10), .int64(2_592_000), .int64(0), .bool(false), .null, .null, .null,
+                .null,
+                .null,
             ]
         }
     }

@@ -46,6 +46,7 @@ struct Configuration: Sendable {
         return IssuerPolicy(
             issuer: issuer, profiles: enrolling.reduce(into: []) { $0.formUnion($1.policy.profiles) },
             maximumSubjectTokenAge: ages.values.max() ?? sessions.maximumSubjectTokenAge, maximumAgeByProvider: ages,
+            providersRequiringUnexpired: Set(enrolling.filter(\.policy.requiresUnexpiredIDToken).map(\.issuer)),
             sessionLifetime: sessions.absolute)
     }
 }

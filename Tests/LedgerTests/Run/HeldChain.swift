@@ -6,6 +6,8 @@ struct HeldChain: Sendable {
     let app: String
     /// In the order in which they came; the last one is in use.
     private(set) var tokens: [RefreshToken] = []
+    /// The last token of a refresh, by what the refresh gave.
+    private var predecessors: [RefreshToken: RefreshToken] = [:]
     /// False once it was refused.
     var isLive = true
     /// What was sent and has no answer yet. An app goes on with nothing else before it has one.
@@ -28,12 +30,15 @@ struct HeldChain: Sendable {
 
     var token: RefreshToken? { tokens.last }
 
-    /// A token that is spent, and whose successor is spent: it is known to be of no use to anybody honest.
-    var spentToken: RefreshToken? {
-        tokens.last { $0.grant == token?.grant && $0.generation < (token?.generation ?? 0) - 1 }
-    }
+    /// A token that is spent, and what a refresh gave for it, too: it is known to be of no use to anybody honest. No exchange since
+    /// makes it any better.
+    private(set) var spentToken: RefreshToken?
 
     mutating func receive(_ token: RefreshToken) {
+        if case .refresh(let presented) = pending {
+            predecessors[token] = presented
+            spentToken = predecessors[presented] ?? spentToken
+        }
         pending = nil
         if tokens.last != token { tokens.append(token) }
         if let unsettledAt { restsUntil = unsettledAt + Self.settlingTime }

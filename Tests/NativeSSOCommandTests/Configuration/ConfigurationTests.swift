@@ -167,12 +167,14 @@ import Testing
         #expect(second.logout == LogoutPolicy())
     }
 
-    /// Each identity provider's own age holds for what was enrolled from it; keys are needed for the longest.
+    /// Each identity provider's own age, and whether it takes expired id_tokens, holds for what was enrolled from it; keys are needed for
+    /// the longest.
     @Test func theAgeOfWhatIsEnrolled() throws {
         let configuration = try SampleFile.read(
             SampleFile.adding(
                 """
                     enrolment: exchange
+                    require_unexpired: true
                     subject_token_max_age: 30d
                   - issuer: https://other.example.com
                     profiles: [device-secret]
@@ -183,6 +185,7 @@ import Testing
                 """))
         let policy = try #require(configuration.enrolledPolicy)
         #expect(policy.maximumSubjectTokenAge == .days(60))
+        #expect(policy.providersRequiringUnexpired == [try #require(Issuer("https://idp.example.com"))])
         #expect(
             policy.maximumAgeByProvider == [
                 try #require(Issuer("https://idp.example.com")): .days(30),

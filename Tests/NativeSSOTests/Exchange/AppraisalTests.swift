@@ -29,6 +29,22 @@ import Testing
         }
     }
 
+    /// Of what an enrolment signed: as its identity provider's own.
+    @Test func expiryByTheProviderOfTheLogin() throws {
+        for (provider, expected) in [
+            (Issuer(validated: "https://idp.example.com"), ExchangeRefusal.subjectTokenExpired),
+            (Issuer(validated: "https://other.example.com"), nil),
+        ] as [(Issuer, ExchangeRefusal?)] {
+            var scenario = try ExchangeScenario()
+            scenario.issuer = provider
+            scenario.policy = IssuerPolicy(
+                issuer: Issuer(validated: "https://sso.example.com"), profiles: Set(Profile.allCases),
+                providersRequiringUnexpired: [Issuer(validated: "https://idp.example.com")])
+            scenario.expiresAt = scenario.now
+            #expect(try scenario.appraisal.binding == expected)
+        }
+    }
+
     /// The verifier refuses an `iat` out of reach; here nothing traps on one.
     @Test func extremeInstantsDoNotTrap() throws {
         for seconds in [Int64.min, .max] {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DecisionTests {
     @Test func aGrantForARefusedExchange() async throws {
         for refusal in ExchangeRefusal.allCases
-        where ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .proofReplayed) {
+        where ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .assertionReplayed) {
             var scenario = try ExchangeScenario(profile: .deviceSecret)
             scenario.spoil(for: refusal)
             let broker = try await Broker(scenario)
@@ -49,6 +49,7 @@ extension AdmissionFacts {
         AdmissionFacts(
             now: now, clientIsEnabled: clientIsEnabled, source: source, target: target,
             otherAudienceInGroup: otherAudienceInGroup, session: session, deviceIsBlocked: deviceIsBlocked,
-            pinnedKey: pinnedKey, proofWasUsed: proofWasUsed, needsLaterLogin: needsLaterLogin, grant: grant)
+            pinnedKey: pinnedKey, proofWasUsed: proofWasUsed, assertionWasUsed: assertionWasUsed,
+            needsLaterLogin: needsLaterLogin, grant: grant)
     }
 }

@@ -57,7 +57,7 @@ import Testing
     /// A request that would be refused is an outage while the registry cannot say so: no app may lose its login.
     @Test func anOutageIsNeverARefusal() async throws {
         for refusal in ExchangeRefusal.allCases
-        where ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .proofReplayed) {
+        where ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .assertionReplayed) {
             var scenario = try ExchangeScenario(profile: .deviceSecret)
             scenario.spoil(for: refusal)
             let broker = try await Broker(scenario)

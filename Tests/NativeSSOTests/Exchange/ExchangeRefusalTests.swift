@@ -67,14 +67,14 @@ import Testing
         scenario.spoil(for: refusal)
         let broker = try await spoiled(scenario, for: [refusal])
         _ = await broker.failure(of: scenario.request)
-        let isForm = ExchangeScenario.step(of: refusal) < ExchangeScenario.step(of: .proofReplayed)
+        let isForm = ExchangeScenario.step(of: refusal) < ExchangeScenario.step(of: .assertionReplayed)
         #expect(broker.registry.admissions.count == (isForm ? 0 : 1))
     }
 
     @Test func everyReasonIsAWordOfItsOwn() {
         let reasons = ExchangeRefusal.allCases.map(\.reason)
         #expect(Set(reasons).count == reasons.count)
-        #expect(ExchangeRefusal.allCases.count == SubjectTokenDefect.allCases.count + 26)
+        #expect(ExchangeRefusal.allCases.count == SubjectTokenDefect.allCases.count + 27)
         for reason in reasons + RefreshRefusal.allCases.map(\.rawValue) {
             #expect(reason.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x5F })
         }

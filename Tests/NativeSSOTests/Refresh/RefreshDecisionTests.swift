@@ -42,7 +42,8 @@ import Testing
             let seen = try await scenario.attempt(on: broker.registry).facts
             broker.registry.falsify(
                 AdvanceFacts(
-                    now: seen.now, effect: effect, proofWasUsed: seen.proofWasUsed, grant: seen.grant))
+                    now: seen.now, effect: effect, proofWasUsed: seen.proofWasUsed,
+                    assertionWasUsed: seen.assertionWasUsed, grant: seen.grant))
             #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .broken)
             #expect(broker.signer.count == 0)
         }

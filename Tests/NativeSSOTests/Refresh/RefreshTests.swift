@@ -131,6 +131,6 @@ extension RefreshScenario {
         let token = RefreshToken(grantID: grantID, generation: generation)
         return RefreshRequest(
             requestID: .random(), client: client, refreshToken: try token.encoded(by: keys), scope: scope,
-            proof: proof)
+            proof: proof, assertion: assertion)
     }
 }

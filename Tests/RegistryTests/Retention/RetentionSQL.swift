@@ -38,6 +38,22 @@ enum RetentionSQL {
             NULL, now(), now(), now() - make_interval(days => $2), 'operator'
         FROM native_sso.session WHERE sid = $1
         """)
+    /// All that are revoked were replayed, past the rule that a revoked grant stays as it is.
+    static let replay = Statement(
+        """
+        WITH gone AS (DELETE FROM native_sso.sso_grant WHERE revoked_at IS NOT NULL RETURNING *)
+        INSERT INTO native_sso.sso_grant
+        SELECT gen_random_uuid(), session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
+            audiences, auth_time, acr, amr, jkt, created_at, expires_at, revoked_at, 'refresh_token_reused' FROM gone
+        """)
+    /// What sweep_grants looks for.
+    static let sweepablePlan = Statement(
+        """
+        EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+        SELECT g.grant_id FROM native_sso.sso_grant g
+        WHERE g.revoked_at < now() - interval '90 days' AND g.revoke_reason <> 'refresh_token_reused'
+        ORDER BY g.revoked_at LIMIT 1000
+        """)
     /// $1 of whose device value, $2 days since it was first seen, $3 whether it is blocked.
     static let addDevice = Statement(
         """

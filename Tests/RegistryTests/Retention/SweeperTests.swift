@@ -48,6 +48,27 @@ struct SweeperTests {
         }
     }
 
+    @Test("Grants that stay with their session, for a replay of theirs, are not read again and again")
+    func passesNothingOver() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            for _ in 0..<20 {
+                try await database.run(RetentionSQL.addRevokedGrant, [.text("sid-1"), .int32(100)])
+            }
+            try await database.run(RetentionSQL.replay, [])
+            try await database.run(RetentionSQL.addRevokedGrant, [.text("sid-1"), .int32(95)])
+            try await database.withOwnConnection { connection in
+                _ = try await connection.query(Statement("SET enable_seqscan = off"), [])
+                let plan = try await connection.query(RetentionSQL.sweepablePlan, []).map { try $0.text(0) }
+                    .joined(separator: "\n")
+                #expect(plan.contains("sso_grant_sweepable") && plan.contains("rows=1 "), "\(plan)")
+                #expect(!plan.contains("Removed"), "\(plan)")
+            }
+            let report = try #require(try await Self.sweeper(database.service).sweep(unlessWithin: 0))
+            #expect(report.grants == 1)
+        }
+    }
+
     @Test("What it would remove is told beforehand, and left where it is")
     func foretells() async throws {
         try await TestDatabase.withFixture { database in

@@ -80,13 +80,20 @@ struct PostgresFixture: GrantRegistryFixture {
                 .textArray(grant.scope.tokens), .textArray(grant.audiences),
                 grant.login.authenticatedAt.map { .timestamp($0.seconds * 1_000_000) } ?? .null,
                 grant.login.contextClass.map { .text($0) } ?? .null, .textArray(grant.login.methods),
-                grant.key.map { .text($0.string) } ?? .null, .int32(grant.refreshedGeneration),
-                .bool(grant.wasReplayed),
+                grant.key.map { .text($0.string) } ?? .null, .int32(grant.exchangedGeneration),
+                .bool(grant.wasReplayed), .bool(grant.cameLate),
+                grant.spent.isEmpty
+                    ? .null
+                    : .text("{\(grant.spent.map { "[\($0.lowerBound),\($0.upperBound)]" }.joined(separator: ","))}"),
             ])
     }
 
     func put(_ used: ProofID) async throws {
-        try await run(FixtureSQL.putUsedProof, [.bytes(used.digest)])
+        try await run(FixtureSQL.putUsedProof, [.text("dpop"), .bytes(used.digest)])
+    }
+
+    func put(_ used: AssertionID) async throws {
+        try await run(FixtureSQL.putUsedProof, [.text("client_assertion"), .bytes(used.digest)])
     }
 
     func endSession(_ id: UniqueID) async throws {

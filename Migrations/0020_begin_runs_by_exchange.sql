@@ -1,0 +1,765 @@
+-- Why: which refresh tokens that come back are proof of two holders. An exchange advances a chain, too, and until here what was
+-- spent before it was judged as if a refresh had made its successor: two parts of an app that exchange apart, each for its own
+-- scope, looked like two holders; and a thief who had the id_token washed a copy off by an exchange.
+-- A chain is now a row of runs. A run begins with an exchange (exchanged_generation), and refreshes go on with it. What is kept of
+-- the runs before is exactly what was spent in them (spent): the tokens whose successors, made by refreshes of them, were
+-- themselves presented. With p the generation that is presented by the chain's own client, and with its key; g the one that the
+-- chain is at; x the exchange that began the run:
+--
+--   presented                  | what it shows                                             | what becomes of it
+--   p = g                      | the holder                                                | goes on
+--   p = g - 1 >= x, in grace   | the answer was lost, or the app asked twice at once       | the same successor, nothing written
+--   p = g - 1 >= x, later      | the answer was lost for long, or a copy: no proof         | late: revoked; exchanging helps
+--   x <= p <= g - 2            | p was presented, and what it gave, too: two holders       | reused: revoked; a later login helps
+--   p < x, spent               | the same; no exchange washes it off                       | reused
+--   p < x, not spent           | whoever exchanged took its place: another part of the app,| superseded: refused, nothing written;
+--                              | or the same that lost the answer                          | exchanging helps
+--   p > g                      | the database lost writes                                  | revoked
+--   after late, p = g          | who has the successor is not who came late: two holders   | reused, with it the chain that began
+--   after late, spent          | as above                                                  | since, unless its login came later
+--   after late, else           | asks for the lost answer once more                        | refused, nothing written
+--
+-- What no rule here can tell: a thief who has the id_token and the device value, and exchanges instead of refreshing, does what
+-- the app does. Against him there are a key (DPoP) and the end of the session.
+-- And of client assertions: a grant uses one up in its own statement, as an enrolment does (0016): what is rolled back has used
+-- nothing, so that a request that met an outage is good as it was. A refusal by what is in the database uses it up.
+-- Locks: ACCESS EXCLUSIVE on sso_grant until the commit, milliseconds; it waits half a second and gives up: run it again.
+-- Old code: goes on; where it judges a token otherwise than the statement, it answers 500 instead of a refusal. Of a chain that was
+-- exchanged before, all but the last two tokens count as spent once it is refreshed.
+SET LOCAL ROLE native_sso_admin;
+SET LOCAL lock_timeout = '500ms';
+SET LOCAL search_path = native_sso;
+
+ALTER TABLE sso_grant
+    -- The generation that the last exchange made.
+    ADD COLUMN exchanged_generation integer NOT NULL DEFAULT 1,
+    -- Of the runs before: the generations whose successors were presented.
+    ADD COLUMN spent int4multirange;
+ALTER TYPE admission ADD ATTRIBUTE assertion_used boolean;
+ALTER TYPE advancement
+    ADD ATTRIBUTE exchanged_generation integer, ADD ATTRIBUTE was_spent boolean, ADD ATTRIBUTE came_late boolean,
+    ADD ATTRIBUTE assertion_used boolean;
+
+-- As before (0019), and a run begins where an exchange was. Of a revoked chain nothing changes but what a late token turns out to
+-- have shown.
+CREATE OR REPLACE FUNCTION guard_chain() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.revoked_at IS NOT NULL THEN
+        IF OLD.revoke_reason <> 'refresh_token_late' OR NEW.revoke_reason IS DISTINCT FROM 'refresh_token_reused'
+            OR NEW.revoked_at IS DISTINCT FROM OLD.revoked_at OR NEW.generation <> OLD.generation
+        THEN
+            RAISE EXCEPTION 'a revoked grant stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+    ELSIF NEW.generation NOT IN (OLD.generation, OLD.generation + 1)
+        OR NEW.refreshed_generation NOT IN (OLD.refreshed_generation, NEW.generation)
+        OR NEW.exchanged_generation NOT IN (OLD.exchanged_generation, NEW.generation)
+    THEN
+        RAISE EXCEPTION 'a chain goes on by one, and a revoked grant stays as it is'
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Whether an exchange ends a run in which something was spent. Inlined where it is used.
+CREATE FUNCTION is_spending(g sso_grant) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT g.generation = g.refreshed_generation AND g.generation - g.exchanged_generation >= 2
+$$;
+
+-- What was spent, when an exchange ends this run. Of many runs nothing is told apart any more, so that no chain grows a row: then
+-- what lies between counts as spent, too, which at worst costs a login.
+CREATE FUNCTION spent_by_exchange(g sso_grant) RETURNS int4multirange LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN (SELECT count(*) FROM unnest(s.all_runs)) <= 16 THEN s.all_runs
+        ELSE int4multirange(range_merge(s.all_runs)) END
+    FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1))) AS s (all_runs)
+$$;
+
+-- With parameters more, it would stand beside the former one.
+DROP FUNCTION admit;
+CREATE FUNCTION admit(
+    p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[],
+    p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[],
+    p_auth_time timestamptz, p_acr text, p_amr text[],
+    -- Longest time between two uses of the session; life of the grant (NULL: the session's); life of a session that this
+    -- exchange may bring in (NULL: it may not).
+    p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint,
+    -- Whether all that only the broker can judge is in order. If not: look, write nothing.
+    p_permitted boolean,
+    p_grant_id uuid, p_session_id uuid,
+    -- Whether the first key that the client shows on the device is its only one there.
+    p_heeds_pin boolean DEFAULT false,
+    -- The key that the request shows, and the proof by which it does; NULL: none.
+    p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL,
+    -- When the id_token was issued, where its auth_time does not say as much; kept with a login that comes in.
+    p_issued_at timestamptz DEFAULT NULL,
+    -- By which the client authenticated, and when that is refused for its age; NULL: otherwise.
+    p_assertion bytea DEFAULT NULL, p_assertion_expires_at timestamptz DEFAULT NULL)
+RETURNS native_sso.admission
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+    v_client_enabled boolean;
+    v_source_group pg_catalog.text;
+    v_source_role pg_catalog.text;
+    v_target_group pg_catalog.text;
+    v_target_role pg_catalog.text;
+    v_scope_ceiling pg_catalog.text[];
+    v_other_audience_in_group boolean := true;
+    v_session_id pg_catalog.uuid;
+    v_subject pg_catalog.text;
+    v_ended_at pg_catalog.timestamptz;
+    v_expires_at pg_catalog.timestamptz;
+    v_last_used_at pg_catalog.timestamptz;
+    v_device_known boolean;
+    v_device_blocked boolean;
+    v_admitted boolean;
+    v_is_new boolean := false;
+    v_is_held boolean;
+    v_lacks_device boolean;
+    v_grant_id pg_catalog.uuid;
+    v_generation integer;
+    v_grant_expires_at pg_catalog.timestamptz;
+    v_pinned_jkt pg_catalog.text;
+    v_proof_used boolean := false;
+    v_assertion_used boolean := false;
+    v_replayed_at pg_catalog.timestamptz;
+    v_needs_later_login boolean := false;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'admit runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF p_assertion IS NOT NULL THEN
+        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
+    END IF;
+    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
+        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
+    END IF;
+    FOR v_attempt IN 1..3 LOOP
+        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
+        v_client_enabled := coalesce(v_client_enabled, false);
+        -- Both in one look: whoever moves the two from one group to another does so at once.
+        SELECT s.group_id, s.role, t.group_id, t.role, t.scope_ceiling
+        INTO v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling
+        FROM (SELECT) AS one
+        LEFT JOIN sharing_group_member s ON s.issuer = p_issuer AND s.client_id = p_source_client
+        LEFT JOIN sharing_group_member t ON t.issuer = p_issuer AND t.client_id = p_client;
+        IF cardinality(p_other_audience) > 0 THEN
+            v_other_audience_in_group := NOT EXISTS (
+                SELECT FROM unnest(p_other_audience) AS other (client_id)
+                WHERE NOT EXISTS (
+                    SELECT FROM sharing_group_member m
+                    WHERE m.issuer = p_issuer AND m.client_id = other.client_id AND m.group_id = v_source_group));
+        END IF;
+        SELECT d.blocked_at IS NOT NULL, CASE WHEN p_heeds_pin THEN d.pinned_keys ->> p_client END
+        INTO v_device_blocked, v_pinned_jkt
+        FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
+        v_device_known := FOUND;
+        v_device_blocked := coalesce(v_device_blocked, false);
+        v_admitted := coalesce(
+            p_permitted
+            AND v_client_enabled
+            AND v_source_group = v_target_group AND v_source_role <> 'target' AND v_target_role <> 'source'
+            AND v_other_audience_in_group
+            AND (p_client <> p_source_client OR p_allows_self_exchange)
+            AND NOT v_device_blocked
+            AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
+            AND NOT v_proof_used AND NOT v_assertion_used
+            AND (v_scope_ceiling IS NULL OR p_scope <@ v_scope_ceiling),
+            false);
+
+        -- The session last. If all else is in order the look at a live one locks: from here on whoever ends it waits until this
+        -- exchange is committed, and who was faster is waited for. What is not there or over is looked at without a lock: a
+        -- refusal writes nothing, whatever its reason.
+        v_is_held := false;
+        IF v_admitted THEN
+            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at, l.device_digest IS NULL
+            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_lacks_device
+            FROM session l
+            WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
+                AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
+            FOR SHARE;
+            v_is_held := FOUND;
+        END IF;
+        IF NOT v_is_held THEN
+            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
+            -- It came between the two looks.
+            CONTINUE WHEN v_admitted AND v_attempt < 3
+                AND v_subject = p_subject AND v_ended_at IS NULL AND v_expires_at > clock_timestamp();
+        END IF;
+        -- After the wait; and not now(), which is when the transaction began. Whole seconds, rounded down.
+        v_now := date_trunc('second', clock_timestamp());
+        EXIT WHEN NOT v_admitted OR v_session_id IS NOT NULL OR p_first_sight_seconds IS NULL;
+
+        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
+            -- Whoever else pins a key on the device waits from here on, or was faster: then there is no new session. The key
+            -- itself is pinned after that, since a logout may make the login dead, and who brings a dead one pins nothing.
+            PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+            CONTINUE WHEN EXISTS (
+                SELECT FROM device d
+                WHERE d.issuer = p_issuer AND d.device_digest = p_device AND (d.pinned_keys ->> p_client) <> p_jkt);
+        END IF;
+        -- First sight. Somebody else may be first, or a logout may have come before: then look again.
+        INSERT INTO session AS l (
+            issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
+            auth_time, acr, amr, created_at, expires_at, last_used_at)
+        VALUES (
+            p_issued_at, p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
+            p_auth_time, p_acr, p_amr, v_now, v_now + make_interval(secs => p_first_sight_seconds), v_now)
+        ON CONFLICT (issuer, sid) DO NOTHING
+        RETURNING l.session_id, l.subject, l.expires_at, l.last_used_at
+        INTO v_session_id, v_subject, v_expires_at, v_last_used_at;
+        v_is_new := FOUND;
+        IF v_is_new AND p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
+            PERFORM pin_key(p_issuer, p_device, p_client, p_jkt);
+        END IF;
+        EXIT WHEN v_is_new;
+        IF v_attempt = 3 THEN
+            RAISE EXCEPTION 'the session of an exchange comes and goes' USING ERRCODE = 'serialization_failure';
+        END IF;
+    END LOOP;
+
+    IF v_admitted AND (v_is_held OR v_is_new) AND v_subject = p_subject AND v_ended_at IS NULL AND v_now < v_expires_at
+        AND v_now < v_last_used_at + make_interval(secs => p_idle_seconds)
+    THEN
+        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND NOT v_is_new THEN
+            -- Before the pin: a refusal writes nothing.
+            v_needs_later_login := EXISTS (
+                SELECT FROM sso_grant g
+                WHERE g.session_id = v_session_id AND g.client_id = p_client
+                    AND g.revoke_reason = 'refresh_token_reused' AND g.revoked_at >= coalesce(p_auth_time, '-infinity'));
+            IF NOT v_needs_later_login THEN
+                v_pinned_jkt := nullif(pin_key(p_issuer, p_device, p_client, p_jkt), p_jkt);
+            END IF;
+            v_admitted := v_pinned_jkt IS NULL AND NOT v_needs_later_login;
+        END IF;
+    ELSE
+        v_admitted := false;
+    END IF;
+    IF v_admitted AND NOT v_is_new THEN
+        -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
+        UPDATE sso_grant g SET
+            generation = CASE
+                WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
+                ELSE g.generation + 1 END,
+            exchanged_generation = CASE
+                WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
+                ELSE g.generation + 1 END,
+            spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
+            rotated_at = CASE
+                WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
+                ELSE v_now END,
+            source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
+            auth_time = p_auth_time, acr = p_acr, amr = p_amr, jkt = p_jkt,
+            expires_at = least(v_expires_at, v_now + make_interval(secs => p_grant_seconds))
+        WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
+            AND (g.replayed_before IS NULL OR g.replayed_before < p_auth_time)
+        RETURNING g.grant_id, g.generation, g.expires_at INTO v_grant_id, v_generation, v_grant_expires_at;
+        IF v_grant_id IS NULL THEN
+            -- Whoever stole a chain of this client may have this very id_token.
+            SELECT max(g.revoked_at) INTO v_replayed_at
+            FROM sso_grant g
+            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused';
+            v_needs_later_login := coalesce(v_replayed_at >= coalesce(p_auth_time, '-infinity'), false);
+            v_admitted := NOT v_needs_later_login;
+        END IF;
+    END IF;
+    IF v_admitted THEN
+        -- A login that came in without its device learns it: what knows of no login is swept, with the keys that it has.
+        IF v_lacks_device OR v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
+            UPDATE session l SET last_used_at = v_now, device_digest = coalesce(l.device_digest, p_device)
+            WHERE l.session_id = (
+                SELECT k.session_id FROM session k
+                WHERE k.session_id = v_session_id AND (k.last_used_at < v_now OR k.device_digest IS NULL) AND k.ended_at IS NULL
+                FOR NO KEY UPDATE SKIP LOCKED);
+        END IF;
+        IF NOT v_device_known
+            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0))
+        THEN
+            INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now)
+            ON CONFLICT DO NOTHING;
+        END IF;
+
+        IF v_grant_id IS NULL THEN
+            v_grant_expires_at := least(v_expires_at, v_now + make_interval(secs => p_grant_seconds));
+            INSERT INTO sso_grant AS g (
+                grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
+                audiences, auth_time, acr, amr, jkt, created_at, expires_at, replayed_before)
+            VALUES (
+                p_grant_id, v_session_id, p_client, p_source_client, p_device, 1, v_now, p_scope,
+                p_audiences, p_auth_time, p_acr, p_amr, p_jkt, v_now, v_grant_expires_at, v_replayed_at)
+            ON CONFLICT (session_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
+                generation = CASE
+                    WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
+                    ELSE g.generation + 1 END,
+                exchanged_generation = CASE
+                    WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
+                    ELSE g.generation + 1 END,
+                spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
+                rotated_at = CASE
+                    WHEN is_repeated(
+                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
+                    ELSE v_now END,
+                source_client_id = excluded.source_client_id, device_digest = excluded.device_digest,
+                scope = excluded.scope, audiences = excluded.audiences,
+                auth_time = excluded.auth_time, acr = excluded.acr, amr = excluded.amr, jkt = excluded.jkt,
+                expires_at = excluded.expires_at
+            RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
+        END IF;
+
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        VALUES (clock_timestamp(), 'exchange_granted', p_request_id, p_client, v_session_id, v_grant_id);
+    END IF;
+    RETURN ROW (
+        v_now, v_client_enabled, v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling,
+        v_other_audience_in_group, v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_device_blocked,
+        v_grant_id, v_generation, v_grant_expires_at, v_pinned_jkt, v_proof_used,
+        v_needs_later_login, v_assertion_used)::admission;
+END
+$$;
+GRANT EXECUTE ON FUNCTION admit TO native_sso_broker;
+
+DROP FUNCTION advance;
+CREATE FUNCTION advance(
+    p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text,
+    -- NULL: all that the grant holds.
+    p_scope text[], p_allowed_scope text[],
+    p_grace_seconds bigint, p_idle_seconds bigint,
+    -- The grace of a chain that is bound to a key; whether its own client may show another one.
+    p_bound_grace_seconds bigint DEFAULT 0, p_may_change_key boolean DEFAULT false,
+    -- See admit.
+    p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL,
+    p_assertion bytea DEFAULT NULL, p_assertion_expires_at timestamptz DEFAULT NULL)
+RETURNS native_sso.advancement
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+    v_effect pg_catalog.text;
+    v_misuse pg_catalog.text;
+    v_grant_at pg_catalog.tid;
+    v_client_id pg_catalog.text;
+    v_source_client_id pg_catalog.text;
+    v_device_digest pg_catalog.bytea;
+    v_generation integer;
+    v_refreshed_generation integer;
+    v_exchanged_generation integer;
+    v_spent pg_catalog.int4multirange;
+    v_was_spent boolean := false;
+    v_revoke_reason pg_catalog.text;
+    v_came_late boolean := false;
+    v_other_id pg_catalog.uuid;
+    v_rotated_at pg_catalog.timestamptz;
+    v_revoked_at pg_catalog.timestamptz;
+    v_grant_expires_at pg_catalog.timestamptz;
+    v_scope pg_catalog.text[];
+    v_audiences pg_catalog.text[];
+    v_auth_time pg_catalog.timestamptz;
+    v_acr pg_catalog.text;
+    v_amr pg_catalog.text[];
+    v_session_id pg_catalog.uuid;
+    v_issuer pg_catalog.text;
+    v_idp_issuer pg_catalog.text;
+    v_sid pg_catalog.text;
+    v_subject pg_catalog.text;
+    v_ended_at pg_catalog.timestamptz;
+    v_expires_at pg_catalog.timestamptz;
+    v_last_used_at pg_catalog.timestamptz;
+    v_client_enabled boolean;
+    v_shares_login boolean;
+    v_scope_ceiling pg_catalog.text[];
+    v_device_blocked boolean;
+    v_jkt native_sso.jwk_thumbprint;
+    v_proof_used boolean := false;
+    v_assertion_used boolean := false;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'advance runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF p_assertion IS NOT NULL THEN
+        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
+    END IF;
+    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
+        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
+    END IF;
+    FOR v_attempt IN 1..10 LOOP
+        v_effect := 'none';
+        SELECT g.ctid, g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at,
+            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id, g.jkt, g.refreshed_generation,
+            -- Only exchanges know where a run begins, and what they made since is a run of one.
+            CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END,
+            g.spent, g.revoke_reason
+        INTO v_grant_at, v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
+            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_jkt, v_refreshed_generation,
+            v_exchanged_generation, v_spent, v_revoke_reason
+        FROM sso_grant g WHERE g.grant_id = p_grant_id;
+        IF FOUND AND v_generation = p_generation AND v_client_id = p_client AND v_revoked_at IS NULL THEN
+            -- It may go on: whoever ends the session waits, or was faster and is waited for. See admit.
+            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l
+            WHERE l.session_id = v_session_id AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
+            FOR SHARE;
+        ELSE
+            v_idp_issuer := NULL;
+        END IF;
+        IF v_idp_issuer IS NULL THEN
+            -- Whatever is over stays so: no lock is needed to refuse it.
+            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
+            FROM session l WHERE l.session_id = v_session_id;
+        END IF;
+        -- After the wait; now() would be when the transaction began.
+        v_now := date_trunc('second', clock_timestamp());
+        IF v_idp_issuer IS NULL THEN
+            -- There is no such grant, or it went with its session since the look.
+            v_client_id := NULL;
+            EXIT;
+        END IF;
+        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = v_client_id;
+        -- Both in one look: see admit.
+        SELECT t.role <> 'source' AND coalesce((
+            SELECT s.role <> 'target' FROM sharing_group_member s
+            WHERE s.issuer = v_idp_issuer AND s.client_id = v_source_client_id AND s.group_id = t.group_id), false),
+            t.scope_ceiling
+        INTO v_shares_login, v_scope_ceiling
+        FROM sharing_group_member t WHERE t.issuer = v_idp_issuer AND t.client_id = v_client_id;
+        v_shares_login := coalesce(v_shares_login, false);
+        SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
+        FROM device d WHERE d.issuer = v_issuer AND d.device_digest = v_device_digest;
+        v_device_blocked := coalesce(v_device_blocked, false);
+        v_was_spent := v_spent IS NOT NULL AND v_spent @> p_generation;
+        v_came_late := v_revoke_reason IS NOT DISTINCT FROM 'refresh_token_late';
+        EXIT WHEN v_revoked_at IS NOT NULL AND NOT v_came_late OR v_proof_used OR v_assertion_used;
+        -- Before all that shows misuse: whoever has not the key revokes nothing.
+        EXIT WHEN v_jkt IS NOT NULL AND (
+            p_jkt IS NULL OR v_jkt <> p_jkt AND NOT (p_may_change_key AND v_client_id = p_client));
+
+        IF v_came_late THEN
+            EXIT WHEN v_client_id <> p_client
+                OR NOT (v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2
+                    OR p_generation = v_generation);
+            -- Now there is proof. Exchanges that are under way are waited for, and those that come see it.
+            PERFORM FROM session l WHERE l.session_id = v_session_id FOR NO KEY UPDATE;
+            v_now := date_trunc('second', clock_timestamp());
+            UPDATE sso_grant g SET revoke_reason = 'refresh_token_reused'
+            WHERE g.grant_id = p_grant_id AND g.revoke_reason = 'refresh_token_late';
+            IF NOT FOUND THEN
+                v_effect := NULL;
+                CONTINUE;
+            END IF;
+            v_effect := 'revoked';
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+            VALUES (
+                clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, p_grant_id, 'refresh_token_reused');
+            -- The chain that began since goes with it, but one of a login that came after.
+            UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = 'refresh_token_reused'
+            WHERE g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL
+                AND coalesce(g.auth_time <= v_revoked_at, true)
+            RETURNING g.grant_id INTO v_other_id;
+            IF FOUND THEN
+                INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+                VALUES (
+                    clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, v_other_id,
+                    'refresh_token_reused');
+            ELSE
+                UPDATE sso_grant g SET replayed_before = greatest(g.replayed_before, v_revoked_at)
+                WHERE g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL;
+            END IF;
+            EXIT;
+        END IF;
+
+        v_misuse := CASE
+            WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
+            WHEN p_generation > v_generation THEN 'state_regressed'
+            WHEN v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2 THEN 'refresh_token_reused'
+            WHEN p_generation = v_generation - 1 AND p_generation >= v_exchanged_generation
+                    AND v_now >= v_rotated_at + make_interval(
+                        secs => CASE WHEN v_jkt IS NULL THEN p_grace_seconds ELSE p_bound_grace_seconds END)
+                THEN 'refresh_token_late'
+            END;
+        IF v_misuse IS NOT NULL THEN
+            UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = v_misuse
+            WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = v_generation
+                AND g.revoked_at IS NULL;
+            IF NOT FOUND THEN
+                -- Changed since the look: look again.
+                v_effect := NULL;
+                CONTINUE;
+            END IF;
+            v_effect := 'revoked';
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+            VALUES (
+                clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, p_grant_id, v_misuse);
+            EXIT;
+        END IF;
+
+        EXIT WHEN p_generation < v_generation
+            OR v_now >= v_grant_expires_at
+            OR NOT coalesce(v_client_enabled, false) OR NOT v_shares_login
+            OR v_ended_at IS NOT NULL OR v_now >= v_expires_at
+            OR v_now >= v_last_used_at + make_interval(secs => p_idle_seconds)
+            OR v_device_blocked
+            OR p_scope IS NOT NULL AND NOT (p_scope <@ v_scope AND p_scope <@ p_allowed_scope)
+            OR NOT coalesce(p_scope, v_scope) && p_allowed_scope;
+        -- Apart: a condition with a query in it is a query altogether.
+        IF v_scope_ceiling IS NOT NULL THEN
+            EXIT WHEN NOT p_scope <@ v_scope_ceiling
+                OR NOT EXISTS (
+                    SELECT FROM unnest(coalesce(p_scope, v_scope)) AS held (token)
+                    WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling));
+        END IF;
+
+        IF v_jkt IS NULL AND p_jkt IS NOT NULL AND NOT p_may_change_key THEN
+            -- The chain takes this key, and so does the device: no exchange takes it from either.
+            v_jkt := pin_key(v_issuer, v_device_digest, v_client_id, p_jkt);
+            EXIT WHEN v_jkt <> p_jkt;
+            v_jkt := NULL;
+        END IF;
+        UPDATE sso_grant g SET
+            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now,
+            jkt = coalesce(p_jkt, g.jkt)
+        WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = p_generation AND g.revoked_at IS NULL;
+        IF NOT FOUND THEN
+            -- Another refresh of the same token was faster: look again.
+            v_effect := NULL;
+            CONTINUE;
+        END IF;
+        v_effect := 'advanced';
+        IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
+            UPDATE session l SET last_used_at = v_now
+            WHERE l.session_id = (
+                SELECT k.session_id FROM session k
+                WHERE k.session_id = v_session_id AND k.last_used_at < v_now AND k.ended_at IS NULL
+                FOR NO KEY UPDATE SKIP LOCKED);
+        END IF;
+        EXIT;
+    END LOOP;
+    IF v_effect IS NULL THEN
+        RAISE EXCEPTION 'the chain does not stand still' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN ROW (
+        v_now, v_effect, v_client_id, v_generation, v_rotated_at, v_revoked_at, v_grant_expires_at, v_scope,
+        v_audiences, v_auth_time, v_acr, v_amr, v_sid, v_session_id, v_subject, v_ended_at, v_expires_at,
+        v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked, v_jkt,
+        v_proof_used,
+        v_refreshed_generation, v_exchanged_generation, v_was_spent, v_came_late, v_assertion_used)::advancement;
+END
+$$;
+GRANT EXECUTE ON FUNCTION advance TO native_sso_broker;
+
+CREATE OR REPLACE FUNCTION advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint)
+RETURNS SETOF record
+LANGUAGE plpgsql SECURITY DEFINER ROWS 10 AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'advance_batch runs with search_path = native_sso, pg_temp'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    v_now := date_trunc('second', clock_timestamp());
+    RETURN QUERY
+    WITH looked AS MATERIALIZED (
+        SELECT a.place, a.idle_seconds, g.*, l.sid, l.subject, l.session_expires_at, l.last_used_at, t.scope_ceiling
+        FROM unnest(p_calls) WITH ORDINALITY
+            AS a (grant_id, generation, client, scope, allowed_scope, idle_seconds, place)
+        CROSS JOIN LATERAL (
+            SELECT g.ctid AS grant_at, g.grant_id, g.client_id, g.source_client_id, g.device_digest, g.generation,
+                g.rotated_at, g.revoked_at, g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id,
+                g.refreshed_generation,
+                CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END
+                    AS exchanged_generation
+            FROM sso_grant g
+            WHERE g.grant_id = a.grant_id AND g.generation = a.generation AND g.client_id = a.client
+                AND g.jkt IS NULL AND v_now < g.expires_at
+                AND CASE WHEN a.scope IS NULL THEN g.scope && a.allowed_scope
+                    ELSE a.scope <@ g.scope AND a.scope <@ a.allowed_scope AND a.scope && a.allowed_scope END
+            OFFSET 0) AS g
+        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
+        CROSS JOIN LATERAL (
+            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.expires_at AS session_expires_at, l.last_used_at
+            FROM session l
+            WHERE l.session_id = g.session_id AND l.ended_at IS NULL AND v_now < l.expires_at
+                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
+            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
+        CROSS JOIN LATERAL (
+            SELECT t.group_id, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
+            WHERE t.issuer = l.idp_issuer AND t.client_id = a.client AND t.role <> 'source'
+            OFFSET 0) AS t
+        CROSS JOIN LATERAL (
+            SELECT FROM sharing_group_member s
+            WHERE s.issuer = l.idp_issuer AND s.client_id = g.source_client_id AND s.group_id = t.group_id
+                AND s.role <> 'target'
+            OFFSET 0) AS s
+        LEFT JOIN LATERAL (
+            SELECT d.blocked_at FROM device d WHERE d.issuer = l.issuer AND d.device_digest = g.device_digest
+            OFFSET 0) AS d ON true
+        WHERE a.place BETWEEN 1 AND 1000
+            -- Not above: there the index of the live grants could be chosen, and be read from end to end.
+            AND g.revoked_at IS NULL
+            AND d.blocked_at IS NULL
+            AND (t.scope_ceiling IS NULL
+                OR coalesce(a.scope <@ t.scope_ceiling, true) AND EXISTS (
+                    SELECT FROM unnest(coalesce(a.scope, g.scope)) AS held (token)
+                    WHERE held.token = ANY (a.allowed_scope) AND held.token = ANY (t.scope_ceiling)))
+    ), advanced AS (
+        UPDATE sso_grant g SET
+            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now
+        FROM looked k
+        WHERE g.ctid = k.grant_at AND g.grant_id = k.grant_id AND g.generation = k.generation AND g.revoked_at IS NULL
+            AND g.jkt IS NULL
+        RETURNING k.*
+    ), touched AS (
+        UPDATE session l SET last_used_at = v_now
+        FROM advanced k
+        CROSS JOIN LATERAL (
+            SELECT h.ctid AS session_at, h.session_id FROM session h
+            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
+            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
+        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
+            AND l.ctid = h.session_at AND l.session_id = h.session_id
+    )
+    SELECT ROW (
+        v_now, 'advanced', k.client_id, k.generation, k.rotated_at, NULL, k.expires_at, k.scope,
+        k.audiences, k.auth_time, k.acr, k.amr, k.sid, k.session_id, k.subject, NULL, k.session_expires_at,
+        k.last_used_at, true, true, k.scope_ceiling, false, NULL, false, k.refreshed_generation,
+        k.exchanged_generation, false, false, false)::advancement, k.place
+    FROM advanced k;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint)
+RETURNS SETOF record
+LANGUAGE plpgsql SECURITY DEFINER ROWS 10 AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'admit_batch runs with search_path = native_sso, pg_temp'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    v_now := date_trunc('second', clock_timestamp());
+    RETURN QUERY
+    WITH looked AS MATERIALIZED (
+        SELECT a.*, t.group_id, t.target_role, t.scope_ceiling, s.source_role, l.session_id, l.expires_at, l.last_used_at,
+            least(l.expires_at, v_now + make_interval(secs => a.grant_seconds)) AS grant_expires_at, g.grant_at,
+            d.is_known IS NULL AS device_is_new
+        FROM unnest(p_calls) WITH ORDINALITY
+            AS a (
+                request_id, issuer, sid, subject, source_client, other_audience, client, allows_self_exchange, device, scope,
+                audiences, auth_time, acr, amr, idle_seconds, grant_seconds, permitted, grant_id, heeds_pin, place)
+        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
+        CROSS JOIN LATERAL (
+            SELECT t.group_id, t.role AS target_role, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
+            WHERE t.issuer = a.issuer AND t.client_id = a.client AND t.role <> 'source'
+            OFFSET 0) AS t
+        CROSS JOIN LATERAL (
+            SELECT s.role AS source_role FROM sharing_group_member s
+            WHERE s.issuer = a.issuer AND s.client_id = a.source_client AND s.group_id = t.group_id AND s.role <> 'target'
+            OFFSET 0) AS s
+        LEFT JOIN LATERAL (
+            SELECT true AS is_known, d.blocked_at, CASE WHEN a.heeds_pin THEN d.pinned_keys ->> a.client END AS pinned_jkt
+            FROM device d WHERE d.issuer = a.issuer AND d.device_digest = a.device
+            OFFSET 0) AS d ON true
+        CROSS JOIN LATERAL (
+            SELECT l.session_id, l.subject, l.expires_at, l.last_used_at FROM session l
+            WHERE l.issuer = a.issuer AND l.sid = a.sid
+                AND l.ended_at IS NULL AND v_now < l.expires_at
+                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
+                AND l.device_digest IS NOT NULL
+            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
+        LEFT JOIN LATERAL (
+            SELECT g.ctid AS grant_at, g.replayed_before FROM sso_grant g
+            WHERE g.session_id = l.session_id AND g.client_id = a.client AND g.revoked_at IS NULL
+            OFFSET 0) AS g ON true
+        WHERE a.place BETWEEN 1 AND 1000
+            -- Not above: there an index on the subject could be chosen.
+            AND l.subject = a.subject
+            AND a.permitted AND d.blocked_at IS NULL AND d.pinned_jkt IS NULL
+            AND (a.client <> a.source_client OR a.allows_self_exchange)
+            AND (t.scope_ceiling IS NULL OR a.scope <@ t.scope_ceiling)
+            AND (cardinality(a.other_audience) = 0
+                OR NOT EXISTS (
+                    SELECT FROM unnest(a.other_audience) AS other (client_id)
+                    WHERE NOT EXISTS (
+                        SELECT FROM sharing_group_member m
+                        WHERE m.issuer = a.issuer AND m.client_id = other.client_id AND m.group_id = t.group_id)))
+            -- Whoever may need a later login is judged by admit.
+            AND CASE WHEN g.grant_at IS NULL
+                THEN NOT EXISTS (
+                    SELECT FROM sso_grant r
+                    WHERE r.session_id = l.session_id AND r.client_id = a.client
+                        AND r.revoke_reason = 'refresh_token_reused')
+                ELSE g.replayed_before IS NULL END
+    ), advanced AS (
+        UPDATE sso_grant g SET
+            generation = CASE
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
+                ELSE g.generation + 1 END,
+            exchanged_generation = CASE
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
+                ELSE g.generation + 1 END,
+            spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
+            rotated_at = CASE
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.rotated_at
+                ELSE v_now END,
+            source_client_id = k.source_client, device_digest = k.device, scope = k.scope, audiences = k.audiences,
+            auth_time = k.auth_time, acr = k.acr, amr = k.amr, jkt = NULL, expires_at = k.grant_expires_at
+        FROM looked k
+        WHERE g.ctid = k.grant_at AND g.session_id = k.session_id AND g.client_id = k.client AND g.revoked_at IS NULL
+            AND g.replayed_before IS NULL
+        RETURNING k.place, g.grant_id AS granted_id, g.generation, k.request_id, k.client, k.session_id, k.group_id,
+            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
+            k.idle_seconds, k.issuer, k.device, k.device_is_new
+    ), inserted AS (
+        INSERT INTO sso_grant AS g (
+            grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
+            audiences, auth_time, acr, amr, created_at, expires_at)
+        SELECT k.grant_id, k.session_id, k.client, k.source_client, k.device, 1, v_now, k.scope,
+            k.audiences, k.auth_time, k.acr, k.amr, v_now, k.grant_expires_at
+        FROM looked k WHERE k.grant_at IS NULL
+        -- Somebody was faster, or it is the second call of two.
+        ON CONFLICT DO NOTHING
+        RETURNING g.grant_id
+    ), granted AS (
+        SELECT * FROM advanced
+        UNION ALL
+        SELECT k.place, k.grant_id, 1, k.request_id, k.client, k.session_id, k.group_id,
+            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
+            k.idle_seconds, k.issuer, k.device, k.device_is_new
+        FROM looked k WHERE k.grant_at IS NULL AND k.grant_id = ANY (ARRAY (SELECT i.grant_id FROM inserted i))
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client, k.session_id, k.granted_id FROM granted k
+    ), met AS (
+        INSERT INTO device (issuer, device_digest, first_seen_at)
+        SELECT k.issuer, k.device, v_now FROM granted k
+        WHERE k.device_is_new
+            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(k.device, 'hex'), 0))
+        ON CONFLICT DO NOTHING
+    ), touched AS (
+        UPDATE session l SET last_used_at = v_now
+        FROM granted k
+        CROSS JOIN LATERAL (
+            SELECT h.ctid AS session_at, h.session_id FROM session h
+            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
+            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
+        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
+            AND l.ctid = h.session_at AND l.session_id = h.session_id
+    )
+    SELECT ROW (
+        v_now, true, k.group_id, k.source_role, k.group_id, k.target_role, k.scope_ceiling,
+        true, k.session_id, k.subject, NULL, k.expires_at, k.last_used_at, false,
+        k.granted_id, k.generation, k.grant_expires_at, NULL, false, false, false)::admission, k.place
+    FROM granted k;
+END
+$$;

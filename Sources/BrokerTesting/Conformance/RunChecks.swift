@@ -1,0 +1,172 @@
+import NativeSSO
+import Testing
+
+extension GrantRegistryConformance {
+    /// The table of migration 0020, row by row: a chain that is at 9, whose run an exchange began at 6, and of which 2 and 3 were spent
+    /// before. Then what it is for, in whole sequences.
+    static let runChecks: [GrantRegistryCheck] =
+        [
+            row("the holder", presents: 9) { $0.success == .advanced },
+            row("a lost answer", presents: 8, rotated: 0) { $0.success == .redelivered },
+            row("a lost answer, late", presents: 8) { $0.refusal == .late },
+            row("what it gave was presented", presents: 7) { $0.refusal == .replayed },
+            row("what it gave was presented: the exchange's own", presents: 6) { $0.refusal == .replayed },
+            row("the exchange took its place", presents: 5) { $0.refusal == .superseded },
+            row("the exchange took its place, in the grace", presents: 5, rotated: 0) { $0.refusal == .superseded },
+            row("the exchange took the place of what a refresh gave", presents: 4) { $0.refusal == .superseded },
+            row("spent before the exchange", presents: 3) { $0.refusal == .replayed },
+            row("spent before the exchange, first", presents: 2) { $0.refusal == .replayed },
+            row("before all that was spent", presents: 1) { $0.refusal == .superseded },
+            row("ahead", presents: 10) { $0.refusal == .stateRegressed },
+            row("just exchanged: the one before", presents: 8, rotated: 0, exchanged: 9) { $0.refusal == .superseded },
+            row("just exchanged: the one before, late", presents: 8, exchanged: 9) { $0.refusal == .superseded },
+            row("just exchanged: two before", presents: 7, exchanged: 9) { $0.refusal == .superseded },
+            row("came late: the successor", presents: 9, cameLate: true) { $0.refusal == .replayed },
+            row("came late: the same again", presents: 8, cameLate: true) { $0.refusal == .grantRevoked },
+            row("came late: what was spent before that", presents: 7, cameLate: true) { $0.refusal == .replayed },
+            row("came late: superseded", presents: 5, cameLate: true) { $0.refusal == .grantRevoked },
+            row("came late: spent before the exchange", presents: 3, cameLate: true) { $0.refusal == .replayed },
+            row("came late: ahead", presents: 10, cameLate: true) { $0.refusal == .grantRevoked },
+            GrantRegistryCheck("runs: what came late shows nothing to another client, nor without the key") { fixture in
+                var scenario = try scenario(presents: 9, cameLate: true)
+                scenario.spoil(for: .foreignClient)
+                try await scenario.put(into: fixture)
+                let foreign = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
+                #expect(foreign.refusal == .grantRevoked)
+                var bound = try Self.scenario(presents: 9, cameLate: true)
+                bound.spoil(for: .proofMissing)
+                try await bound.put(into: fixture)
+                let keyless = try await fixture.writingNothing { try await bound.attempt(on: fixture.registry) }
+                #expect(keyless.refusal == .grantRevoked)
+            },
+        ] + [
+            GrantRegistryCheck("runs: two parts of an app, each with a scope of its own, are no two holders") {
+                fixture in
+                let first = try ExchangeScenario()
+                var second = first
+                second.scope = Scope(["openid"])
+                try await first.put(into: fixture)
+                let one = try #require(try await first.attempt(on: fixture.registry).grant)
+                let other = try #require(try await second.attempt(on: fixture.registry).grant)
+                #expect(other.id == one.id && other.generation == 2)
+                var refresh = second.refresh(other)
+                for generation in 2...4 as ClosedRange<Int32> {
+                    refresh.generation = generation
+                    #expect(try await refresh.attempt(on: fixture.registry).success == .advanced)
+                }
+                let left = try await fixture.writingNothing {
+                    try await first.refresh(one).attempt(on: fixture.registry)
+                }
+                #expect(left.refusal == .superseded)
+                refresh.generation = 5
+                #expect(try await refresh.attempt(on: fixture.registry).success == .advanced, "nobody lost anything")
+                #expect(
+                    try await first.attempt(on: fixture.registry).grant?.generation == 7, "and no login is asked for")
+            },
+            GrantRegistryCheck("runs: no exchange washes off that a token was spent, nor do many") { fixture in
+                for exchanges in [1, 3, 40] {
+                    let exchange = try ExchangeScenario()
+                    try await exchange.put(into: fixture)
+                    let stolen = try #require(try await exchange.attempt(on: fixture.registry).grant)
+                    var thief = exchange.refresh(stolen)
+                    for _ in 0..<exchanges {
+                        for _ in 0..<2 {
+                            #expect(try await thief.attempt(on: fixture.registry).success == .advanced)
+                            thief.generation += 1
+                        }
+                        #expect(try await exchange.attempt(on: fixture.registry).grant?.id == stolen.id)
+                        thief.generation += 1
+                    }
+                    let owner = exchange.refresh(stolen)
+                    let (attempt, growth) = try await fixture.counting { try await owner.attempt(on: fixture.registry) }
+                    #expect(attempt.refusal == .replayed && attempt.defect == nil)
+                    #expect(growth == .growth(liveGrants: -1, auditRows: 1))
+                    #expect(try await exchange.attempt(on: fixture.registry).refusal == .loginAfterReplay)
+                }
+            },
+            GrantRegistryCheck("runs: a copy that came late is proof once its successor comes, whatever began since") {
+                fixture in
+                var thief = try RefreshScenario()
+                thief.lose(thief.grace)
+                try await thief.put(into: fixture)
+                #expect(try await thief.attempt(on: fixture.registry).refusal == .late)
+                let since = try #require(try await thief.exchange.attempt(on: fixture.registry).grant)
+                var owner = thief
+                owner.generation += 1
+                let (attempt, growth) = try await fixture.counting { [owner] in
+                    try await owner.attempt(on: fixture.registry)
+                }
+                #expect(attempt.refusal == .replayed && attempt.defect == nil)
+                #expect(growth == .growth(liveGrants: -1, auditRows: 2))
+                #expect(try await thief.exchange.refresh(since).attempt(on: fixture.registry).refusal == .grantRevoked)
+                #expect(try await thief.exchange.attempt(on: fixture.registry).refusal == .loginAfterReplay)
+                #expect(try await owner.attempt(on: fixture.registry).refusal == .grantRevoked)
+            },
+            GrantRegistryCheck("runs: what a later login began goes on, and no earlier login with it") { fixture in
+                var thief = try RefreshScenario()
+                thief.lose(thief.grace)
+                try await thief.put(into: fixture)
+                #expect(try await thief.attempt(on: fixture.registry).refusal == .late)
+                var later = thief.exchange
+                later.login = Login(authenticatedAt: try await fixture.now().adding(60))
+                let since = try #require(try await later.attempt(on: fixture.registry).grant)
+                var owner = thief
+                owner.generation += 1
+                #expect(try await owner.attempt(on: fixture.registry).refusal == .replayed)
+                #expect(try await thief.exchange.attempt(on: fixture.registry).refusal == .loginAfterReplay)
+                #expect(try await later.refresh(since).attempt(on: fixture.registry).success == .advanced)
+                #expect(try await later.attempt(on: fixture.registry).grant?.id == since.id)
+            },
+            GrantRegistryCheck("race: a late copy's successor and exchanges leave no chain of the earlier login") {
+                fixture in
+                for _ in 0..<20 {
+                    let late = try scenario(presents: 9, cameLate: true)
+                    try await late.put(into: fixture)
+                    async let exchanges = atOnce(4) { try await late.exchange.attempt(on: fixture.registry) }
+                    #expect(try await late.attempt(on: fixture.registry).refusal == .replayed)
+                    for attempt in try await exchanges {
+                        #expect(attempt.defect == nil)
+                        guard let grant = attempt.grant else {
+                            #expect(attempt.refusal == .loginAfterReplay)
+                            continue
+                        }
+                        #expect(
+                            try await late.exchange.refresh(grant).attempt(on: fixture.registry).refusal
+                                == .grantRevoked)
+                    }
+                    #expect(try await late.exchange.attempt(on: fixture.registry).refusal == .loginAfterReplay)
+                }
+            },
+        ]
+
+    private static func row(
+        _ what: String, presents generation: Int32, rotated: Seconds = .hours(1), exchanged: Int32 = 6,
+        cameLate: Bool = false, _ isRight: @escaping @Sendable (RefreshAttempt) -> Bool
+    ) -> GrantRegistryCheck {
+        GrantRegistryCheck("runs: \(what): \(generation) of 9, exchanged at \(exchanged)") { fixture in
+            let scenario = try scenario(
+                presents: generation, rotated: rotated, exchanged: exchanged, cameLate: cameLate)
+            try await scenario.put(into: fixture)
+            let before = try await fixture.digestOfState()
+            let attempt = try await scenario.attempt(on: fixture.registry)
+            #expect(isRight(attempt), "\(attempt.decision)")
+            #expect(attempt.defect == nil)
+            let writes = attempt.success == .advanced || attempt.refusal?.revokesChain == true
+            #expect((try await fixture.digestOfState() != before) == writes)
+        }
+    }
+
+    private static func scenario(
+        presents generation: Int32, rotated: Seconds = .hours(1), exchanged: Int32 = 6, cameLate: Bool = false
+    ) throws -> RefreshScenario {
+        var scenario = try RefreshScenario()
+        scenario.generation = generation
+        scenario.grant?.generation = 9
+        scenario.grant?.exchangedGeneration = exchanged
+        scenario.grant?.spent = [2...3]
+        scenario.grant?.rotated = rotated
+        scenario.grant?.isRevoked = cameLate
+        scenario.grant?.cameLate = cameLate
+        return scenario
+    }
+}

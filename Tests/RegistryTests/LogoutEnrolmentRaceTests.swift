@@ -1,0 +1,80 @@
+import BrokerTesting
+import Glibc
+import NativeSSO
+import PostgresClient
+import Testing
+
+@testable import Registry
+
+/// A login that one replica brings in while its provider tells another one that it is over.
+@Suite("A logout and enrolments of the same login", .serialized, .timeLimit(.minutes(5)))
+struct LogoutEnrolmentRaceTests {
+    private static let issuer = Issuer(validated: "https://idp.example.com")
+    private static let rounds = 60
+
+    /// Whichever was first: what was enrolled before is ended, and what comes after is refused.
+    @Test(
+        "Once all have answered nothing of it is live", arguments: [LogoutReach.session, .nameless, .user],
+        [true, false])
+    func nothingIsLeft(_ reach: LogoutReach, _ isNamed: Bool) async throws {
+        // A logout of one session says nothing of a login that has no name.
+        guard isNamed || reach != .session else { return }
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            let other = try ConnectionPool(
+                TestDatabase.configuration(
+                    database.cluster, database: database.name, user: TestDatabase.serviceRole, connections: 4))
+            let replicas: [any StatementExecutor] = [database.service, other]
+            for round in 0..<Self.rounds {
+                let user = Subject(validated: "user \(round)")
+                let name = SessionID(validated: "login \(round)")
+                let now = UnixTime(seconds: Int64(time(nil)))
+                let logout = LogoutRecord.told(
+                    LogoutSubject(name, of: user, reach: reach), "logout \(round)", issuedAt: now)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    // In turn, so that each order is tried.
+                    for place in 0..<5 {
+                        guard place != round % 5 else {
+                            let logouts = PostgresLogoutRegistry(database: replicas[round % 2])
+                            group.addTask {
+                                let ended = try await logouts.end(logout)
+                                #expect(ended != nil)
+                            }
+                            continue
+                        }
+                        let registry = PostgresEnrolmentRegistry(database: replicas[(round + place) % 2])
+                        let entry = try Self.entry(
+                            user, named: isNamed ? name : nil, round: round, number: place, at: now)
+                        group.addTask {
+                            let facts = try await registry.enrol(entry)
+                            #expect((facts.session == nil) == facts.loginHasEnded)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                let live = try await database.run(Self.live, [.text(user.string)])
+                #expect(live.isEmpty, "round \(round): \(live.count) are live")
+                let late = try await PostgresEnrolmentRegistry(database: database.service).enrol(
+                    Self.entry(user, named: isNamed ? name : nil, round: round, number: 5, at: now))
+                #expect(late.loginHasEnded && late.session == nil)
+            }
+            await other.shutdown()
+        }
+    }
+
+    private static func entry(
+        _ user: Subject, named name: SessionID?, round: Int, number: Int, at now: UnixTime
+    ) throws -> EnrolmentEntry {
+        EnrolmentEntry(
+            requestID: .random(), issuer: issuer, providerSessionID: name, subject: user,
+            client: ClientID(validated: "app-one"),
+            device: try #require(DeviceDigest(octets: Array(repeating: UInt8(number), count: 32))), profile: .deviceID,
+            token: EnrolledTokenDigest(of: SubjectToken("e30.r\(round)n\(number).c2ln")), tokenIssuedAt: now,
+            tokenUsableUntil: now.adding(300), login: Login(authenticatedAt: now), lifetime: .days(1),
+            isPermitted: true,
+            proposedSessionID: SessionID(validated: "ours \(round) \(number)"), proposedRowID: .random())
+    }
+
+    private static let live = Statement(
+        "SELECT FROM native_sso.session WHERE subject = $1 AND ended_at IS NULL")
+}
