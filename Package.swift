@@ -156,11 +156,15 @@ let package = Package(
             name: "native-sso-bench",
             dependencies: [
                 "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry", "OAuthWire", "JOSE",
-                "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioSSL, .nioTLS,
+                "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioHTTP1, .nioSSL,
+                .nioTLS,
             ],
             swiftSettings: strict),
         .target(
-            name: "BrokerTesting", dependencies: ["NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras],
+            name: "BrokerTesting",
+            dependencies: [
+                "NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioHPACK, .nioSSL,
+            ],
             swiftSettings: strict),
 
         // What runs the programs as a whole.
@@ -168,7 +172,6 @@ let package = Package(
             name: "SystemTesting",
             dependencies: [
                 "PrivateCluster", "ChildProcesses", "BrokerTesting", "JOSE", "OAuthWire", "StrictCoding", .crypto,
-                .nioCore, .nioPosix, .nioSSL,
             ],
             path: "Tests/SystemTesting", swiftSettings: strict),
         .testTarget(name: "RepositoryTests", swiftSettings: strict),

@@ -12,8 +12,63 @@ struct Attack: Sendable, CustomTestStringConvertible {
     struct Variant: Sendable {
         let name: String
         let verdict: Verdict
-        /// What goes over the wire.
-        let octets: @Sendable (Stage) async throws -> [UInt8]
+        let inHTTP2: InHTTP2
+        let message: @Sendable (Stage) async throws -> Message
+
+        /// - Parameter request: A request that either version of HTTP can write down.
+        init(
+            name: String, verdict: Verdict, inHTTP2: InHTTP2 = .same,
+            request: @escaping @Sendable (Stage) async throws -> HTTPRequest
+        ) {
+            (self.name, self.verdict, self.inHTTP2) = (name, verdict, inHTTP2)
+            message = { .request(try await request($0)) }
+        }
+
+        /// - Parameters:
+        ///   - octets: What goes over the wire in HTTP/1.1.
+        ///   - twin: The nearest thing that HTTP/2 can write down.
+        init(
+            name: String, verdict: Verdict, inHTTP2: InHTTP2,
+            octets: @escaping @Sendable (Stage) throws -> [UInt8],
+            twin: (@Sendable (Stage) throws -> HTTPRequest)? = nil
+        ) {
+            (self.name, self.verdict, self.inHTTP2) = (name, verdict, inHTTP2)
+            message = { .octets(try octets($0), twin: try twin?($0)) }
+        }
+    }
+
+    enum Message: Sendable {
+        case request(HTTPRequest)
+        case octets([UInt8], twin: HTTPRequest?)
+
+        /// In HTTP/1.1.
+        var octets: [UInt8] {
+            switch self {
+            case .request(let request): request.octets
+            case .octets(let octets, _): octets
+            }
+        }
+
+        /// In HTTP/2.
+        var request: HTTPRequest? {
+            switch self {
+            case .request(let request): request
+            case .octets(_, let twin): twin
+            }
+        }
+    }
+
+    /// How a variant ends where it comes over HTTP/2.
+    enum InHTTP2: Sendable {
+        case same
+        /// It may be said there, and means something else.
+        case other(Verdict)
+        /// No such message may be sent: its stream is reset, or answered so (RFC 9113 §8.1.1), and the log says `http_malformed`.
+        case malformed
+        /// The connection ends with GOAWAY: RFC 9113 §5.4.1.
+        case goAway
+        /// It cannot be said.
+        case unsayable(because: String)
     }
 
     var testDescription: String { "\(id) \(title)" }
@@ -44,21 +99,24 @@ extension Attack {
         enrolmentAttacks
     }
 
-    /// Exactly these octets.
-    static func raw(_ name: String, _ verdict: Verdict, _ octets: @escaping @Sendable (Stage) throws -> [UInt8])
-        -> Variant
-    {
-        Variant(name: name, verdict: verdict, octets: octets)
+    /// Exactly these octets, for which HTTP/2 has no words.
+    static func raw(
+        _ name: String, _ verdict: Verdict, unsayable reason: String,
+        _ octets: @escaping @Sendable (Stage) throws -> [UInt8]
+    ) -> Variant {
+        Variant(name: name, verdict: verdict, inHTTP2: .unsayable(because: reason), octets: octets)
     }
 
     /// A good request, bent as HTTP.
+    /// - Parameter inHTTP2: What is malformed in one version is in both, if nothing else is said.
     static func http(
-        _ name: String, _ verdict: Verdict, _ bend: @escaping @Sendable (inout HTTPRequest) -> Void
+        _ name: String, _ verdict: Verdict, inHTTP2: InHTTP2? = nil,
+        _ bend: @escaping @Sendable (inout HTTPRequest) -> Void
     ) -> Variant {
-        Variant(name: name, verdict: verdict) { stage in
+        Variant(name: name, verdict: verdict, inHTTP2: inHTTP2 ?? (verdict.isOfFraming ? .malformed : .same)) { stage in
             var request = HTTPRequest.token(try stage.exchange().parameters)
             bend(&request)
-            return request.octets
+            return request
         }
     }
 
@@ -70,7 +128,7 @@ extension Attack {
         Variant(name: name, verdict: verdict) { stage in
             var form = try stage.exchange(profile)
             bend(&form)
-            return HTTPRequest.token(form.parameters).octets
+            return HTTPRequest.token(form.parameters)
         }
     }
 
@@ -81,7 +139,7 @@ extension Attack {
             let parts = text.split(separator: "$", omittingEmptySubsequences: false)
             request.body =
                 parts.count == 1 ? Array(text.utf8) : Array(parts[0].utf8) + request.body + Array(parts[1].utf8)
-            return request.octets
+            return request
         }
     }
 
@@ -91,7 +149,7 @@ extension Attack {
         _ bend: @escaping @Sendable (inout IDToken, Stage) throws -> Void
     ) -> Variant {
         Variant(name: name, verdict: verdict) { stage in
-            HTTPRequest.token(try stage.exchange(profile) { try bend(&$0, stage) }.parameters).octets
+            HTTPRequest.token(try stage.exchange(profile) { try bend(&$0, stage) }.parameters)
         }
     }
 
@@ -111,7 +169,7 @@ extension Attack {
         Variant(name: name, verdict: verdict) { stage in
             var form = TokenForm.refresh(try await stage.chain().refreshToken, client: Stage.target)
             try await bend(&form, stage)
-            return HTTPRequest.token(form.parameters).octets
+            return HTTPRequest.token(form.parameters)
         }
     }
 }

@@ -2,7 +2,7 @@ import StrictCoding
 import SystemTesting
 import Testing
 
-/// What nobody may get by asking badly, over real HTTP and real TLS. Two brokers for all of it, one of each, and a digest
+/// What nobody may get by asking badly, over real HTTP/1.1, HTTP/2 and TLS. Two brokers for all of it, one of each, and a digest
 /// of their database before and after, so the tests take turns.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct Abuse {}
 
@@ -40,28 +40,26 @@ extension Abuse {
             #expect(tables == (Stage.tables + ["idp_key", "sweep"]).sorted())
         }
 
-        /// Each variant through both doors, in the clear and over TLS.
+        /// Each variant through each door: in the clear, over TLS, and over TLS in HTTP/2.
         private func run(_ attack: Attack) async throws {
             let stage = try await Stage.shared
             let traces = try Traces(stage)
             var secrets = SecretSearch()
             var requestIDs: [String] = []
             for variant in attack.variants {
-                for door in stage.doors {
-                    let octets = try await variant.octets(stage)
-                    secrets.addCredentials(of: octets, variant.name)
+                for door in Door.allCases where door.admits(variant) {
+                    let message = try await variant.message(stage)
+                    secrets.addCredentials(of: message.octets, variant.name)
                     let before = try await stage.digest()
-                    let connection = try await HTTPConnection.open(port: door)
-                    try await connection.send(octets)
-                    let isHead = octets.starts(with: Array("HEAD ".utf8))
-                    let answer = try #require(
-                        try await connection.receive(hasNoBody: isHead), "\(attack.id) \(variant.name)")
-                    secrets.addTokens(of: answer, variant.name)
-                    requestIDs += answer.values(of: "X-Request-Id")
-                    try await check(answer, to: variant, isHead: isHead, on: stage)
-                    if case .refused = variant.verdict {
-                        #expect(
-                            try await stage.digest() == before, "\(attack.id) \(variant.name): the registry changed")
+                    let comment: Comment = "\(attack.id) \(variant.name), \(door)"
+                    if let answer = try await door.send(message, variant.inHTTP2, on: stage, comment) {
+                        secrets.addTokens(of: answer, variant.name)
+                        requestIDs += answer.values(of: "X-Request-Id")
+                        let isHead = message.octets.starts(with: Array("HEAD ".utf8))
+                        try await check(answer, door.verdict(of: variant), isHead: isHead, on: stage, comment)
+                    }
+                    if case .refused = door.verdict(of: variant) {
+                        #expect(try await stage.digest() == before, "\(comment): the registry changed")
                     }
                 }
             }
@@ -77,12 +75,13 @@ extension Abuse {
             #expect(written.contains(requestIDs.last ?? "-"))
         }
 
-        private func check(_ answer: HTTPAnswer, to variant: Attack.Variant, isHead: Bool, on stage: Stage) async throws
-        {
-            let comment: Comment = "\(variant.name): \(answer.text)"
+        private func check(
+            _ answer: HTTPAnswer, _ verdict: Verdict, isHead: Bool, on stage: Stage, _ name: Comment
+        ) async throws {
+            let comment: Comment = "\(name): \(answer.text)"
             #expect(answer.keepsContract, comment)
             let requestID = try #require(answer["X-Request-Id"], comment)
-            switch variant.verdict {
+            switch verdict {
             case .granted:
                 #expect(answer.status == 200, comment)
                 #expect(answer.json?.string("token_type") == "Bearer", comment)
@@ -95,7 +94,7 @@ extension Abuse {
                 let members = Set(answer.json?.names ?? [])
                 #expect(members.isSubset(of: ["error", "error_description"] + forUser), comment)
                 let found =
-                    variant.verdict.isAudited
+                    verdict.isAudited
                     ? try await stage.auditedReason(of: requestID) : try await stage.loggedReason(of: requestID)
                 #expect(found == reason, comment)
             }

@@ -20,10 +20,10 @@ extension Abuse {
             let stage = try await Stage.shared
             #expect(Self.attacks.count > 80)
             for (reason, variant) in Self.attacks {
-                let octets = try await variant.octets(stage)
+                let octets = try await variant.message(stage).octets
                 var secrets = SecretSearch()
                 secrets.addCredentials(of: octets, variant.name)
-                let connection = try await HTTPConnection.open(port: stage.doors[0])
+                let connection = try await HTTPConnection.open(port: stage.running.publicPort)
                 try await connection.send(octets)
                 let answer = try #require(try await connection.receive(hasNoBody: false), "\(variant.name)")
                 let requestID = try #require(answer["X-Request-Id"], "\(variant.name)")

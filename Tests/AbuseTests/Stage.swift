@@ -48,8 +48,10 @@ final class Stage: Sendable {
     let running: Broker
     /// The same, and the same database, over TLS.
     let secured: Broker
-    /// Leads to ``secured``.
+    /// Leads to ``secured`` over HTTP/1.1.
     let tunnel: TLSTunnel
+    /// Leads to ``secured`` over HTTP/2.
+    let tunnelOfFrames: TLSTunnel
     let installation: Installation
     let sql: SQLSession
     /// Of ``confidential``.
@@ -100,12 +102,14 @@ final class Stage: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: files.key)
         secured = try installation.startBroker("secured") { $0.tls = files }
         tunnel = try await TLSTunnel(to: secured.publicPort, trusting: certificate.certificate)
+        tunnelOfFrames = try await TLSTunnel(
+            to: secured.publicPort, trusting: certificate.certificate, speaking: "h2")
         try await running.untilReady()
         try await secured.untilReady()
     }
 
-    /// The ports of ``running`` and of the tunnel to ``secured``: plain and TLS.
-    var doors: [UInt16] { [running.publicPort, tunnel.port] }
+    /// Of ``running`` and of the tunnel to ``secured``: plain and TLS.
+    var ports: [UInt16] { [running.publicPort, tunnel.port] }
 
     private static func registry(issuer: String, other: String) -> [String] {
         let usual = ["openid", "profile", "orders.read", "orders.write", "payments"]

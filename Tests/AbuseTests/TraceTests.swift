@@ -10,7 +10,7 @@ extension Abuse {
             for attack in Attack.formAttacks where ["F-08", "F-18"].contains(attack.id) {
                 for variant in attack.variants {
                     let connection = try await HTTPConnection.open(port: stage.running.publicPort)
-                    try await connection.send(try await variant.octets(stage))
+                    try await connection.send(try await variant.message(stage).octets)
                     let requestID = try #require(try await connection.receive()?["X-Request-Id"])
                     _ = try await stage.loggedReason(of: requestID)
                 }

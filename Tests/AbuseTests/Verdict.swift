@@ -38,6 +38,12 @@ enum Verdict: Sendable {
         return !Self.noise.contains(reason)
     }
 
+    /// What is wrong is how the message was put on the wire.
+    var isOfFraming: Bool {
+        guard case .refused(_, _, let reason) = self else { return false }
+        return ["http_malformed", "http_transfer_coding"].contains(reason)
+    }
+
     private static let noise: Set = [
         "http_malformed", "http_host", "http_target_form", "http_transfer_coding", "http_trailers",
         "http_chunk_extension", "http_expectation", "http_header_too_large", "http_body_too_large",

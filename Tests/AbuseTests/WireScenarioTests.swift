@@ -11,7 +11,7 @@ extension Abuse {
             first.fields.append(("Transfer-Encoding", "chunked"))
             let second = HTTPRequest.token(try stage.exchange().parameters)
             let before = try await stage.digest()
-            let connection = try await HTTPConnection.open(port: stage.doors[door])
+            let connection = try await HTTPConnection.open(port: stage.ports[door])
             try await connection.send(first.octets + second.octets)
             #expect(try await connection.receive()?.status == 400)
             #expect(try await connection.receive() == nil)
@@ -23,7 +23,7 @@ extension Abuse {
             let stage = try await Stage.shared
             let good = HTTPRequest.token(try stage.exchange().parameters).octets
             let bad = HTTPRequest.token([("grant_type", "password")]).octets
-            let connection = try await HTTPConnection.open(port: stage.doors[door])
+            let connection = try await HTTPConnection.open(port: stage.ports[door])
             try await connection.send(bad + good + bad)
             var answers: [HTTPAnswer] = []
             for _ in 0..<3 { answers.append(try #require(try await connection.receive())) }
@@ -57,7 +57,7 @@ extension Abuse {
     func isGivenUp(_ part: (name: String, missing: Int), _ door: Int) async throws {
         let stage = try await Stage.shared
         let request = HTTPRequest.token([("grant_type", "password")]).octets
-        let connection = try await HTTPConnection.open(port: stage.doors[door])
+        let connection = try await HTTPConnection.open(port: stage.ports[door])
         try await connection.send(request.dropLast(part.missing))
         let answer = try #require(try await connection.receive())
         #expect(answer.status == 408 && answer.error == "invalid_request" && answer.keepsContract, "\(answer.text)")

@@ -97,6 +97,48 @@ struct BufferBudgetTests {
         }
     }
 
+    @Test("What has no room takes none for a moment either, so that nobody else lacks it")
+    func refusedTakes() async {
+        let budget = BufferBudget(limit: 1000, counts: ConnectionCounts())
+        let refused = await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask { (0..<20_000).count { _ in budget.take(1001) } }
+                group.addTask {
+                    (0..<20_000).count { _ in
+                        guard budget.take(100) else { return true }
+                        budget.giveBack(100)
+                        return false
+                    }
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(refused == 0)
+    }
+
+    @Test("A body counts for as long as its request is being answered, also when its stream is taken back")
+    func bodyOfAResetStream() async throws {
+        let gate = Gate()
+        try await HTTP2Tests.withBroker(ListenerLimits(bufferedOctets: 60_000), gate: gate) {
+            broker, client, _ async throws in
+            let padding = (0..<14).map { "&x\($0)=" + String(repeating: "a", count: 1000) }
+            let body = Requests.exchangeBody + padding.joined()
+            // Two together, so that the later is none that the connection begins with.
+            try await client.post(Requests.exchangeBody, on: 1)
+            try await client.post(body, on: 3)
+            await gate.arrivals(2)
+            let taken = broker.connections.buffered(0)
+            #expect(taken >= 8 * 1024)
+            try await client.send(
+                RawFrame(.reset, stream: 3, RawFrame.big(8)), RawFrame(.ping, Array("12345678".utf8)))
+            // The answer to the ping is behind what the reset did.
+            #expect(await client.frame(.ping) != nil)
+            #expect(broker.connections.buffered(0) == taken)
+            gate.open()
+            try await wait(broker) { $0 == 0 }
+        }
+    }
+
     @Test("Answers that nobody takes count, and count no more when their connection is cut off")
     func answers() async throws {
         let gate = Gate()

@@ -109,6 +109,28 @@ struct ConnectionQuotaTests {
         try await TestBroker.run(options) { _ async throws in #expect(try await isAnswered(on: path)) }
     }
 
+    @Test("Who cannot be bound to its socket leaves that of whoever took it")
+    func unixSocketTakenBetween() throws {
+        let path = "/tmp/native-sso-test-\(UUID().uuidString)"
+        defer { unlink(path + ".lock") }
+        let claim = try UnixSocketClaim(path: path)
+        // Somebody who knows nothing of locks, after the look and before the binding.
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        claim.release()
+        #expect(access(path, F_OK) == 0)
+        unlink(path)
+        // The same after the binding: he has taken the name for his own.
+        let second = try UnixSocketClaim(path: path)
+        #expect(FileManager.default.createFile(atPath: path + ".bound", contents: nil))
+        #expect(rename(path + ".bound", path) == 0)
+        second.didBind()
+        #expect(FileManager.default.createFile(atPath: path + ".other", contents: nil))
+        #expect(rename(path + ".other", path) == 0)
+        second.release()
+        #expect(access(path, F_OK) == 0)
+        unlink(path)
+    }
+
     private func expectNoStart(
         _ options: TestBroker.Options, _ why: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async {

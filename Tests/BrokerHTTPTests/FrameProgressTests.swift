@@ -1,4 +1,5 @@
 @testable import BrokerHTTP
+import BrokerTesting
 import Testing
 
 @Suite("What a client has begun on an HTTP/2 connection")
@@ -20,16 +21,16 @@ struct FrameProgressTests {
         "The preface, then frames, however they are cut",
         arguments: [
             ([UInt8](), true, 0),
-            (FrameClient.preface.dropLast(), true, 0),
-            (FrameClient.preface, false, 1),
-            (FrameClient.preface + RawFrame(.settings).octets, false, 1),
-            (FrameClient.preface + RawFrame(.ping, [UInt8](repeating: 0, count: 8)).octets, false, 2),
-            (FrameClient.preface + RawFrame(.ping, [UInt8](repeating: 0, count: 8)).octets.dropLast(), true, 1),
-            (FrameClient.preface + [0], true, 1),
-            (FrameClient.preface + headers.octets, true, 1),
-            (FrameClient.preface + headers.octets + end.octets.dropLast(), true, 1),
-            (FrameClient.preface + headers.octets + end.octets, false, 2),
-            (FrameClient.preface + RawFrame(.data, stream: 1, [1, 2]).octets.dropLast(), false, 1),
+            (RawFrame.preface.dropLast(), true, 0),
+            (RawFrame.preface, false, 1),
+            (RawFrame.preface + RawFrame(.settings).octets, false, 1),
+            (RawFrame.preface + RawFrame(.ping, [UInt8](repeating: 0, count: 8)).octets, false, 2),
+            (RawFrame.preface + RawFrame(.ping, [UInt8](repeating: 0, count: 8)).octets.dropLast(), true, 1),
+            (RawFrame.preface + [0], true, 1),
+            (RawFrame.preface + headers.octets, true, 1),
+            (RawFrame.preface + headers.octets + end.octets.dropLast(), true, 1),
+            (RawFrame.preface + headers.octets + end.octets, false, 2),
+            (RawFrame.preface + RawFrame(.data, stream: 1, [1, 2]).octets.dropLast(), false, 1),
         ] as [([UInt8], Bool, Int)])
     func frames(_ octets: [UInt8], _ isUnfinished: Bool, _ finished: Int) {
         #expect(progress(octets) == (isUnfinished, finished))

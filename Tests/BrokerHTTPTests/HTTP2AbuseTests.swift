@@ -92,12 +92,12 @@ struct HTTP2AbuseTests {
         "No HTTP/2 at all",
         arguments: [
             Array("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n".utf8),
-            FrameClient.preface + Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8),
-            FrameClient.preface + RawFrame(.settings, stream: 7).octets,
-            FrameClient.preface + RawFrame(.settings).octets + RawFrame(.headers, flags: 4, stream: 2, [0x82]).octets,
-            FrameClient.preface + RawFrame(.settings).octets + RawFrame(.data, stream: 9, [1]).octets,
-            FrameClient.preface + RawFrame(.settings).octets + RawFrame(.windowUpdate, [0, 0, 0, 0]).octets,
-            FrameClient.preface + RawFrame(.settings).octets
+            RawFrame.preface + Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8),
+            RawFrame.preface + RawFrame(.settings, stream: 7).octets,
+            RawFrame.preface + RawFrame(.settings).octets + RawFrame(.headers, flags: 4, stream: 2, [0x82]).octets,
+            RawFrame.preface + RawFrame(.settings).octets + RawFrame(.data, stream: 9, [1]).octets,
+            RawFrame.preface + RawFrame(.settings).octets + RawFrame(.windowUpdate, [0, 0, 0, 0]).octets,
+            RawFrame.preface + RawFrame(.settings).octets
                 + RawFrame(.headers, flags: 4, stream: 1, [0xFF, 0xFF]).octets,
         ])
     func nonsense(_ octets: [UInt8]) async throws {

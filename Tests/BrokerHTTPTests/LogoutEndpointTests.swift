@@ -134,7 +134,7 @@ struct LogoutEndpointTests {
             // What costs nothing counts for nothing.
             #expect(try await broker.internalAnswer(Self.post([]))?.status == 400)
             let answer = try #require(try await broker.internalAnswer(Self.post()))
-            #expect(answer.status == 429)
+            #expect(answer.status == 400)
             #expect(answer.values("retry-after") == ["10"])
             #expect(answer.text.contains(#""error":"temporarily_unavailable""#))
             let event = try #require(broker.domain.audit.events.last)
@@ -145,6 +145,45 @@ struct LogoutEndpointTests {
             #expect(try await broker.answer(Requests.exchange)?.status == 200)
             broker.monotonic.advance(by: .seconds(10))
             #expect(try await broker.internalAnswer(Self.post())?.status == 200)
+        }
+    }
+
+    @Test("What somebody sends in vain keeps out nobody who sends from elsewhere")
+    func floodFromElsewhere() async throws {
+        var options = TestBroker.Options()
+        options.requestLimits.logout = RateLimit(1, per: .seconds(20))
+        try await TestBroker.run(options) { broker async throws in
+            func reason(_ source: String) async throws -> String? {
+                _ = try await broker.internalAnswer(Self.post(), from: source)
+                return broker.log.logouts.last?.string("reason")
+            }
+            broker.domain.logoutVerifier.answer(.failure(.refused(.badSignature)))
+            #expect(try await reason("127.0.0.2") == LogoutRefusal.badSignature.rawValue)
+            #expect(try await reason("127.0.0.2") == "rate_limited_logout")
+            broker.domain.logoutVerifier.answer(.success(Domain.logout(at: broker.domain.clock.now)))
+            #expect(try await reason("127.0.0.2") == "rate_limited_logout")
+            #expect(try await reason("127.0.0.1") == "none")
+        }
+    }
+
+    @Test("What one issuer signs keeps out no other, nor does who sends a token of it again and again from elsewhere")
+    func floodOfOneIssuer() async throws {
+        var options = TestBroker.Options()
+        options.requestLimits.logout = RateLimit(1, per: .seconds(20))
+        try await TestBroker.run(options) { broker async throws in
+            func reason(_ issuer: Issuer, _ tokenID: String, _ source: String) async throws -> String? {
+                broker.domain.logoutVerifier.answer(
+                    .success(Domain.logout(at: broker.domain.clock.now, issuer: issuer, tokenID: tokenID)))
+                _ = try await broker.internalAnswer(Self.post(), from: source)
+                return broker.log.logouts.last?.string("reason")
+            }
+            let other = Issuer(validated: "https://lenient.example")
+            #expect(try await reason(Domain.issuer, "1", "127.0.0.2") == "none")
+            #expect(try await reason(Domain.issuer, "1", "127.0.0.2") == "rate_limited_logout")
+            #expect(try await reason(other, "1", "127.0.0.2") == "none")
+            #expect(try await reason(Domain.issuer, "2", "127.0.0.1") == "none")
+            // A token that was used before is no sign of one who guesses.
+            #expect(try await reason(Domain.issuer, "2", "127.0.0.3") == LogoutRefusal.replayed.rawValue)
         }
     }
 

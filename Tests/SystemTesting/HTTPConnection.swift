@@ -61,6 +61,17 @@ public final class HTTPConnection: Sendable {
         }
     }
 
+    /// Some of what the server has sent, as it is; `nil` at its end.
+    public func octets() async throws -> [UInt8]? {
+        let descriptor = descriptor
+        return try await onOwnThread {
+            var portion = [UInt8](repeating: 0, count: 65_536)
+            let count = recv(descriptor, &portion, portion.count, 0)
+            guard count >= 0 || errno == ECONNRESET else { throw HTTPFailure.silence }
+            return count > 0 ? Array(portion[..<count]) : nil
+        }
+    }
+
     /// Neither sends nor receives from now on; ends a ``send(_:)`` that waits. The descriptor stays until nobody uses it.
     public func abort() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 

@@ -77,8 +77,9 @@ extension RateLimited.Limit {
                 "Wait for Retry-After. The operator looks at who sends so many, and whether the limit fits the apps.")
         case .logout:
             .init(
-                "all identity providers together sent more logout tokens than limits.logout allows",
-                "Send the same logout token again after Retry-After.")
+                "more logout tokens came from one address than limits.logout allows: of one identity provider, or refused ones",
+                "Send the same logout token again after Retry-After. The operator looks at who reaches the internal listener."
+            )
         case .address:
             .init(
                 "too many requests came from one address",

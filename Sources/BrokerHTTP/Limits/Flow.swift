@@ -9,6 +9,15 @@ enum Flow {
 
     static func key(_ network: NetworkAddress) -> UInt64 { hash { $0.combine(network) } }
 
+    static func key(logoutFrom caller: ClientAddress?) -> UInt64 { hash { $0.combine(caller) } }
+
+    static func key(logoutOf issuer: Issuer, from caller: ClientAddress?) -> UInt64 {
+        hash { hasher in
+            combine(issuer.string, into: &hasher)
+            hasher.combine(caller)
+        }
+    }
+
     static func key(_ client: ClientID) -> UInt64 { hash { combine(client.string, into: &$0) } }
 
     /// - Parameter client: As a request names it, registered or not.

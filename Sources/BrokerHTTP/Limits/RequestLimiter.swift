@@ -16,6 +16,7 @@ public final class RequestLimiter: Sendable {
     private let deviceFailures: FlowTable?
     private let code: FlowTable?
     private let logout: FlowTable?
+    private let logoutFailures: FlowTable?
     /// Nanoseconds since an arbitrary instant.
     private let now: @Sendable () -> Int64
 
@@ -34,7 +35,9 @@ public final class RequestLimiter: Sendable {
             limit.map { FlowTable($0, capacity: capacity, whenFull: whenFull) }
         }
         // What the number of clients or of networks bounds needs less room.
-        (listener, logout) = (table(limits.listener, 512, .refuse), table(limits.logout, 512, .refuse))
+        listener = table(limits.listener, 512, .refuse)
+        logout = table(limits.logout, 1 << 12, .admit)
+        logoutFailures = table(limits.logout, 1 << 12, .refuse)
         address = table(limits.address, 1 << 17, .refuse)
         network = table(limits.network, 1 << 15, .refuse)
         client = table(limits.client, 1 << 13, .admit)
@@ -69,8 +72,23 @@ public final class RequestLimiter: Sendable {
     /// Stands for the caller's address in what else is counted by it; `nil` where it is not counted.
     static func origin(_ caller: ClientAddress?) -> UInt64? { caller?.distinct.map(Flow.key) }
 
-    /// A logout token that is about to be verified.
-    func chargeLogout() throws(RateLimited) { try charge(logout, .logout, Flow.everybody, at: now()) }
+    // MARK: Logouts
+
+    /// Somebody brings a logout token, and may have brought too many that were none. Counts nothing.
+    func check(logoutFrom caller: ClientAddress?) throws(RateLimited) {
+        try check(logoutFailures, .logout, Flow.key(logoutFrom: caller), at: now())
+    }
+
+    /// A logout token that was refused. What an issuer has signed is never counted here, so that no issuer is kept out for what
+    /// others send under its name, from elsewhere.
+    func count(failedLogoutFrom caller: ClientAddress?) {
+        _ = logoutFailures?.charge(Flow.key(logoutFrom: caller), at: now())
+    }
+
+    /// One that an issuer has signed. Of each address for itself: who got hold of one token can send it as often as he likes.
+    func charge(logoutOf issuer: Issuer, from caller: ClientAddress?) throws(RateLimited) {
+        try charge(logout, .logout, Flow.key(logoutOf: issuer, from: caller), at: now())
+    }
 
     // MARK: Clients that prove who they are
 

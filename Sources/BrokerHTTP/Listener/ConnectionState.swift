@@ -29,8 +29,6 @@ struct ConnectionState {
     private struct Debt {
         /// Not for HEAD.
         let allowsBody: Bool
-        /// Of the share, for the body of the request.
-        let taken: Int
     }
 
     private var owed: Int { debts.count }
@@ -98,9 +96,13 @@ struct ConnectionState {
         guard case .reading(let head, let body) = intake else { return nil }
         if let trailers, !trailers.isEmpty { return .fault(shut(.trailers), from: client) }
         intake = head.isKeepAlive && !HeadRules.asksForUpgrade(head) ? .open : .shut
-        owe(body: head.method != .HEAD)
-        defer { headers = HTTPHeaders() }
-        return .request(ReceivedRequest(head: head, body: body, client: client))
+        debts.append(Debt(allowsBody: head.method != .HEAD))
+        defer {
+            headers = HTTPHeaders()
+            taken = 0
+        }
+        let memory = taken > 0 ? BufferedBody(of: share, taken) : nil
+        return .request(ReceivedRequest(head: head, body: body, memory: memory, client: client))
     }
 
     /// Something is wrong with the wire. `nil` where the intake has ended already.
@@ -125,7 +127,6 @@ struct ConnectionState {
 
     mutating func answering() -> AnswerAction {
         let debt = debts.popFirst()
-        share.giveBack(debt?.taken ?? 0)
         let closes = owed == 0 && isLast
         // What still comes cannot be answered, so that it must not be carried out.
         if closes {
@@ -139,7 +140,7 @@ struct ConnectionState {
     mutating func end() {
         intake = .shut
         dropBody()
-        while let debt = debts.popFirst() { share.giveBack(debt.taken) }
+        debts.removeAll()
     }
 
     /// The listener stops. What was begun is still answered.
@@ -156,13 +157,8 @@ struct ConnectionState {
     private mutating func shut(_ fault: HTTPFault) -> HTTPFault {
         intake = .shut
         dropBody()
-        owe(body: true)
+        debts.append(Debt(allowsBody: true))
         return fault
-    }
-
-    private mutating func owe(body: Bool) {
-        debts.append(Debt(allowsBody: body, taken: taken))
-        taken = 0
     }
 
     private mutating func dropBody() {

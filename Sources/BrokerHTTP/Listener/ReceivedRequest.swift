@@ -9,11 +9,14 @@ struct ReceivedRequest: Sendable {
     let hasQuery: Bool
     let headers: HTTPHeaders
     let body: ByteBuffer
+    /// `nil` without a body.
+    private let memory: BufferedBody?
     /// Whom limits count it for; `nil` where nobody who is believed says: see ``TrustedProxies``.
     let client: ClientAddress?
 
-    init(head: HTTPRequestHead, body: ByteBuffer, client: ClientAddress?) {
+    init(head: HTTPRequestHead, body: ByteBuffer, memory: BufferedBody? = nil, client: ClientAddress?) {
         self.client = client
+        self.memory = memory
         method = head.method
         headers = head.headers
         self.body = body

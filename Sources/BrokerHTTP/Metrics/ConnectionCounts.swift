@@ -21,6 +21,18 @@ public final class ConnectionCounts: MetricSource {
     /// - Returns: How much it is now.
     func buffered(_ octets: Int) -> Int { bufferedOctets.wrappingAdd(octets, ordering: .relaxed).newValue }
 
+    /// - Returns: Whether there is so much room; if not, nothing is counted, not for a moment either.
+    func buffer(_ octets: Int, atMost limit: Int) -> Bool {
+        var before = bufferedOctets.load(ordering: .relaxed)
+        while before + octets <= limit {
+            let (exchanged, original) = bufferedOctets.weakCompareExchange(
+                expected: before, desired: before + octets, ordering: .relaxed)
+            if exchanged { return true }
+            before = original
+        }
+        return false
+    }
+
     public var samples: [MetricSample] {
         [
             MetricSample("connections", "Connections to the public listener now.", .gauge, open.value),

@@ -23,11 +23,6 @@ extension BrokerServer.Address: CustomStringConvertible {
         }
     }
 
-    /// `nil` for a port: the system keeps two listeners apart by itself.
-    func claim() throws(UnixSocketClaim.Refused) -> UnixSocketClaim? {
-        if case .unixSocket(let path) = self { try UnixSocketClaim(path: path) } else { nil }
-    }
-
     /// A socket is made with the permissions that the umask leaves, by which usually nobody else could connect. A proxy gets
     /// in by the group.
     func openToGroup() {

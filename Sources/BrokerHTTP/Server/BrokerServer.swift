@@ -118,14 +118,15 @@ public struct BrokerServer: Service {
             date: date,
             quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts),
             budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
+        let claim = AddressClaim(address)
         let server = connections.server(
             configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
             onServerRunning: { channel in
-                address.openToGroup()
+                claim.didBind()
                 await onBound(channel.localAddress?.port ?? 0)
             },
             eventLoopGroup: eventLoopGroup, logger: logger)
-        return ListeningService(server: server, open: open, address: address)
+        return ListeningService(server: server, open: open, claim: claim)
     }
 }
 
@@ -139,12 +140,12 @@ public struct ListenError: Error, CustomStringConvertible {
 private struct ListeningService: Service {
     let server: any Service
     let open: OpenConnections
-    let address: BrokerServer.Address
+    let claim: AddressClaim
 
     func run() async throws {
         do {
-            let claim = try address.claim()
-            defer { claim?.release() }
+            try claim.take()
+            defer { claim.release() }
             try await withTaskCancellationHandler {
                 try await server.run()
                 await open.end()
@@ -152,7 +153,7 @@ private struct ListeningService: Service {
                 open.cancel()
             }
         } catch let error where !(error is CancellationError) {
-            throw ListenError(description: "it cannot listen on \(address): \(error)")
+            throw ListenError(description: "it cannot listen on \(claim.address): \(error)")
         }
     }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -28,8 +30,15 @@ final class UnixSocketClaim: Sendable {
         }
     }
 
+    private struct FileID: Equatable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
     private let path: String
     private let lock: Int32
+    /// The socket that was bound; `nil` before, and where binding fails.
+    private let bound = Mutex<FileID?>(nil)
 
     /// Removes what a listener left behind that has ended.
     init(path: String) throws(Refused) {
@@ -49,10 +58,21 @@ final class UnixSocketClaim: Sendable {
         }
     }
 
-    /// For a listener that has ended.
+    /// For a listener that has just been bound to the path.
+    func didBind() { bound.withLock { $0 = Self.fileID(of: path) } }
+
+    /// For a listener that has ended, or could not be bound. Removes the socket that it was bound to, and no other: whoever asks
+    /// for no lock may have put one of his own there.
     func release() {
-        unlink(path)
+        if let socket = bound.withLock(\.self), Self.fileID(of: path) == socket { unlink(path) }
         close(lock)
+    }
+
+    private static func fileID(of path: String) -> FileID? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        return FileID(
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
     }
 
     private static func removeRemains(of path: String) throws(Refused) {

@@ -20,11 +20,17 @@ public struct Logout: Sendable {
         self.clock = clock
     }
 
-    /// Returns when the end is committed. To end what has ended, or what was never seen here, is a success.
-    /// - Returns: How many sessions this call ended.
-    public func run(_ token: LogoutToken, requestID: UniqueID) async throws(LogoutError) -> Int64 {
+    /// What one of the identity providers says, to somebody here. §2.6 but for the question whether it was used before.
+    public func verify(_ token: LogoutToken) async throws(LogoutError) -> LogoutTokenClaims {
         let claims = try await tokens.verify(token, at: clock.now)
         try checkAudience(of: claims)
+        return claims
+    }
+
+    /// Returns when the end is committed. To end what has ended, or what was never seen here, is a success.
+    /// - Parameter claims: As ``verify(_:)`` gave them.
+    /// - Returns: How many sessions this call ended.
+    public func end(_ claims: LogoutTokenClaims, requestID: UniqueID) async throws(LogoutError) -> Int64 {
         let record = LogoutRecord(claims, requestID: requestID, milliseconds: clock.milliseconds)
         let ended = try await LogoutError.port { () async throws(PortError) in try await registry.end(record) }
         guard let ended else { throw .refused(.replayed) }

@@ -55,8 +55,7 @@ extension Broker {
             }, enrolled: enrolledIDTokens)
         let enrolment = Enrolment(
             idTokens: idTokens,
-            // See the logouts.
-            registry: PostgresEnrolmentRegistry(database: pool, atOnce: max(configuration.database.pool / 8, 1)),
+            registry: PostgresEnrolmentRegistry(database: shared, atOnce: max(configuration.database.pool / 8, 1)),
             devices: ring, limits: limiter, mint: mint, clock: clock)
         return TokenEndpoint(
             issuer: configuration.issuer,
@@ -94,7 +93,7 @@ extension Broker {
         return CodeEnrolment(
             relay: ProviderCodeRelay(relayed),
             register: PostgresCodeRegister(
-                database: pool, claims: max(configuration.database.pool / 8, 1),
+                database: shared, claims: max(configuration.database.pool / 8, 1),
                 settlements: max(configuration.database.pool / 4, 1)),
             records: ring, enrolment: enrolment, audit: audit, clock: clock)
     }
@@ -115,10 +114,8 @@ extension Broker {
         return LogoutEndpoint(
             logout: Logout(
                 tokens: tokens,
-                // With enrolments and codes never the whole of the pool, from eight connections on: readiness, snapshots and keys
-                // go by it too.
                 registry: PostgresLogoutRegistry(
-                    database: pool, atOnce: max(configuration.database.pool * 3 / 8, 1)),
+                    database: shared, atOnce: max(configuration.database.pool * 3 / 8, 1)),
                 directory: snapshot, policies: Dictionary(policies) { first, _ in first }, clock: clock),
             limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
     }

@@ -17,6 +17,8 @@ struct Broker: Sendable {
     let lanes: BatchingLanes
     /// For everything else.
     let pool: ConnectionPool
+    /// What enrolments, codes and logouts have of it, all together: readiness, snapshots, keys and the audit go by it, too.
+    let shared: BoundedExecutor
     let ring = KeyRing()
     let keys: KeyRefresh
     let commits: CommitProbe
@@ -55,6 +57,7 @@ struct Broker: Sendable {
         lanes = BatchingLanes(connection.forHotCalls(), history: history) { connections.note($0) }
         let pool = ConnectionPool(connection, history: history) { connections.note($0) }
         self.pool = pool
+        shared = BoundedExecutor(pool, atOnce: max(configuration.database.pool - 2, 1))
         keys = KeyRefresh(store: SigningKeyStore(database: pool), provider: files, ring: ring, logger: logger)
         snapshot = RegistrySnapshot(database: pool)
         commits = CommitProbe(database: pool, clock: clock, logger: logger)

@@ -106,7 +106,7 @@ extension Attack {
             try bend(&assertion, stage)
             var form = try stage.exchange().asserted(try assertion.signed())
             form["client_id"] = client
-            return HTTPRequest.token(form.parameters).octets
+            return HTTPRequest.token(form.parameters)
         }
     }
 

@@ -114,7 +114,7 @@ extension Attack {
                 token.claims["iat"] = .number(JSONNumber(stage.now - 3 * 86_400))
                 token.claims["exp"] = .number(JSONNumber(stage.now - 3 * 86_400 + 300))
                 token.claims["auth_time"] = nil
-                return HTTPRequest.token(try stage.form(token, device: login.device).parameters).octets
+                return HTTPRequest.token(try stage.form(token, device: login.device).parameters)
             }
             // Only a token that is still good shows that the login is.
             token("of a login that nobody has seen", .unusable("session_unknown")) { token, stage in
@@ -166,22 +166,22 @@ extension Attack {
                 var token = try stage.idToken(device: login.device)
                 token.claims["sid"] = login.token.claims["sid"]
                 token.claims["sub"] = .string("somebody-else")
-                return HTTPRequest.token(try stage.form(token, device: login.device).parameters).octets
+                return HTTPRequest.token(try stage.form(token, device: login.device).parameters)
             }
             Variant(name: "of a login that was ended", verdict: .unusable("session_ended")) { stage in
                 let login = try await stage.login()
                 try await stage.end(login)
-                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters).octets
+                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
             }
             Variant(name: "of a login that has expired", verdict: .unusable("session_expired")) { stage in
                 let login = try await stage.login()
                 try await stage.expire(login)
-                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters).octets
+                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
             }
             Variant(name: "of a login that was long idle", verdict: .unusable("session_idle")) { stage in
                 let login = try await stage.login()
                 try await stage.idle(login)
-                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters).octets
+                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
             }
         }
         Attack("K-21", "the hash of another device value") {
@@ -268,7 +268,7 @@ extension Attack {
             let device = Unguessable.make()
             var token = try stage.idToken(device: device)
             token.claims["di_hash"] = .string(wrong(device))
-            return HTTPRequest.token(try stage.form(token, device: device).parameters).octets
+            return HTTPRequest.token(try stage.form(token, device: device).parameters)
         }
     }
 
@@ -280,7 +280,7 @@ extension Attack {
         Variant(name: name, verdict: verdict) { stage in
             var form = try stage.exchange(profile) { try bend(&$0, stage) }
             form["client_id"] = Stage.strict
-            return HTTPRequest.token(form.parameters).octets
+            return HTTPRequest.token(form.parameters)
         }
     }
 }

@@ -48,7 +48,7 @@ extension Attack {
                 var form = try stage.exchange()
                 form["client_id"] = Stage.confidential
                 form["client_secret"] = stage.secret
-                return HTTPRequest.token(form.parameters).octets
+                return HTTPRequest.token(form.parameters)
             }
         }
         Attack("C-08", "two mechanisms at once") {
@@ -105,7 +105,7 @@ extension Attack {
             form["client_id"] = nil
             bend(&form)
             let header = "Basic " + Base64.encode(Array(credentials.utf8))
-            return HTTPRequest.token(form.parameters, fields: [("Authorization", header)]).octets
+            return HTTPRequest.token(form.parameters, fields: [("Authorization", header)])
         }
     }
 
@@ -122,7 +122,7 @@ extension Attack {
             var form = try stage.exchange()
             form["client_id"] = nil
             let header = "Basic " + Base64.encode(Array("\(client):\(bend(stage.secret))".utf8))
-            return HTTPRequest.token(form.parameters, fields: [("Authorization", header)]).octets
+            return HTTPRequest.token(form.parameters, fields: [("Authorization", header)])
         }
     }
 

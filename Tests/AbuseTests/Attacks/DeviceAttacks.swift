@@ -20,7 +20,7 @@ extension Attack {
                 Variant(name: profile.rawValue, verdict: .malformed("profile_not_enabled")) { stage in
                     var form = try stage.exchangeAtOtherIssuer()
                     form["actor_token_type"] = profile.rawValue
-                    return HTTPRequest.token(form.parameters).octets
+                    return HTTPRequest.token(form.parameters)
                 }
             }
         }
@@ -56,7 +56,7 @@ extension Attack {
         Attack("D-12", "the device of one user, the id_token of another") {
             Variant(name: "a shared phone", verdict: .unusable("device_hash_mismatch")) { stage in
                 let (first, second) = (try await stage.login(), try await stage.login())
-                return HTTPRequest.token(try stage.form(second.token, device: first.device).parameters).octets
+                return HTTPRequest.token(try stage.form(second.token, device: first.device).parameters)
             }
         }
         Attack("D-14", "a token in place of the device value") {
@@ -90,7 +90,7 @@ extension Attack {
             Variant(name: "blocked", verdict: .unusable("device_blocked")) { stage in
                 let login = try await stage.login()
                 try await stage.blockDevice(of: login)
-                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters).octets
+                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
             }
         }
     }
@@ -103,7 +103,7 @@ extension Attack {
     ) -> Variant {
         Variant(name: name, verdict: verdict) { stage in
             let token = try stage.idToken(device: bound ?? value)
-            return HTTPRequest.token(try stage.form(token, device: value).parameters).octets
+            return HTTPRequest.token(try stage.form(token, device: value).parameters)
         }
     }
 }

@@ -65,7 +65,7 @@ extension Attack {
                 "redirect_uri": "https://app.example/cb", "code_verifier": Unguessable.make(),
             ])
             bend(&form)
-            return HTTPRequest.token(form.parameters).octets
+            return HTTPRequest.token(form.parameters)
         }
     }
 }

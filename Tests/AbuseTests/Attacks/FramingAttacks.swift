@@ -16,15 +16,16 @@ extension Attack {
                 ("no target", "POST HTTP/1.1\r\nHost: a\r\n\r\n"),
                 ("line feeds alone", "POST /token HTTP/1.1\nHost: a\n\n"),
                 ("a carriage return alone", "POST /token HTTP/1.1\rHost: a\r\r"),
-            ] { raw(name, .malformed("http_malformed")) { _ in Array(text.utf8) } }
-            raw("a small method", .refused(status: 405, error: "invalid_request", reason: "http_method_unknown")) { _ in
-                Array("post /token HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
-            }
+            ] { raw(name, .malformed("http_malformed"), unsayable: requestLine) { _ in Array(text.utf8) } }
+            http(
+                "a small method", .refused(status: 405, error: "invalid_request", reason: "http_method_unknown"),
+                inHTTP2: .other(.refused(status: 405, error: "invalid_request", reason: "http_method"))
+            ) { $0.method = "post" }
             // RFC 9112 §3 lets a server take any white space for one space.
-            raw("two spaces", .malformed("http_content_type")) { _ in
+            raw("two spaces", .malformed("http_content_type"), unsayable: requestLine) { _ in
                 Array("POST  /token  HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
             }
-            raw("an empty line before it", .granted) { stage in
+            raw("an empty line before it", .granted, unsayable: requestLine) { stage in
                 [0x0D, 0x0A] + HTTPRequest.token(try stage.exchange().parameters).octets
             }
         }
@@ -39,7 +40,10 @@ extension Attack {
             }
         }
         Attack("H-08", "a target beyond ASCII") {
-            http("a slash that looks like one", .malformed("http_malformed")) { $0.target = "/\u{FF0F}token" }
+            http(
+                "a slash that looks like one", .malformed("http_malformed"),
+                inHTTP2: .other(.refused(status: 404, error: "invalid_request", reason: "http_unknown_path"))
+            ) { $0.target = "/\u{FF0F}token" }
         }
         Attack("H-09", "another transfer coding, or the same written otherwise") {
             for coding in ["identity", "xchunked", "chunked;q=1", "\"chunked\"", ",chunked"] {
@@ -66,7 +70,8 @@ extension Attack {
                 }
             }
             http(
-                "beyond 63 bits", .refused(status: 413, error: "invalid_request", reason: "http_body_too_large")
+                "beyond 63 bits", .refused(status: 413, error: "invalid_request", reason: "http_body_too_large"),
+                inHTTP2: .malformed
             ) {
                 $0.omitsLength = true
                 $0.fields.append(("Content-Length", "9223372036854775808"))
@@ -78,7 +83,8 @@ extension Attack {
                 $0.fields.append(("Content-Length", "000\($0.body.count)"))
                 $0.omitsLength = true
             }
-            http("none at all", .malformed("grant_type_missing")) { $0.omitsLength = true }
+            // Frames say where a body ends.
+            http("none at all", .malformed("grant_type_missing"), inHTTP2: .other(.granted)) { $0.omitsLength = true }
         }
         Attack("H-12", "a chunk size written otherwise") {
             for size in ["0x3", "+3", "-3", "", "3 3", "3,", "\u{FF13}", "3\n", "\t"] {
@@ -103,7 +109,7 @@ extension Attack {
             http(
                 "another expectation", .refused(status: 417, error: "invalid_request", reason: "http_expectation")
             ) { $0.fields.append(("Expect", "200-ok")) }
-            http("another protocol", .granted) {
+            http("another protocol", .granted, inHTTP2: .malformed) {
                 $0.fields += [
                     ("Connection", "Upgrade, HTTP2-Settings"), ("Upgrade", "h2c"), ("HTTP2-Settings", "AAMA"),
                 ]
@@ -126,11 +132,14 @@ extension Attack {
 }
 
 extension Attack {
+    /// RFC 9113 §8.3.1 has fields in its place; what is no preface ends the connection, `HTTP2Tests`.
+    private static let requestLine = "HTTP/2 has no request line"
+
     /// `POST /token` with this as its chunked body; a good form in two chunks if there is none.
     fileprivate static func chunked(
         _ name: String, _ verdict: Verdict, _ body: String?, coding: String = "chunked"
     ) -> Variant {
-        http(name, verdict) {
+        http(name, verdict, inHTTP2: .malformed) {
             $0.fields.append(("Transfer-Encoding", coding))
             $0.omitsLength = true
             var good: [UInt8] = []

@@ -38,7 +38,7 @@ extension Attack {
         }
         Attack("H-08", "a target that only a proxy is asked for") {
             http("absolute", .malformed("http_target_form")) { $0.target = "http://internal.example/token" }
-            http("authority", .malformed("http_target_form")) {
+            http("authority", .malformed("http_target_form"), inHTTP2: .malformed) {
                 $0.method = "CONNECT"
                 $0.target = "127.0.0.1:5432"
                 $0.body = []
@@ -84,13 +84,20 @@ extension Attack {
             head("space before the colon", "http_malformed", "Authorization : Basic YXBwLXR3bzo=")
             head("NUL", "http_malformed", "X-A: a\0b")
             head("bare CR", "http_malformed", "X-A: a\rX-B: b")
-            head("no name", "http_malformed", ": b")
+            head("no name", "http_malformed", ": b", inHTTP2: .goAway)
         }
         Attack("H-15", "a header over the limit") {
-            http("one field", .refused(status: 431, error: "invalid_request", reason: "http_header_too_large")) {
+            // Beyond SETTINGS_MAX_HEADER_LIST_SIZE: RFC 9113 §10.5.1.
+            http(
+                "one field", .refused(status: 431, error: "invalid_request", reason: "http_header_too_large"),
+                inHTTP2: .goAway
+            ) {
                 $0.fields.append(("Authorization", "Basic " + String(repeating: "A", count: 65_536)))
             }
-            http("all together", .refused(status: 431, error: "invalid_request", reason: "http_header_too_large")) {
+            http(
+                "all together", .refused(status: 431, error: "invalid_request", reason: "http_header_too_large"),
+                inHTTP2: .goAway
+            ) {
                 for index in 0..<60 { $0.fields.append(("X-\(index)", String(repeating: "A", count: 4096))) }
             }
             http("too many", .refused(status: 431, error: "invalid_request", reason: "http_header_too_large")) {
@@ -143,19 +150,24 @@ extension Attack {
 extension Attack {
     /// `POST /token` with this as its chunked body.
     fileprivate static func chunked(_ name: String, _ verdict: Verdict, _ body: String) -> Variant {
-        http(name, verdict) {
+        http(name, verdict, inHTTP2: .malformed) {
             $0.fields.append(("Transfer-Encoding", "chunked"))
             $0.omitsLength = true
             $0.body = Array(body.utf8)
         }
     }
 
-    /// A good request with one more line in its head.
-    fileprivate static func head(_ name: String, _ reason: String, _ line: String) -> Variant {
-        raw(name, .malformed(reason)) { stage in
+    /// A good request with one more line in its head; in HTTP/2 with one more field, of what is before and after the colon.
+    fileprivate static func head(_ name: String, _ reason: String, _ line: String, inHTTP2: InHTTP2 = .malformed)
+        -> Variant
+    {
+        Variant(name: name, verdict: .malformed(reason), inHTTP2: inHTTP2) { stage in
             let good = HTTPRequest.token(try stage.exchange().parameters).octets
             guard let end = good.firstRange(of: Array("\r\n".utf8)) else { return good }
             return good[..<end.upperBound] + Array((line + "\r\n").utf8) + good[end.upperBound...]
+        } twin: { stage in
+            let parts = line.split(separator: ": ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            return HTTPRequest.token(try stage.exchange().parameters, fields: [(parts[0], parts[1])])
         }
     }
 }

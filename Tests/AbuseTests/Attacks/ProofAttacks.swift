@@ -91,7 +91,7 @@ extension Attack {
                 return HTTPRequest.token(
                     try stage.exchange(by: Stage.bound).parameters,
                     fields: [("X-Forwarded-Host", "evil.example"), ("DPoP", try proof.signed())]
-                ).octets
+                )
             }
         }
     }
@@ -107,10 +107,10 @@ extension Attack {
         }
     }
 
-    private static func request(of stage: Stage, proofs: [String]) throws -> [UInt8] {
+    private static func request(of stage: Stage, proofs: [String]) throws -> HTTPRequest {
         HTTPRequest.token(
             try stage.exchange(by: Stage.bound).parameters, fields: proofs.map { ("DPoP", $0) }
-        ).octets
+        )
     }
 
     private static func changed(_ jwk: JSONValue?, _ change: (inout JSONObject) -> Void) -> JSONValue {

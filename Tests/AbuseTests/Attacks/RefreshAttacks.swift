@@ -35,7 +35,6 @@ extension Attack {
                 let chain = try await stage.chain()
                 try await stage.expire(chain)
                 return HTTPRequest.token(TokenForm.refresh(chain.refreshToken, client: Stage.target).parameters)
-                    .octets
             }
         }
         Attack("R-09", "the token after its login") {
@@ -53,19 +52,19 @@ extension Attack {
                 let token = try await stage.chain().refreshToken
                 var form = TokenForm.refresh(token, client: Stage.target)
                 form["refresh_token"] = nil
-                return HTTPRequest.token(form.parameters, fields: [("Cookie", "refresh_token=\(token)")]).octets
+                return HTTPRequest.token(form.parameters, fields: [("Cookie", "refresh_token=\(token)")])
             }
             Variant(name: "in Authorization", verdict: .challenged("client_scheme_unknown")) { stage in
                 let token = try await stage.chain().refreshToken
                 var form = TokenForm.refresh(token, client: Stage.target)
                 form["refresh_token"] = nil
-                return HTTPRequest.token(form.parameters, fields: [("Authorization", "Bearer \(token)")]).octets
+                return HTTPRequest.token(form.parameters, fields: [("Authorization", "Bearer \(token)")])
             }
             Variant(name: "in the query", verdict: .malformed("http_query")) { stage in
                 let token = try await stage.chain().refreshToken
                 var request = HTTPRequest.token(TokenForm(["grant_type": "refresh_token"]).parameters)
                 request.target += "?refresh_token=\(token)"
-                return request.octets
+                return request
             }
         }
         Attack("R-23", "a scope beyond the grant") {
@@ -105,7 +104,7 @@ extension Attack {
         Variant(name: name, verdict: .unusable(reason)) { stage in
             let chain = try await stage.chain()
             try await event(chain, stage)
-            return HTTPRequest.token(TokenForm.refresh(chain.refreshToken, client: Stage.target).parameters).octets
+            return HTTPRequest.token(TokenForm.refresh(chain.refreshToken, client: Stage.target).parameters)
         }
     }
 }

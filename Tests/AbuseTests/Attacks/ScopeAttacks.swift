@@ -72,7 +72,7 @@ extension Attack {
             Variant(name: "the other issuer", verdict: .malformed("subject_token_unknown_key")) { stage in
                 var form = try stage.exchange()
                 form["audience"] = stage.otherIssuer
-                return HTTPRequest.token(form.parameters).octets
+                return HTTPRequest.token(form.parameters)
             }
         }
         Attack("U-03", "several audiences") {
@@ -114,14 +114,14 @@ extension Attack {
             Variant(name: "the other issuer's login", verdict: .unusable("client_not_in_group")) { stage in
                 var form = try stage.exchangeAtOtherIssuer()
                 form["client_id"] = Stage.narrow
-                return HTTPRequest.token(form.parameters).octets
+                return HTTPRequest.token(form.parameters)
             }
             // Known there by the same sid, and yet another login.
             Variant(name: "the sid of another issuer", verdict: .unusable("session_unknown")) { stage in
                 let login = try await stage.login()
                 return HTTPRequest.token(
                     try stage.exchangeAtOtherIssuer { $0.claims["sid"] = login.token.claims["sid"] }.parameters
-                ).octets
+                )
             }
         }
     }

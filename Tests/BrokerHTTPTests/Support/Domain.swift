@@ -84,7 +84,7 @@ struct Domain: Sendable {
     }
 
     static func logout(
-        at now: UnixTime, audience: [String] = ["app-one"], tokenID: String = "one"
+        at now: UnixTime, issuer: Issuer = issuer, audience: [String] = ["app-one"], tokenID: String = "one"
     ) -> LogoutTokenClaims {
         LogoutTokenClaims(
             issuer: issuer, subject: .session(sessionID), audience: audience.map(ClientID.init(validated:)),

@@ -4,68 +4,8 @@ import NIOCore
 import NIOHPACK
 import NIOSSL
 
-/// A frame as it travels. RFC 9113 §4.1.
-struct RawFrame: Equatable {
-    enum Kind: UInt8 {
-        case data = 0
-        case headers = 1
-        case priority = 2
-        case reset = 3
-        case settings = 4
-        case ping = 6
-        case goAway = 7
-        case windowUpdate = 8
-        case continuation = 9
-    }
-
-    static let endStream: UInt8 = 0x1
-    static let endHeaders: UInt8 = 0x4
-
-    var kind: UInt8
-    var flags: UInt8
-    var stream: UInt32
-    var payload: [UInt8]
-
-    init(_ kind: Kind, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) {
-        self.init(kind: kind.rawValue, flags: flags, stream: stream, payload: payload)
-    }
-
-    init(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8]) {
-        self.kind = kind
-        self.flags = flags
-        self.stream = stream
-        self.payload = payload
-    }
-
-    var octets: [UInt8] {
-        let length = payload.count
-        return [UInt8(length >> 16 & 0xFF), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), kind, flags]
-            + Self.big(stream) + payload
-    }
-
-    static func big(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) } }
-
-    /// A header block in literals, nothing compressed. RFC 7541 §6.2.2.
-    static func block(_ fields: [(String, String)]) -> [UInt8] {
-        fields.flatMap { [0x00] + text($0.0) + text($0.1) }
-    }
-
-    private static func text(_ text: String) -> [UInt8] {
-        let octets = Array(text.utf8)
-        guard octets.count >= 0x7F else { return [UInt8(octets.count)] + octets }
-        var (length, rest) = ([UInt8(0x7F)], octets.count - 0x7F)
-        while rest >= 0x80 {
-            length.append(UInt8(rest & 0x7F) | 0x80)
-            rest >>= 7
-        }
-        return length + [UInt8(rest)] + octets
-    }
-}
-
 /// An HTTP/2 client that sends exactly the frames it is given.
 final class FrameClient {
-    static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-
     struct Answer {
         let status: Int
         let fields: HPACKHeaders
@@ -89,7 +29,7 @@ final class FrameClient {
     ) async throws -> Result {
         try await RawClient.connect(to: port, tls: try certificate.client(protocols: ["h2"])) { client async throws in
             let frames = FrameClient(client)
-            if starts { try await client.send(preface + RawFrame(.settings).octets) }
+            if starts { try await client.send(RawFrame.preface + RawFrame(.settings).octets) }
             return try await body(frames)
         }
     }
@@ -101,17 +41,7 @@ final class FrameClient {
     /// The next frame; `nil` at the end of the connection.
     func frame() async -> RawFrame? {
         while true {
-            if received.count >= 9 {
-                let length = received[..<3].reduce(0) { $0 << 8 | Int($1) }
-                if received.count >= 9 + length {
-                    let stream = received[5..<9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-                    let frame = RawFrame(
-                        kind: received[3], flags: received[4], stream: stream,
-                        payload: Array(received[9..<9 + length]))
-                    received.removeFirst(9 + length)
-                    return frame
-                }
-            }
+            if let frame = RawFrame.take(from: &received) { return frame }
             guard let more = await client.octets() else { return nil }
             received += more
         }

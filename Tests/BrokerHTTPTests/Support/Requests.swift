@@ -81,8 +81,8 @@ extension TestBroker {
         try await answer(Requests.post(parameters, headers: headers))
     }
 
-    func internalAnswer(_ request: String) async throws -> RawAnswer? {
-        try await RawClient.connect(to: ports.internal) { client in
+    func internalAnswer(_ request: String, from source: String? = nil) async throws -> RawAnswer? {
+        try await RawClient.connect(to: ports.internal, from: source) { client in
             await client.trySend(request)
             return try await client.answer()
         }

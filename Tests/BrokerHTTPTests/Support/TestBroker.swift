@@ -170,6 +170,9 @@ final class LogLines: Sendable {
     /// Lines about what came to the internal listener and is nothing that is served there.
     var internalRequests: [JSONObject] { lines("internal request") }
 
+    /// Lines about logouts.
+    var logouts: [JSONObject] { lines("logout request") }
+
     private func lines(_ message: String) -> [JSONObject] {
         lines.withLock { $0 }.filter { $0.string("msg") == message }
     }

@@ -7,7 +7,7 @@ import OAuthWire
 /// Back-Channel Logout 1.0 §2.5 to §2.8.
 ///
 /// 200 when the end is committed, 400 where the token is refused, and 400 with `temporarily_unavailable` and `Retry-After` where
-/// the broker could not find out or could not do it.
+/// the broker could not find out, could not do it, or was sent too many: §2.8 knows no other refusal.
 /// Every request ends in one answer and one line in the log; every refusal is in the audit, under the `X-Request-Id` of its answer.
 public struct LogoutEndpoint: Sendable {
     static let path = "/backchannel-logout"
@@ -42,11 +42,29 @@ public struct LogoutEndpoint: Sendable {
     private func end(_ request: ReceivedRequest, _ requestID: UniqueID) async throws(TokenError) -> Int64 {
         let form = try TokenError.refusing { () throws(Refusal) in try request.form(.backChannelLogout) }
         guard let token = form[Parameter.logoutToken] else { throw .refused(.logout(.missing)) }
-        try TokenError.counting { () throws(RateLimited) in try limiter.chargeLogout() }
         do throws(LogoutError) {
-            return try await logout.run(LogoutToken(token), requestID: requestID)
+            let claims = try await verify(LogoutToken(token), from: request.client)
+            return try await logout.end(claims, requestID: requestID)
         } catch {
             throw TokenError(error) { .logout($0) }
         }
+    }
+
+    /// Counted for whoever sends it as long as nobody has signed it, and then for whoever did.
+    private func verify(
+        _ token: LogoutToken, from caller: ClientAddress?
+    ) async throws(LogoutError) -> LogoutTokenClaims {
+        try LogoutError.counting { () throws(RateLimited) in try limiter.check(logoutFrom: caller) }
+        let claims: LogoutTokenClaims
+        do throws(LogoutError) {
+            claims = try await logout.verify(token)
+        } catch {
+            if case .refused = error { limiter.count(failedLogoutFrom: caller) }
+            throw error
+        }
+        try LogoutError.counting { () throws(RateLimited) in
+            try limiter.charge(logoutOf: claims.issuer, from: caller)
+        }
+        return claims
     }
 }

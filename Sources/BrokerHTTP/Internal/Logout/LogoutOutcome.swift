@@ -29,7 +29,7 @@ extension HTTPAnswer {
     init(_ outcome: LogoutOutcome) {
         self.init(outcome) { _ in HTTPAnswer(status: .ok, body: Array("{}".utf8)) }
         switch outcome {
-        case .unavailable, .failed: status = .badRequest
+        case .unavailable, .failed, .refused(.rate): status = .badRequest
         case .succeeded, .refused: break
         }
     }

@@ -14,11 +14,12 @@ public final class TLSTunnel: Sendable {
     /// - Parameters:
     ///   - broker: Its port on this machine.
     ///   - certificate: PEM; no other is trusted.
-    public init(to broker: UInt16, trusting certificate: String) async throws {
+    ///   - version: What is agreed upon for within (ALPN): `http/1.1` or `h2`.
+    public init(to broker: UInt16, trusting certificate: String, speaking version: String = "http/1.1") async throws {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)))
         configuration.certificateVerification = .noHostnameVerification
-        configuration.applicationProtocols = ["http/1.1"]
+        configuration.applicationProtocols = [version]
         let context = try NIOSSLContext(configuration: configuration)
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 256)
