@@ -4,7 +4,8 @@
 -- And an identity provider's answer is kept for longer than the broker's: nobody has seen the answer yet, and the database may
 -- be failing over. The half minute of whoever repeats the request begins when there is an answer to repeat.
 -- Locks: ACCESS EXCLUSIVE on relayed_code, short (constant default, no rewrite).
--- Old code: unaffected; what it claims counts as sent, and what is reserved here is in flight to it.
+-- Old code: what it claims counts as sent. What is reserved here is in flight to it, for the seconds of the reservation: one that
+-- ran out without being sent is used to it, and to new code it is not.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL lock_timeout = '500ms';
 SET LOCAL search_path = native_sso;
@@ -76,7 +77,9 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION send_code TO native_sso_broker;
 
--- As before (0017), but that what is kept and not yet answered waits for two minutes.
+-- As before (0017), but that what is kept and not yet answered waits for two minutes, and that what came for a code is kept however
+-- late: nobody else was granted a code that was sent. False says nothing of who has got what was kept: an earlier call may have
+-- been done, and its answer lost.
 CREATE OR REPLACE FUNCTION settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 BEGIN
@@ -89,9 +92,11 @@ BEGIN
                 WHEN 'lost' THEN r.valid_until
                 WHEN 'kept' THEN clock_timestamp() + interval '2 minutes'
                 ELSE clock_timestamp() + interval '30 seconds' END
-        WHERE r.code = p_code AND r.request_id = p_request_id AND r.valid_until >= clock_timestamp()
-            -- Again where the first answer to this was lost.
-            AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer);
+        WHERE r.code = p_code AND r.request_id = p_request_id
+            AND (r.state = 'asked' AND r.is_sent AND p_state = 'kept'
+                OR r.valid_until >= clock_timestamp()
+                    -- Again where the first answer to this was lost.
+                    AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer));
     END IF;
     RETURN FOUND;
 END

@@ -1960,9 +1960,11 @@ BEGIN
                 WHEN 'lost' THEN r.valid_until
                 WHEN 'kept' THEN clock_timestamp() + interval '2 minutes'
                 ELSE clock_timestamp() + interval '30 seconds' END
-        WHERE r.code = p_code AND r.request_id = p_request_id AND r.valid_until >= clock_timestamp()
-            -- Again where the first answer to this was lost.
-            AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer);
+        WHERE r.code = p_code AND r.request_id = p_request_id
+            AND (r.state = 'asked' AND r.is_sent AND p_state = 'kept'
+                OR r.valid_until >= clock_timestamp()
+                    -- Again where the first answer to this was lost.
+                    AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer));
     END IF;
     RETURN FOUND;
 END

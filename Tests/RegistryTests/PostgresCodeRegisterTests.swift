@@ -157,14 +157,34 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("Whoever took longer than it may gets no further")
+    @Test("What came for a code that was sent is kept however late; nothing else is")
     func tooLate() async throws {
         try await withRegister { database, register in
             _ = try await register.claim(entry(1))
+            _ = try await database.superuser.query(CodeSQL.pass, [])
+            #expect(try await !register.settle(Self.name, of: Self.request(1), as: .kept([1])))
             _ = try await send(register)
             _ = try await database.superuser.query(CodeSQL.pass, [])
             #expect(try await register.claim(entry(2)) == .used)
-            #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .kept([1])))
+            #expect(try await !register.settle(Self.name, of: Self.request(1), as: .answered([1])))
+            #expect(try await !register.settle(Self.name, of: Self.request(2), as: .kept([1])))
+            #expect(try await register.settle(Self.name, of: Self.request(1), as: .kept([1])))
+            #expect(try await register.claim(entry(3)) == .kept([1]))
+        }
+    }
+
+    @Test("Whoever did not hear that it was kept changes nothing of what others made of it")
+    func passedOn() async throws {
+        try await withRegister { _, register in
+            _ = try await register.claim(entry(1))
+            _ = try await send(register)
+            #expect(try await register.settle(Self.name, of: Self.request(1), as: .kept([1])))
+            #expect(try await register.settle(Self.name, of: Self.request(1), as: .kept([1])))
+            #expect(try await register.finish(Self.name, Self.binding, answer: [5]) == [5])
+            #expect(try await !register.settle(Self.name, of: Self.request(1), as: .kept([1])))
+            #expect(try await !register.forget(Self.name, Self.binding))
+            #expect(try await register.finish(Self.name, Self.binding, answer: [6]) == [5])
+            #expect(try await register.claim(entry(2)) == .kept([5]))
         }
     }
 

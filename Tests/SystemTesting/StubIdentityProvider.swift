@@ -26,6 +26,7 @@ public final class StubIdentityProvider: Sendable {
         var token: @Sendable (CodeCall) -> CodeReply = { _ in .hangs }
         var calls: [CodeCall] = []
         var revocations: [CodeCall] = []
+        var revocation: @Sendable (CodeCall) -> CodeReply = { _ in .answers(200, "") }
     }
 
     public let port: UInt16
@@ -64,6 +65,11 @@ public final class StubIdentityProvider: Sendable {
     /// Every request that its token endpoint got, complete.
     public var codeCalls: [CodeCall] { state.withLock { $0.calls } }
 
+    /// What its revocation endpoint does with a token.
+    public func revocation(_ reply: @escaping @Sendable (CodeCall) -> CodeReply) {
+        state.withLock { $0.revocation = reply }
+    }
+
     /// Every request that its revocation endpoint got.
     public var revocations: [CodeCall] { state.withLock { $0.revocations } }
 
@@ -84,8 +90,11 @@ public final class StubIdentityProvider: Sendable {
             return
         }
         guard path != "/revoke" else {
-            state.withLock { $0.revocations.append(call) }
-            Self.write(peer, status: 200, body: [])
+            let reply = state.withLock { state in
+                state.revocations.append(call)
+                return state.revocation
+            }
+            reply(call).write(to: peer)
             return
         }
         let isJWKS = path == "/jwks"

@@ -116,12 +116,20 @@ extension RevocationOutcome {
                 "Its log has it, at this time. The token ends as its sessions do there.")
         case .failed:
             .init(
-                "the identity provider was asked to revoke the refresh token that no app got, and gave no answer",
+                "the refresh token that no app got was not revoked: the identity provider gave no answer, or too many came at once",
                 "Look at its state. The token ends as its sessions do there.")
         case .endpointUnknown:
             .init(
                 "the discovery document names no revocation endpoint on its own host",
                 "The operator sets code_relay.revocation_endpoint, if there is one.")
+        case .switchedOff:
+            .init(
+                "code_relay.revoke_orphans is false: the refresh token that no app got was not revoked",
+                "Nothing is to be done. The token ends as its sessions do there.")
+        case .outcomeUnknown:
+            .init(
+                "the database did not say whether an app can get what came for the code; it was not revoked",
+                "Look at the database at this time. If no app has it, the token ends as its sessions do there.")
         }
     }
 }

@@ -15,6 +15,7 @@ public final class ScriptedCodeRelay: CodeRelay {
         var codes: [PresentedCode] = []
         var revoked: [String] = []
         var revocation = RevocationOutcome.revoked
+        var holdsRevocations = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         var arrivals: [(count: Int, CheckedContinuation<Void, Never>)] = []
     }
@@ -31,14 +32,23 @@ public final class ScriptedCodeRelay: CodeRelay {
     /// What becomes of a refresh token that it is asked to revoke.
     public func revocation(_ outcome: RevocationOutcome) { state.withLock { $0.revocation = outcome } }
 
+    /// Revocations wait until ``goOn()``.
+    public func holdRevocations() { state.withLock { $0.holdsRevocations = true } }
+
     /// Every refresh token that it was asked to revoke.
     public var revoked: [String] { state.withLock { $0.revoked } }
 
     public func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome {
-        state.withLock { state in
-            state.revoked.append(refreshToken)
-            return state.revocation
+        await withCheckedContinuation { continuation in
+            let goesOn = state.withLock { state in
+                state.revoked.append(refreshToken)
+                guard state.holdsRevocations else { return true }
+                state.waiting.append(continuation)
+                return false
+            }
+            if goesOn { continuation.resume() }
         }
+        return state.withLock { $0.revocation }
     }
 
     /// Returns when so many codes have come.
@@ -55,6 +65,7 @@ public final class ScriptedCodeRelay: CodeRelay {
 
     public func goOn() {
         let waiting = state.withLock { state in
+            state.holdsRevocations = false
             defer { state.waiting = [] }
             return state.waiting
         }

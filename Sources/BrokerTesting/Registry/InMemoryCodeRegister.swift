@@ -18,13 +18,16 @@ public final class InMemoryCodeRegister: CodeRegister {
     private struct State {
         var rows: [CodeName: Row] = [:]
         var proofs: Set<ProofID> = []
-        var failures: [Call: PortError] = [:]
+        var failures: [Call: (error: PortError, point: FailurePoint)] = [:]
         var refusesToSend = false
         var settled: [CodeSettlement] = []
         var entries: [CodeEntry] = []
     }
 
     public enum Call: Sendable, Hashable, CaseIterable { case claim, send, settle, finish, forget }
+
+    /// Before it was done, or after: then nothing but the answer is lost.
+    public enum FailurePoint: Sendable, CaseIterable { case before, after }
 
     private let state = Mutex(State())
 
@@ -46,7 +49,9 @@ public final class InMemoryCodeRegister: CodeRegister {
     }
 
     /// What every further such call throws; `nil`: they work again.
-    public func fail(_ call: Call, with failure: PortError?) { state.withLock { $0.failures[call] = failure } }
+    public func fail(_ call: Call, _ point: FailurePoint = .before, with failure: PortError?) {
+        state.withLock { $0.failures[call] = failure.map { ($0, point) } }
+    }
 
     /// What was not sent can be had again.
     public func letReservationsRunOut() {
@@ -67,9 +72,8 @@ public final class InMemoryCodeRegister: CodeRegister {
     public func refuseToSend() { state.withLock { $0.refusesToSend = true } }
 
     public func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
-        try state.withLock { state throws(PortError) in
-            state.entries.append(entry)
-            if let failure = state.failures[.claim] { throw failure }
+        state.withLock { $0.entries.append(entry) }
+        return try call(.claim) { state in
             if let proof = entry.proof, !state.proofs.insert(proof.id).inserted { return .proofUsed }
             guard let row = state.rows[entry.code] else {
                 state.rows[entry.code] = Row(
@@ -89,8 +93,7 @@ public final class InMemoryCodeRegister: CodeRegister {
     public func send(
         _ code: CodeName, of request: UniqueID, patience: Seconds
     ) async throws(PortError) -> Bool {
-        try state.withLock { state throws(PortError) in
-            if let failure = state.failures[.send] { throw failure }
+        try call(.send) { state in
             guard !state.refusesToSend, case .asked(request, _)? = state.rows[code]?.standing else { return false }
             state.rows[code]?.standing = .asked(request, isSent: true)
             return true
@@ -98,8 +101,7 @@ public final class InMemoryCodeRegister: CodeRegister {
     }
 
     public func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool {
-        try state.withLock { state throws(PortError) in
-            if let failure = state.failures[.forget] { throw failure }
+        try call(.forget) { state in
             guard let row = state.rows[code], row.binding == binding, case .kept = row.standing else { return false }
             state.rows[code]?.standing = .lost
             return true
@@ -109,9 +111,9 @@ public final class InMemoryCodeRegister: CodeRegister {
     public func settle(
         _ code: CodeName, of request: UniqueID, as settlement: CodeSettlement
     ) async throws(PortError) -> Bool {
-        try state.withLock { state throws(PortError) in
-            state.settled.append(settlement)
-            if let failure = state.failures[.settle] { throw failure }
+        state.withLock { $0.settled.append(settlement) }
+        return try call(.settle) { state in
+            if case .kept(let present)? = state.rows[code]?.standing { return settlement == .kept(present) }
             guard case .asked(request, _)? = state.rows[code]?.standing else { return false }
             switch settlement {
             case .released: state.rows[code] = nil
@@ -126,8 +128,7 @@ public final class InMemoryCodeRegister: CodeRegister {
     public func finish(
         _ code: CodeName, _ binding: CodeBinding, answer: [UInt8]
     ) async throws(PortError) -> [UInt8]? {
-        try state.withLock { state throws(PortError) in
-            if let failure = state.failures[.finish] { throw failure }
+        try call(.finish) { state in
             guard let row = state.rows[code], row.binding == binding else { return nil }
             switch row.standing {
             case .kept:
@@ -136,6 +137,18 @@ public final class InMemoryCodeRegister: CodeRegister {
             case .answered(let first): return first
             case .asked, .lost: return nil
             }
+        }
+    }
+
+    private func call<Value: Sendable>(
+        _ call: Call, _ body: (inout State) -> Value
+    ) throws(PortError) -> Value {
+        try state.withLock { state throws(PortError) in
+            let failure = state.failures[call]
+            if let failure, failure.point == .before { throw failure.error }
+            let value = body(&state)
+            if let failure { throw failure.error }
+            return value
         }
     }
 }

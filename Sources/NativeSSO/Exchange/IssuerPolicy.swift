@@ -73,9 +73,15 @@ public struct CodeRelayPolicy: Sendable, Hashable {
     /// Requests to it at one time; whoever comes then is told to come again. Of them half at most are one app's, and a quarter one
     /// address's.
     public let atOnce: Int
+    /// Whether a refresh token that no app got is revoked there: it may end the whole grant with it. RFC 7009 §2.1.
+    public let revokesOrphans: Bool
 
-    public init(timeout: Seconds = 5, atOnce: Int = 32) {
+    public init(timeout: Seconds = 5, atOnce: Int = 32, revokesOrphans: Bool = true) {
         self.timeout = timeout
         self.atOnce = atOnce
+        self.revokesOrphans = revokesOrphans
     }
+
+    /// Requests to its revocation endpoint at one time, beside the codes; what is too many is not revoked.
+    var revocationsAtOnce: Int { (atOnce + 3) / 4 }
 }

@@ -13,7 +13,9 @@ public protocol CodeRegister: Sendable {
         _ code: CodeName, of request: UniqueID, patience: Seconds
     ) async throws(PortError) -> Bool
 
-    /// Ends what a claim of this request began. `false`: it came too late, and the code counts as lost.
+    /// Ends what a claim of this request began. What came for a code that was sent is kept however late it comes.
+    /// - Returns: `false`: there is nothing to settle any more. That says nothing of who has got what was kept: where an earlier call
+    ///   was done unheard, others may have gone on from there.
     func settle(_ code: CodeName, of request: UniqueID, as settlement: CodeSettlement) async throws(PortError) -> Bool
 
     /// Replaces what is kept by the answer that was made from it, unless another request was faster. From then on it is given out
@@ -21,8 +23,8 @@ public protocol CodeRegister: Sendable {
     /// - Returns: The answer that is kept now; `nil`: none is any more.
     func finish(_ code: CodeName, _ binding: CodeBinding, answer: [UInt8]) async throws(PortError) -> [UInt8]?
 
-    /// Erases what is kept, of which no answer can be made.
-    /// - Returns: `false`: there is an answer, or nothing any more.
+    /// Withdraws what is kept, of which no answer can be made.
+    /// - Returns: `true`: nobody has got it, and nobody will. `false`: there is an answer, or nothing any more.
     func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool
 }
 

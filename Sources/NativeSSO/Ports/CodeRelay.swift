@@ -6,11 +6,11 @@ public protocol CodeRelay: Sendable {
         _ code: PresentedCode, of client: ClientID, at issuer: Issuer
     ) async throws(CodeRelayError) -> ProviderTokens
 
-    /// Asks the identity provider to revoke a refresh token that no app got. RFC 7009 §2. Returns within the deadline of `issuer`.
+    /// Asks the identity provider to revoke a refresh token that no app got or can get. RFC 7009 §2. Returns within the deadline of `issuer`.
     func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome
 }
 
-/// What became of a refresh token that no app got. The raw value is what the audit shows.
+/// What became of a refresh token that no app got, as far as is known. The raw value is what the audit shows.
 public enum RevocationOutcome: String, Sendable, CaseIterable {
     case revoked = "idp_token_revoked"
     /// The identity provider answered with an error.
@@ -19,6 +19,10 @@ public enum RevocationOutcome: String, Sendable, CaseIterable {
     case failed = "idp_revocation_failed"
     /// It does not say where tokens are revoked.
     case endpointUnknown = "idp_revocation_endpoint_unknown"
+    /// By the operator: it is not asked.
+    case switchedOff = "idp_revocation_off"
+    /// It is not asked, for an app may have the token: the database did not say what became of it.
+    case outcomeUnknown = "code_outcome_unknown"
 }
 
 public enum CodeRelayError: Error, Sendable {

@@ -1,6 +1,7 @@
 import IdentityProvider
 import KeyModule
 import Logging
+import NativeSSO
 import PostgresClient
 import ServiceLifecycle
 import UnixSignals
@@ -54,10 +55,10 @@ extension Broker {
     }
 
     /// Stopped in reverse order, each when the one after it has ended: no request is left without its database, no
-    /// refusal without its audit record.
+    /// code without its end, no refusal without its audit record.
     private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
         let reload = reload
-        let (keys, audit, pool, lanes, commits) = (keys, audit, pool, lanes, commits)
+        let (keys, audit, pool, lanes, commits, pendingCodes) = (keys, audit, pool, lanes, commits, pendingCodes)
         let (documents, codes, providers) = ([documents] + pinnedDocuments, codes.values, providers.map(\.keys))
         let sweep = SweepService(configuration.retention, database: pool, logger: logger)
         var services: [any Service] = [
@@ -81,7 +82,10 @@ extension Broker {
             },
         ]
         services += providers.map { provider in BackgroundService { await provider.run() } }
-        services += [server, StopLimit(seconds: Self.stopLimit, logger: logger)]
+        services += [
+            ClosingService { await pendingCodes.finished() }, server,
+            StopLimit(seconds: Self.stopLimit, logger: logger),
+        ]
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = Self.stopTimeout

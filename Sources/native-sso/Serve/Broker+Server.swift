@@ -95,7 +95,7 @@ extension Broker {
             register: PostgresCodeRegister(
                 database: shared, claims: max(configuration.database.pool / 8, 1),
                 settlements: max(configuration.database.pool / 4, 1)),
-            records: ring, enrolment: enrolment, audit: audit, clock: clock)
+            records: ring, enrolment: enrolment, audit: audit, clock: clock, pending: pendingCodes)
     }
 
     private var proofs: ProofVerifier {

@@ -27,6 +27,7 @@ struct Broker: Sendable {
     let documents: DocumentClient
     /// Codes go over connections of their own.
     let codes: [Issuer: TokenEndpointClient]
+    let pendingCodes = PendingCodes()
     /// Of those identity providers for which only certain authorities may vouch.
     let pinnedDocuments: [DocumentClient]
     /// What the public listener shows; `nil` without TLS.

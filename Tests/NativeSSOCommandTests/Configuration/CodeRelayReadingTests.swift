@@ -17,7 +17,7 @@ import Testing
     @Test func whatIsNotSaid() throws {
         let relay = try #require(try relay("    code_relay: {}"))
         #expect(relay.tokenEndpoint == nil && relay.revocationEndpoint == nil && relay.secret == nil)
-        #expect(relay.policy == CodeRelayPolicy(timeout: 5, atOnce: 32))
+        #expect(relay.policy == CodeRelayPolicy(timeout: 5, atOnce: 32, revokesOrphans: true))
         let policy = try SampleFile.read(SampleFile.adding("    code_relay: {}")).identityProviders.first?.policy
         #expect(policy?.codeRelay == relay.policy)
     }
@@ -34,11 +34,12 @@ import Testing
                       revocation_endpoint: https://tokens.example.com/revoke
                       timeout: 30s
                       at_once: 1000
+                      revoke_orphans: false
                 """))
         #expect(relay.secret?.exposed == "s3cret" && relay.method == .post)
         #expect(relay.tokenEndpoint == "https://tokens.example.com/token")
         #expect(relay.revocationEndpoint == "https://tokens.example.com/revoke")
-        #expect(relay.policy == CodeRelayPolicy(timeout: 30, atOnce: 1000))
+        #expect(relay.policy == CodeRelayPolicy(timeout: 30, atOnce: 1000, revokesOrphans: false))
         let basic = try self.relay("    code_relay: { client_secret_file: \(secret.path) }")
         #expect(basic?.method == .basic)
     }
@@ -67,6 +68,7 @@ import Testing
         ("timeout: 0s", "timeout: must be from 1s to 30s"),
         ("timeout: 5", "timeout: write a whole number and a unit, such as 90d, 12h, 30m or 60s"),
         ("at_once: 0", "at_once: write a whole number from 1 to 1000"),
+        ("revoke_orphans: never", "revoke_orphans: write true or false, without quotes"),
         ("at_once: many", "at_once: write a whole number from 1 to 1000"),
         (
             "client_authentication: client_secret_post",
@@ -80,7 +82,7 @@ import Testing
         (
             "client_secret: s3cret",
             "client_secret: is not a key of the configuration; known here: at_once, client_authentication, "
-                + "client_secret_file, revocation_endpoint, timeout, token_endpoint"
+                + "client_secret_file, revocation_endpoint, revoke_orphans, timeout, token_endpoint"
         ),
     ])
     func whatDoesNotHold(_ line: String, _ words: String) {

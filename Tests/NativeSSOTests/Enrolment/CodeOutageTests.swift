@@ -4,22 +4,83 @@ import Testing
 
 /// What is left of a code when the database, or a broker, goes away.
 @Suite struct CodeOutageTests {
-    /// An outage at each step: the app is told to come again, and when the database is back it has its login, without a second
-    /// call. What was not sent is not spent, and what came is not lost.
-    @Test(arguments: InMemoryCodeRegister.Call.allCases)
-    func theDatabaseGoesAway(at call: InMemoryCodeRegister.Call) async throws {
+    private static let outage = PortError.outage(Outage(.database, "told to"))
+
+    /// An outage at each step, before it is done or after: the app is told to come again, and when the database is back it has its
+    /// login, without a second call. What was not sent is not spent, and what came is not lost.
+    @Test(
+        arguments: [InMemoryCodeRegister.Call.claim, .send, .settle, .finish],
+        InMemoryCodeRegister.FailurePoint.allCases)
+    func theDatabaseGoesAway(
+        at call: InMemoryCodeRegister.Call, _ point: InMemoryCodeRegister.FailurePoint
+    ) async throws {
         let stage = try CodeStage()
-        stage.register.fail(call, with: .outage(Outage(.database, "told to")))
-        if call == .forget {
-            _ = try await stage.run()
-            return
-        }
+        stage.register.fail(call, point, with: Self.outage)
         #expect(await stage.failure() == .outage(.database))
         #expect(stage.relay.codes.count == ([.claim, .send].contains(call) ? 0 : 1))
         stage.register.fail(call, with: nil)
         #expect(try await stage.eventually().tokens.refreshToken == CodeStage.tokens.refreshToken)
         #expect(stage.relay.codes.count == 1 && stage.login.registry.sessionCount == 1)
+        await stage.pending.finished()
         #expect(stage.relay.revoked.isEmpty && stage.audit.events.isEmpty)
+    }
+
+    /// One replica's tokens are on record, and it does not hear of it; another answers the app's second request meanwhile. What the
+    /// app has is not revoked, and the first replica's end is the same answer.
+    @Test func anotherReplicaAnswersMeanwhile() async throws {
+        let stage = try CodeStage()
+        stage.register.fail(.settle, .after, with: Self.outage)
+        let (first, second) = (stage.broker(), stage.broker())
+        #expect(await stage.failure(at: first) == .outage(.database))
+        let answer = try await second.run(stage.request)
+        stage.register.fail(.settle, with: nil)
+        await stage.pending.finished()
+        #expect(stage.relay.revoked.isEmpty && stage.audit.events.isEmpty)
+        #expect(try await second.run(stage.request) == answer)
+    }
+
+    /// The same while its caller waits yet: both get one answer.
+    @Test func theAnswerIsLostWhileTheCallerWaits() async throws {
+        var stage = try CodeStage()
+        stage.pauses.caller = Array(repeating: .milliseconds(1), count: 10_000)
+        stage.register.fail(.settle, .after, with: Self.outage)
+        let (first, second, request) = (stage.broker(), stage.broker(), stage.request)
+        async let late = first.run(request)
+        while stage.register.settlements.isEmpty { await Task.yield() }
+        let answer = try await second.run(request)
+        stage.register.fail(.settle, with: nil)
+        #expect(try await late == answer)
+        await stage.pending.finished()
+        #expect(stage.relay.revoked.isEmpty && stage.audit.events.isEmpty)
+    }
+
+    /// The database does not say any more whether it has what came: an app may have it.
+    @Test func nobodyKnowsWhetherItIsKept() async throws {
+        var stage = try CodeStage()
+        stage.pauses = CodePauses(caller: [], background: [.zero])
+        stage.register.fail(.settle, .after, with: Self.outage)
+        #expect(await stage.failure() == .outage(.database))
+        await stage.pending.finished()
+        #expect(stage.audit.events.map(\.reason) == ["code_outcome_unknown"])
+        #expect(try await stage.run().tokens.refreshToken == "idp-refresh")
+        await stage.pending.finished()
+        #expect(stage.relay.revoked.isEmpty)
+    }
+
+    /// The login is refused, and the database does not say whether what came is withdrawn.
+    @Test(arguments: InMemoryCodeRegister.FailurePoint.allCases)
+    func nobodyKnowsWhetherItIsForgotten(point: InMemoryCodeRegister.FailurePoint) async throws {
+        let stage = try CodeStage()
+        stage.register.fail(.forget, point, with: Self.outage)
+        stage.login.idTokens.answer(.refusal(.badSignature))
+        let refusal = Failure.refused(CodeRefusal.idToken(.badSignature))
+        #expect(await stage.failure() == refusal)
+        await stage.pending.finished()
+        #expect(stage.relay.revoked.isEmpty && stage.audit.events.map(\.reason) == ["code_outcome_unknown"])
+        stage.register.fail(.forget, with: nil)
+        #expect(await stage.failure() == (point == .before ? refusal : .refused(.used)))
+        await stage.pending.finished()
+        #expect(stage.relay.revoked == (point == .before ? ["idp-refresh"] : []))
     }
 
     /// The broker that reserved a code dies before it is sent: another one takes it, and the first cannot send it any more.
@@ -46,7 +107,7 @@ import Testing
 
     @Test func theRegistryGoesAway() async throws {
         let stage = try CodeStage()
-        stage.login.registry.fail(with: .outage(Outage(.database, "told to")))
+        stage.login.registry.fail(with: Self.outage)
         #expect(await stage.failure() == .outage(.database))
         stage.login.registry.fail(with: nil)
         _ = try await stage.run()
@@ -82,17 +143,48 @@ import Testing
         #expect(stage.relay.revoked == ["orphan"])
     }
 
-    /// The database does not come back in time.
-    @Test(arguments: [InMemoryCodeRegister.Call.settle, .finish])
-    func nobodyComesForIt(call: InMemoryCodeRegister.Call) async throws {
+    /// No answer can be put on record in time: what is kept is withdrawn.
+    @Test func nobodyComesForIt() async throws {
         var stage = try CodeStage()
         stage.pauses = CodePauses(caller: [], background: [.zero])
-        stage.register.fail(call, with: .outage(Outage(.database, "told to")))
+        stage.register.fail(.finish, with: Self.outage)
         #expect(await stage.failure() == .outage(.database))
-        await stage.audit.untilRecorded(1)
+        await stage.pending.finished()
         #expect(stage.relay.revoked == ["idp-refresh"])
-        stage.register.fail(call, with: nil)
-        #expect(await stage.failure() == .refused(call == .settle ? .inFlight : .used))
+        stage.register.fail(.finish, with: nil)
+        #expect(await stage.failure() == .refused(.used))
+    }
+
+    /// RFC 7009 §2.1: the whole grant may end with the token.
+    @Test func theOperatorMayLeaveItBe() async throws {
+        var stage = try CodeStage()
+        stage.policy = CodeRelayPolicy(revokesOrphans: false)
+        stage.login.idTokens.answer(.refusal(.badSignature))
+        #expect(await stage.failure() == .refused(.idToken(.badSignature)))
+        await stage.pending.finished()
+        #expect(stage.relay.revoked.isEmpty && stage.audit.events.map(\.reason) == ["idp_revocation_off"])
+    }
+
+    /// An identity provider whose revocation endpoint hangs has a quarter as many of them as codes.
+    @Test func revocationsHaveTheirPlaces() async throws {
+        var stage = try CodeStage()
+        stage.policy = CodeRelayPolicy(atOnce: 4)
+        stage.relay.holdRevocations()
+        stage.login.idTokens.answer(.refusal(.badSignature))
+        let broker = stage.broker()
+        #expect(await stage.failure(at: broker) == .refused(.idToken(.badSignature)))
+        stage.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: stage.code.verifier)
+        stage.number = 2
+        #expect(await stage.failure(at: broker) == .refused(.idToken(.badSignature)))
+        #expect(stage.audit.events.map(\.reason) == ["idp_revocation_failed"])
+        stage.relay.goOn()
+        await stage.pending.finished()
+        #expect(stage.audit.events.map(\.reason) == ["idp_revocation_failed", "idp_token_revoked"])
+        stage.code = PresentedCode(code: "a third", redirectURI: "a:b", verifier: stage.code.verifier)
+        stage.number = 3
+        _ = await stage.failure(at: broker)
+        await stage.pending.finished()
+        #expect(stage.relay.revoked.count == 2)
     }
 
     @Test func withoutARefreshTokenThereIsNothingToRevoke() async throws {
@@ -102,6 +194,7 @@ import Testing
         stage.relay.answer(.tokens(tokens))
         stage.login.idTokens.answer(.refusal(.badSignature))
         _ = await stage.failure()
+        await stage.pending.finished()
         #expect(stage.relay.revoked.isEmpty && stage.audit.events.isEmpty)
     }
 }

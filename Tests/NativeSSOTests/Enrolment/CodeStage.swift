@@ -12,6 +12,7 @@ struct CodeStage {
     let register = InMemoryCodeRegister()
     let relay = ScriptedCodeRelay(.tokens(tokens))
     let audit = RecordingAuditTrail()
+    let pending = PendingCodes()
     /// Nobody waits for long here.
     var pauses = CodePauses(
         caller: [.milliseconds(1), .milliseconds(1)], background: Array(repeating: .milliseconds(1), count: 10_000))
@@ -61,7 +62,7 @@ struct CodeStage {
                 mint: TokenMint(
                     issuer: Broker.issuer, signer: login.signer, refreshTokens: login.keys, lifetimes: Lifetimes()),
                 clock: login.clock),
-            audit: audit, clock: login.clock, pauses: pauses)
+            audit: audit, clock: login.clock, pending: pending, pauses: pauses)
     }
 
     func run() async throws(CodeError) -> CodeAnswer { try await broker().run(request) }
@@ -79,9 +80,10 @@ struct CodeStage {
         }
     }
 
-    func failure() async -> Failure<CodeRefusal>? {
+    /// - Parameter broker: `nil`: one of its own.
+    func failure(at broker: CodeEnrolment? = nil) async -> Failure<CodeRefusal>? {
         do throws(CodeError) {
-            _ = try await run()
+            _ = try await (broker ?? self.broker()).run(request)
             return nil
         } catch {
             return Failure(error)

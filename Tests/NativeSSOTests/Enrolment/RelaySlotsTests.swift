@@ -32,6 +32,21 @@ import Testing
         #expect(await stage.failure() == .refused(.enrolment(.tokenUsed)))
     }
 
+    /// What came is in memory alone: it has its place until the database has it, or the caller is told to come again.
+    @Test func whatIsBeingKept() async throws {
+        var stage = try CodeStage()
+        stage.policy = CodeRelayPolicy(timeout: 5, atOnce: 1)
+        stage.pauses.caller = Array(repeating: .milliseconds(1), count: 10_000)
+        stage.register.fail(.settle, with: .outage(Outage(.database, "told to")))
+        let (broker, request) = (stage.broker(), stage.request)
+        async let first = broker.run(request)
+        while stage.register.settlements.isEmpty { await Task.yield() }
+        #expect(broker.codesInFlight == 1)
+        stage.register.fail(.settle, with: nil)
+        _ = try await first
+        #expect(broker.codesInFlight == 0)
+    }
+
     /// Of eight places an app has four, and an address two: while some flood a provider that hangs, others get through.
     @Test func aFlood() async throws {
         var stage = try CodeStage()

@@ -18,10 +18,16 @@ struct CodeCompletion: Sendable {
         }
     }
 
-    /// Nobody will get what the identity provider gave.
+    /// Nobody is to get what the identity provider gave. Somebody may have it already, by another broker: it is revoked only where
+    /// the register has withdrawn it.
     func abandon(_ request: CodeRequest, _ kept: CodeAnswer, _ seal: CodeSeal) async {
-        guard (try? await register.forget(seal.name, seal.binding)) == true else { return }
-        orphans.revoke(kept.tokens.refreshToken, of: request)
+        let isWithdrawn: Bool
+        do throws(PortError) {
+            isWithdrawn = try await register.forget(seal.name, seal.binding)
+        } catch {
+            return orphans.leave(kept.tokens.refreshToken, of: request)
+        }
+        if isWithdrawn { orphans.revoke(kept.tokens.refreshToken, of: request) }
     }
 
     private func finish(

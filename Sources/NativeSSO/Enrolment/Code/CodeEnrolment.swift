@@ -19,6 +19,7 @@ public struct CodeEnrolment: Sendable {
     private let enrolment: Enrolment
     private let completion: CodeCompletion
     private let orphans: OrphanedTokens
+    private let pending: PendingCodes
     private let pauses: CodePauses
     private let slots = RelaySlots()
 
@@ -26,20 +27,22 @@ public struct CodeEnrolment: Sendable {
     /// longer counts as dead.
     static let allowance: Seconds = 30
 
+    /// - Parameter pending: Where all counts that goes on without its caller.
     public init(
         relay: any CodeRelay, register: any CodeRegister, records: any RecordAuthenticator, enrolment: Enrolment,
-        audit: any AuditTrail, clock: any WallClock, pauses: CodePauses = CodePauses()
+        audit: any AuditTrail, clock: any WallClock, pending: PendingCodes, pauses: CodePauses = CodePauses()
     ) {
         self.relay = relay
         self.register = register
         self.records = records
         self.enrolment = enrolment
+        self.pending = pending
         self.pauses = pauses
-        orphans = OrphanedTokens(relay: relay, audit: audit, clock: clock)
+        orphans = OrphanedTokens(relay: relay, audit: audit, clock: clock, pending: pending)
         completion = CodeCompletion(register: register, enrolment: enrolment, orphans: orphans)
     }
 
-    /// Codes that are at an identity provider now.
+    /// Codes that are at an identity provider now, or whose tokens are about to be kept.
     public var codesInFlight: Int { slots.count }
 
     public func run(_ request: CodeRequest) async throws(CodeError) -> CodeAnswer {
@@ -67,7 +70,7 @@ public struct CodeEnrolment: Sendable {
     private func redeem(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
     ) async throws(CodeError) -> CodeAnswer {
-        let task = Task {
+        let task = pending.run {
             do throws(CodeError) {
                 return Result<CodeAnswer, CodeError>.success(try await redeemOnce(request, policy, seal))
             } catch {
@@ -80,6 +83,25 @@ public struct CodeEnrolment: Sendable {
     private func redeemOnce(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
     ) async throws(CodeError) -> CodeAnswer {
+        let kept = try await fetch(request, policy, seal)
+        do throws(CodeError) {
+            return try await completion.run(request, .tokens(kept), seal)
+        } catch {
+            if case .refused = error { throw error }
+            pending.run { await completeOn(request, seal, kept) }
+            throw error
+        }
+    }
+
+    /// In one of the identity provider's places, until the database has what came.
+    private func fetch(
+        _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
+    ) async throws(CodeError) -> CodeAnswer {
+        if let refusal = slots.enter(request, atMost: policy.atOnce) {
+            await settle(request, seal, .released)
+            throw .refused(refusal)
+        }
+        defer { slots.leave(request) }
         let tokens = try await ask(request, policy, seal)
         // Both or neither, Native SSO §3.4: where nothing is enrolled, the identity provider's own goes with its id_token.
         let secret =
@@ -92,21 +114,11 @@ public struct CodeEnrolment: Sendable {
             }
         let kept = CodeAnswer(tokens: tokens, deviceSecret: secret)
         let sealed = try CodeError.port { () throws(PortError) in try seal.seal(.tokens(kept)) }
-        guard let isKept = await keep(request, seal, sealed) else {
-            Task { await keepOn(request, seal, sealed, kept) }
+        guard await keep(request, seal, sealed) else {
+            pending.run { await keepOn(request, seal, sealed, kept) }
             throw .outage(Outage(.database, "what came for a code could not be kept yet"))
         }
-        guard isKept else {
-            orphans.revoke(tokens.refreshToken, of: request)
-            throw .refused(.used)
-        }
-        do throws(CodeError) {
-            return try await completion.run(request, .tokens(kept), seal)
-        } catch {
-            if case .refused = error { throw error }
-            Task { await completeOn(request, seal, kept) }
-            throw error
-        }
+        return kept
     }
 
     // MARK: The identity provider
@@ -114,11 +126,6 @@ public struct CodeEnrolment: Sendable {
     private func ask(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
     ) async throws(CodeError) -> ProviderTokens {
-        if let refusal = slots.enter(request, atMost: policy.atOnce) {
-            await settle(request, seal, .released)
-            throw .refused(refusal)
-        }
-        defer { slots.leave(request) }
         try await markAsSent(request, policy, seal)
         do throws(CodeRelayError) {
             return try await relay.redeem(request.code, of: request.client.id, at: request.issuer.issuer)
@@ -158,38 +165,40 @@ public struct CodeEnrolment: Sendable {
 
     /// At once or, while the caller is told already, as soon as it can be done; what is not on record then counts as lost.
     private func settle(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async {
-        guard await settled(request, seal, settlement) == nil else { return }
-        Task {
+        guard await !isTold(request, seal, settlement) else { return }
+        pending.run {
             for pause in pauses.background {
                 try? await Task.sleep(for: pause)
-                guard await settled(request, seal, settlement) == nil else { return }
+                guard await !isTold(request, seal, settlement) else { return }
             }
         }
     }
 
-    private func settled(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async -> Bool? {
-        try? await register.settle(seal.name, of: request.requestID, as: settlement)
+    /// Whether the database has said anything. Where it says that there is nothing to settle any more, an attempt of which nothing
+    /// was heard did it, and others have gone on from there since: what they made of it the completion finds out.
+    private func isTold(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async -> Bool {
+        (try? await register.settle(seal.name, of: request.requestID, as: settlement)) != nil
     }
 
     /// The code is spent, and what came for it is in this process alone: an outage of the database is outwaited for a while.
-    /// - Returns: `nil`: in vain.
-    private func keep(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8]) async -> Bool? {
+    /// - Returns: `false`: in vain.
+    private func keep(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8]) async -> Bool {
         for pause in pauses.caller {
-            if let isKept = await settled(request, seal, .kept(sealed)) { return isKept }
+            if await isTold(request, seal, .kept(sealed)) { return true }
             try? await Task.sleep(for: pause)
         }
-        return await settled(request, seal, .kept(sealed))
+        return await isTold(request, seal, .kept(sealed))
     }
 
     /// Without the caller: whoever repeats the request meanwhile is told to come again.
     private func keepOn(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8], _ kept: CodeAnswer) async {
         for pause in pauses.background {
             try? await Task.sleep(for: pause)
-            guard let isKept = await settled(request, seal, .kept(sealed)) else { continue }
-            guard isKept else { break }
+            guard await isTold(request, seal, .kept(sealed)) else { continue }
             return await completeOn(request, seal, kept)
         }
-        orphans.revoke(kept.tokens.refreshToken, of: request)
+        // Any of the attempts may have been done.
+        orphans.leave(kept.tokens.refreshToken, of: request)
     }
 
     private func completeOn(_ request: CodeRequest, _ seal: CodeSeal, _ kept: CodeAnswer) async {

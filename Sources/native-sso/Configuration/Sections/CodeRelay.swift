@@ -32,6 +32,7 @@ extension Configuration.CodeRelay {
             let method = section.choice("client_authentication", default: ProviderCodeRelay.ClientSecret.Method.basic)
             let timeout = section.duration("timeout", default: 5, in: 1...30)
             let atOnce = section.integer("at_once", default: 32, in: 1...1000)
+            let revokesOrphans = section.flag("revoke_orphans", default: true)
             guard isGiven else { return nil }
             if section.isGiven("client_authentication"), !section.isGiven("client_secret_file") {
                 section.report("client_authentication", "is for a secret, and there is none; write client_secret_file")
@@ -41,10 +42,10 @@ extension Configuration.CodeRelay {
                 provider.report(
                     "code_relay", "needs token_endpoint where keys do not come from a discovery document; write it")
             }
-            guard let method, let timeout, let atOnce else { return nil }
+            guard let method, let timeout, let atOnce, let revokesOrphans else { return nil }
             return Configuration.CodeRelay(
                 tokenEndpoint: tokens, revocationEndpoint: revocation, secret: secret, method: method,
-                policy: CodeRelayPolicy(timeout: timeout, atOnce: atOnce))
+                policy: CodeRelayPolicy(timeout: timeout, atOnce: atOnce, revokesOrphans: revokesOrphans))
         }
     }
 }

@@ -1,0 +1,37 @@
+@testable import NativeSSO
+import Testing
+
+/// What a broker that stops waits for.
+@Suite struct PendingCodesTests {
+    @Test func nothingIsWaitedForInVain() async {
+        await PendingCodes().finished()
+    }
+
+    /// What the work itself begins counts too.
+    @Test func whatIsBegunIsWaitedFor() async {
+        let pending = PendingCodes()
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let inner = Task {
+            await pending.run { pending.run { for await _ in gate {} } }.value
+        }
+        let task = await inner.value
+        async let finished: Void = pending.finished()
+        opener.finish()
+        await finished
+        #expect(pending.count == 0)
+        await task.value
+    }
+
+    /// The stop has a limit.
+    @Test func whoeverWaitsMayBeCancelled() async {
+        let pending = PendingCodes()
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let work = pending.run { for await _ in gate {} }
+        let waiting = Task { await pending.finished() }
+        waiting.cancel()
+        await waiting.value
+        #expect(pending.count == 1)
+        opener.finish()
+        await work.value
+    }
+}
