@@ -156,7 +156,7 @@ let package = Package(
             name: "native-sso-bench",
             dependencies: [
                 "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry", "OAuthWire", "JOSE",
-                "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioHTTP1, .nioSSL,
+                "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioSSL,
                 .nioTLS,
             ],
             swiftSettings: strict),

@@ -1,7 +1,7 @@
 public import PostgresClient
 
 /// A part of a pool, for those who share it: however many of their statements are to be run, connections are left for the pool's
-/// other users.
+/// other users, if it has more than this part.
 ///
 /// Nobody is turned away here. Those who share it let in only so many themselves, each with a deadline, and so nobody waits long.
 public struct BoundedExecutor: StatementExecutor {

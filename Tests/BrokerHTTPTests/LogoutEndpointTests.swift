@@ -166,6 +166,22 @@ struct LogoutEndpointTests {
         }
     }
 
+    @Test(
+        "What an issuer has signed, or what costs no look for a key, is no flood of forgeries",
+        arguments: [
+            LogoutRefusal.audience, .issuedAt, .expiry, .events, .malformed, .issuer,
+        ])
+    func ownMistakes(_ reason: LogoutRefusal) async throws {
+        var options = TestBroker.Options()
+        options.requestLimits.logout = RateLimit(1, per: .seconds(20))
+        try await TestBroker.run(options) { broker async throws in
+            broker.domain.logoutVerifier.answer(.failure(.refused(reason)))
+            for _ in 0..<3 { try await broker.expectLogoutRefusal(Self.post(), reason.rawValue) }
+            broker.domain.logoutVerifier.answer(.success(Domain.logout(at: broker.domain.clock.now)))
+            #expect(try await broker.internalAnswer(Self.post())?.status == 200)
+        }
+    }
+
     @Test("What one issuer signs keeps out no other, nor does who sends a token of it again and again from elsewhere")
     func floodOfOneIssuer() async throws {
         var options = TestBroker.Options()

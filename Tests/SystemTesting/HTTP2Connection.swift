@@ -9,8 +9,10 @@ public final class HTTP2Connection {
         case answer(HTTPAnswer)
         /// The stream alone: RFC 9113 §5.4.2.
         case reset
-        /// The connection: RFC 9113 §5.4.1.
+        /// The connection, with a GOAWAY: RFC 9113 §5.4.1.
         case goAway
+        /// The connection, without a word.
+        case closed
     }
 
     private let connection: HTTPConnection
@@ -56,7 +58,7 @@ public final class HTTP2Connection {
 
     private func receive() async throws {
         guard let octets = try await connection.octets() else {
-            end = end ?? .goAway
+            end = end ?? .closed
             return
         }
         for event in try reader.read(octets) {

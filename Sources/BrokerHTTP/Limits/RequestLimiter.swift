@@ -79,8 +79,8 @@ public final class RequestLimiter: Sendable {
         try check(logoutFailures, .logout, Flow.key(logoutFrom: caller), at: now())
     }
 
-    /// A logout token that was refused. What an issuer has signed is never counted here, so that no issuer is kept out for what
-    /// others send under its name, from elsewhere.
+    /// A logout token that nobody has signed. What an issuer has signed is never counted here, whatever is wrong with it, so
+    /// that no issuer is kept out for its own mistakes, or for what others send under its name from elsewhere.
     func count(failedLogoutFrom caller: ClientAddress?) {
         _ = logoutFailures?.charge(Flow.key(logoutFrom: caller), at: now())
     }

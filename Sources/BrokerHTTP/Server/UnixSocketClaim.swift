@@ -62,7 +62,8 @@ final class UnixSocketClaim: Sendable {
     func didBind() { bound.withLock { $0 = Self.fileID(of: path) } }
 
     /// For a listener that has ended, or could not be bound. Removes the socket that it was bound to, and no other: whoever asks
-    /// for no lock may have put one of his own there.
+    /// for no lock may have put one of his own there (which stays only if the listener was never bound: NIO removes what is at
+    /// the path of a socket that it closes).
     func release() {
         if let socket = bound.withLock(\.self), Self.fileID(of: path) == socket { unlink(path) }
         close(lock)

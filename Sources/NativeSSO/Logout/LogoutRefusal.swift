@@ -26,6 +26,9 @@ public enum LogoutRefusal: String, Error, Sendable, CaseIterable {
     case nobody = "logout_token_names_nobody"
     /// It was used before: what it asks for is done.
     case replayed = "logout_token_replayed"
+
+    /// Whether a key was looked for and nobody's signature found: the dearest of what anybody can send.
+    public var isOfNobody: Bool { self == .unknownKey || self == .badSignature }
 }
 
 public typealias LogoutError = GrantError<LogoutRefusal>

@@ -59,7 +59,7 @@ public struct LogoutEndpoint: Sendable {
         do throws(LogoutError) {
             claims = try await logout.verify(token)
         } catch {
-            if case .refused = error { limiter.count(failedLogoutFrom: caller) }
+            if case .refused(let reason) = error, reason.isOfNobody { limiter.count(failedLogoutFrom: caller) }
             throw error
         }
         try LogoutError.counting { () throws(RateLimited) in
