@@ -35,7 +35,8 @@ extension Abuse {
             let tables = try await stage.sql.rows(
                 """
                 SELECT table_name FROM information_schema.tables
-                WHERE table_schema = 'native_sso' AND table_name NOT LIKE 'audit_event%' ORDER BY 1
+                WHERE table_schema = 'native_sso' AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'audit_event%'
+                ORDER BY 1
                 """)
             #expect(tables == (Stage.tables + ["idp_key", "sweep"]).sorted())
         }
