@@ -18,6 +18,8 @@ final class StreamHandler: ChannelDuplexHandler {
     private let timer = DeadlineTimer()
     private var hasHead = false
     private var isInputEnded = false
+    private var isReading = false
+    private var isDelivered = false
 
     init(
         limits: ListenerLimits, origin: RequestOrigin, share: BufferShare, date: DateHeader,
@@ -38,6 +40,8 @@ final class StreamHandler: ChannelDuplexHandler {
     // MARK: The request
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        isReading = true
+        defer { isReading = false }
         switch unwrapInboundIn(data) {
         case .headers(let part) where !hasHead:
             hasHead = true
@@ -76,6 +80,7 @@ final class StreamHandler: ChannelDuplexHandler {
     }
 
     private func deliver(_ arrival: Arrival, _ context: ChannelHandlerContext) {
+        isDelivered = true
         timer.clear()  // from now on the time is ours
         requests.begin(arrival, on: context.channel)
     }
@@ -87,6 +92,10 @@ final class StreamHandler: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let answer = unwrapOutboundIn(data)
+        afterRead(context) { self.write(answer, context, promise) }
+    }
+
+    private func write(_ answer: HTTPAnswer, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
         let hasBody = state.answering().hasBody && !answer.body.isEmpty
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
         // The client may give the stream no window.
@@ -113,6 +122,20 @@ final class StreamHandler: ChannelDuplexHandler {
     }
 
     private func writeContinue(_ context: ChannelHandlerContext) {
-        context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: [":status": "100"]))), promise: nil)
+        afterRead(context) { [self] in
+            // The rest may have been there too, and an interim answer never follows the final one.
+            guard !isDelivered else { return }
+            context.write(wrapOutboundOut(.headers(.init(headers: [":status": "100"]))), promise: nil)
+        }
+    }
+
+    /// Nothing is written while the stream is read: what its client sent before it took the stream back is read when NIO has
+    /// closed the stream already, and a frame on a closed stream is an error of the connection, which ends all streams.
+    private func afterRead(_ context: ChannelHandlerContext, _ write: @escaping () -> Void) {
+        guard isReading else { return write() }
+        context.eventLoop.assumeIsolated().execute {
+            write()
+            context.flush()
+        }
     }
 }

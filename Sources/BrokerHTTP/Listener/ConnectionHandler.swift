@@ -14,7 +14,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let date: DateHeader
     private let requests: RequestTasks
     private var isAnswering = false
-    /// What waits for its turn.
+    /// What waits for its turn. Never begun where the connection ends before that: neither answered nor in the log.
     private var waiting: [Arrival] = []
     private let timer = DeadlineTimer()
     private var isInputClosed = false

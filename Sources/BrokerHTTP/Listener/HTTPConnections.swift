@@ -32,21 +32,29 @@ struct HTTPConnections: ServerChildChannel {
                     [open, id = ObjectIdentifier(channel)] in open.remove(id)
                 })
             open.add(connection)
-            let peer = channel.remoteAddress.flatMap(NetworkAddress.init)
-            guard quota.admit(channel, from: peer) else {
+            do {
+                try begin(connection)
+            } catch {
+                // Nobody else closes it, and the listener would wait for its end.
                 connection.end()
-                return Accepted(channel: channel)
-            }
-            try channel.syncOptions?.setOption(
-                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readSize))
-            try channel.syncOptions?.setOption(.writeBufferWaterMark, value: Self.waitingAnswers)
-            let origin = RequestOrigin(peer: peer, proxies: proxies)
-            if let identity {
-                try addTLS(identity.value, to: connection, origin)
-            } else {
-                try add(.http1, to: connection, origin)
+                throw error
             }
             return Accepted(channel: channel)
+        }
+    }
+
+    private func begin(_ connection: Connection) throws {
+        let channel = connection.channel
+        let peer = channel.remoteAddress.flatMap(NetworkAddress.init)
+        guard quota.admit(channel, from: peer) else { return connection.end() }
+        try channel.syncOptions?.setOption(
+            .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readSize))
+        try channel.syncOptions?.setOption(.writeBufferWaterMark, value: Self.waitingAnswers)
+        let origin = RequestOrigin(peer: peer, proxies: proxies)
+        if let identity {
+            try addTLS(identity.value, to: connection, origin)
+        } else {
+            try add(.http1, to: connection, origin)
         }
     }
 

@@ -8,6 +8,8 @@ import Synchronization
 final class OpenConnections: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
+        /// The listener accepts no more.
+        var isEnding = false
         var isCancelled = false
         var whenEnded: CheckedContinuation<Void, Never>?
 
@@ -22,14 +24,14 @@ final class OpenConnections: Sendable {
     private let state = Mutex(State())
 
     func add(_ connection: Connection) {
-        let isCancelled = state.withLock { state in
+        let (isEnding, isCancelled) = state.withLock { state in
             state.connections[ObjectIdentifier(connection.channel)] = connection
-            return state.isCancelled
+            return (state.isEnding, state.isCancelled)
         }
         // Only now: it may be closed already.
         connection.channel.closeFuture.whenComplete { [requests = connection.requests] _ in requests.connectionClosed()
         }
-        if isCancelled { connection.cancel() }
+        if isCancelled { connection.cancel() } else if isEnding { connection.end() }
     }
 
     /// - Parameter id: Of its channel.
@@ -41,7 +43,15 @@ final class OpenConnections: Sendable {
     }
 
     /// Returns when there is none left. For one task, after the listener has accepted its last one.
+    ///
+    /// Those that the listener accepted at the last moment and could not begin are closed: nobody else would, and they never
+    /// read that there is a stop.
     func end() async {
+        let connections = state.withLock { state in
+            state.isEnding = true
+            return Array(state.connections.values)
+        }
+        for connection in connections where !connection.channel.isActive { connection.end() }
         await withCheckedContinuation { continuation in
             let waiting = state.withLock { state in
                 state.whenEnded = continuation

@@ -12,8 +12,14 @@ final class RequestTasks: Sendable {
         var begun = 0
         var isCancelled = false
         var isConnectionClosed = false
+        var hasEnded = false
 
-        var isEnded: Bool { isConnectionClosed && running.isEmpty }
+        /// Whether this is the end. Once.
+        mutating func takeEnd() -> Bool {
+            guard isConnectionClosed, running.isEmpty, !hasEnded else { return false }
+            hasEnded = true
+            return true
+        }
     }
 
     private let responder: any Responder
@@ -21,8 +27,8 @@ final class RequestTasks: Sendable {
     private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameter onEnd: Called when the connection is closed and all that arrived is answered. A stream's fault may still
-    ///   arrive then, and is answered to nobody.
+    /// - Parameter onEnd: Called once, when the connection is closed and all that was begun is answered. A stream's fault may
+    ///   still arrive then, and is answered to nobody.
     init(
         _ responder: any Responder, on executor: EventLoopExecutor, onEnd: @escaping @Sendable () -> Void
     ) {
@@ -57,16 +63,16 @@ final class RequestTasks: Sendable {
     private func ended(_ number: Int) {
         let isEnded = state.withLock { state in
             if state.running.count > 1 { state.running.removeAll { $0.number == number } } else { state.running = [] }
-            return state.isEnded
+            return state.takeEnd()
         }
         if isEnded { onEnd() }
     }
 
-    /// Nothing more arrives. What has is answered to its end, also where nobody is left to hear it.
+    /// Nothing more arrives. What was begun is answered to its end, also where nobody is left to hear it.
     func connectionClosed() {
         let isEnded = state.withLock { state in
             state.isConnectionClosed = true
-            return state.isEnded
+            return state.takeEnd()
         }
         if isEnded { onEnd() }
     }

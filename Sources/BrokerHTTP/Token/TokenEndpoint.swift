@@ -7,8 +7,8 @@ import OAuthWire
 ///
 /// The caller's address before anything is read, cheap checks before dear ones, nothing secret before the client is known,
 /// cryptography before any claim is believed, and writing last: a client's assertion is used up when all but the grant's own
-/// rules hold, and then the grant writes with one statement; an enrolment does both with one. Every request ends in exactly one
-/// answer and one line in the log.
+/// rules hold, and then the grant writes with one statement; an enrolment does both with one. Every request that is begun ends in
+/// exactly one answer and one line in the log.
 public struct TokenEndpoint: Sendable {
     private let exchange: Exchange
     private let enrolment: Enrolment?

@@ -8,7 +8,8 @@ import OAuthWire
 ///
 /// 200 when the end is committed, 400 where the token is refused, and 400 with `temporarily_unavailable` and `Retry-After` where
 /// the broker could not find out, could not do it, or was sent too many: §2.8 knows no other refusal.
-/// Every request ends in one answer and one line in the log; every refusal is in the audit, under the `X-Request-Id` of its answer.
+/// Every request that is begun ends in one answer and one line in the log; every refusal is in the audit, under the `X-Request-Id`
+/// of its answer.
 public struct LogoutEndpoint: Sendable {
     static let path = "/backchannel-logout"
 

@@ -1,0 +1,54 @@
+@testable import BrokerHTTP
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@Suite("The connections of a listener", .timeLimit(.minutes(1)))
+struct OpenConnectionsTests {
+    private struct Silent: Responder {
+        func answer(_ arrival: Arrival) async -> HTTPAnswer { HTTPAnswer(status: .ok, body: []) }
+    }
+
+    private let open = OpenConnections()
+
+    /// - Parameter isActive: Whether the listener came to begin it.
+    private func connect(isActive: Bool = true) async throws -> NIOAsyncTestingChannel {
+        let channel = NIOAsyncTestingChannel()
+        if isActive { try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get() }
+        let id = ObjectIdentifier(channel)
+        open.add(
+            Connection(
+                channel: channel,
+                RequestTasks(Silent(), on: EventLoopExecutor(channel.eventLoop)) { [open] in open.remove(id) }))
+        return channel
+    }
+
+    @Test("A listener's end is that of its last connection, and closes none but those that come too late")
+    func end() async throws {
+        let (events, said) = AsyncStream.makeStream(of: String.self)
+        let (active, unbegun) = (try await connect(), try await connect(isActive: false))
+        // Until it waits.
+        Task.immediate { [open] in
+            await open.end()
+            said.yield("ended")
+        }
+        try await unbegun.closeFuture.get()
+        try await connect().closeFuture.get()
+        #expect(active.isActive)
+        said.yield("closing")
+        try await active.close()
+        var iterator = events.makeAsyncIterator()
+        #expect(await iterator.next() == "closing")
+        #expect(await iterator.next() == "ended")
+    }
+
+    @Test("Cancelled, it closes them all, also one that comes later")
+    func cancelled() async throws {
+        let first = try await connect()
+        open.cancel()
+        let second = try await connect()
+        for channel in [first, second] { try await channel.closeFuture.get() }
+        await open.end()
+    }
+}
