@@ -15,17 +15,20 @@
 --   p < x, not spent           | whoever exchanged took its place: another part of the app,| superseded: refused, nothing written;
 --                              | or the same that lost the answer                          | exchanging helps
 --   p > g                      | the database lost writes                                  | revoked
---   after late, p = g          | who has the successor is not who came late: two holders   | reused, with it the chain that began
+--   after late, p = g > x      | who has the successor is not who came late: two holders   | reused, with it the chain that began
 --   after late, spent          | as above                                                  | since, unless its login came later
 --   after late, else           | asks for the lost answer once more                        | refused, nothing written
 --
+-- Two processes of one app that hold the same token, because both asked for it at once, are two holders, too: if one refreshes and the
+-- other comes late, a login may be needed. An app keeps one token, in one place.
 -- What no rule here can tell: a thief who has the id_token and the device value, and exchanges instead of refreshing, does what
 -- the app does. Against him there are a key (DPoP) and the end of the session.
 -- And of client assertions: a grant uses one up in its own statement, as an enrolment does (0016): what is rolled back has used
 -- nothing, so that a request that met an outage is good as it was. A refusal by what is in the database uses it up.
 -- Locks: ACCESS EXCLUSIVE on sso_grant until the commit, milliseconds; it waits half a second and gives up: run it again.
 -- Old code: goes on; where it judges a token otherwise than the statement, it answers 500 instead of a refusal. Of a chain that was
--- exchanged before, all but the last two tokens count as spent once it is refreshed.
+-- exchanged before, all but the last two tokens count as spent once it is refreshed; but what was spent in one that is exchanged
+-- before it is refreshed is not known, since its rows do not tell it.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL lock_timeout = '500ms';
 SET LOCAL search_path = native_sso;
@@ -66,12 +69,15 @@ CREATE FUNCTION is_spending(g sso_grant) RETURNS boolean LANGUAGE sql STABLE AS 
     SELECT g.generation = g.refreshed_generation AND g.generation - g.exchanged_generation >= 2
 $$;
 
--- What was spent, when an exchange ends this run. Of many runs nothing is told apart any more, so that no chain grows a row: then
--- what lies between counts as spent, too, which at worst costs a login.
+-- What was spent, when an exchange ends this run. Of sixteen runs, so that no chain grows a row: the oldest two become one, and what
+-- lies between them counts as spent, too, which at worst costs a login.
 CREATE FUNCTION spent_by_exchange(g sso_grant) RETURNS int4multirange LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN (SELECT count(*) FROM unnest(s.all_runs)) <= 16 THEN s.all_runs
-        ELSE int4multirange(range_merge(s.all_runs)) END
-    FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1))) AS s (all_runs)
+    SELECT CASE WHEN cardinality(s.runs) <= 16 THEN s.all_runs
+        ELSE s.all_runs + int4multirange(range_merge(s.runs[1], s.runs[2])) END
+    FROM (
+        SELECT m.all_runs, ARRAY (SELECT r FROM unnest(m.all_runs) AS r ORDER BY r) AS runs
+        FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1)))
+            AS m (all_runs)) AS s
 $$;
 
 -- With parameters more, it would stand beside the former one.
@@ -443,7 +449,7 @@ BEGIN
         IF v_came_late THEN
             EXIT WHEN v_client_id <> p_client
                 OR NOT (v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2
-                    OR p_generation = v_generation);
+                    OR p_generation = v_generation AND p_generation > v_exchanged_generation);
             -- Now there is proof. Exchanges that are under way are waited for, and those that come see it.
             PERFORM FROM session l WHERE l.session_id = v_session_id FOR NO KEY UPDATE;
             v_now := date_trunc('second', clock_timestamp());
@@ -695,7 +701,8 @@ BEGIN
                 THEN NOT EXISTS (
                     SELECT FROM sso_grant r
                     WHERE r.session_id = l.session_id AND r.client_id = a.client
-                        AND r.revoke_reason = 'refresh_token_reused')
+                        -- A late one may have become proof since the snapshot.
+                        AND r.revoke_reason IN ('refresh_token_reused', 'refresh_token_late'))
                 ELSE g.replayed_before IS NULL END
     ), advanced AS (
         UPDATE sso_grant g SET

@@ -5,8 +5,9 @@
 --   * The same key of a client under another `kid` was refused by the command alone.
 --   * A registration could not be found in the audit by the act that the command shows.
 --   * Ending sessions stood here twice, and what an event of the audit is shown with twice in the broker.
--- Locks: ACCESS EXCLUSIVE on sso_grant, session and client_key until the commit. The index looks at all grants once: with 10
--- million of them, some seconds. It waits half a second and gives up: run it again. Two keys of a client that are one stop it: remove one.
+-- Locks: ACCESS EXCLUSIVE on sso_grant until the commit, and nothing is granted or refreshed meanwhile: the index looks at all grants
+-- once, with 10 million of them for some seconds. SHARE on client_key, whose changes wait. It waits half a second for a lock and
+-- gives up: run it again. Two keys of a client that are one stop it: remove one.
 -- Old code: goes on; its registrations have no request id.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL lock_timeout = '500ms';
@@ -43,9 +44,10 @@ END
 $$;
 
 -- What the sweep may remove, and nothing else.
+-- First the stronger lock: whoever writes to grants while it is waited for would be waited for in a circle.
+DROP INDEX sso_grant_revoked;
 CREATE INDEX sso_grant_sweepable ON sso_grant (revoked_at)
     WHERE revoked_at IS NOT NULL AND revoke_reason <> 'refresh_token_reused';
-DROP INDEX sso_grant_revoked;
 
 -- By all that makes a key one; what else its JWK says of it does not.
 CREATE UNIQUE INDEX client_key_material ON client_key (client_id, md5(

@@ -581,7 +581,8 @@ BEGIN
                 THEN NOT EXISTS (
                     SELECT FROM sso_grant r
                     WHERE r.session_id = l.session_id AND r.client_id = a.client
-                        AND r.revoke_reason = 'refresh_token_reused')
+                        -- A late one may have become proof since the snapshot.
+                        AND r.revoke_reason IN ('refresh_token_reused', 'refresh_token_late'))
                 ELSE g.replayed_before IS NULL END
     ), advanced AS (
         UPDATE sso_grant g SET
@@ -764,7 +765,7 @@ BEGIN
         IF v_came_late THEN
             EXIT WHEN v_client_id <> p_client
                 OR NOT (v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2
-                    OR p_generation = v_generation);
+                    OR p_generation = v_generation AND p_generation > v_exchanged_generation);
             -- Now there is proof. Exchanges that are under way are waited for, and those that come see it.
             PERFORM FROM session l WHERE l.session_id = v_session_id FOR NO KEY UPDATE;
             v_now := date_trunc('second', clock_timestamp());
@@ -1979,9 +1980,12 @@ ALTER FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state t
 CREATE FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) RETURNS int4multirange
     LANGUAGE sql STABLE
     AS $$
-    SELECT CASE WHEN (SELECT count(*) FROM unnest(s.all_runs)) <= 16 THEN s.all_runs
-        ELSE int4multirange(range_merge(s.all_runs)) END
-    FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1))) AS s (all_runs)
+    SELECT CASE WHEN cardinality(s.runs) <= 16 THEN s.all_runs
+        ELSE s.all_runs + int4multirange(range_merge(s.runs[1], s.runs[2])) END
+    FROM (
+        SELECT m.all_runs, ARRAY (SELECT r FROM unnest(m.all_runs) AS r ORDER BY r) AS runs
+        FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1)))
+            AS m (all_runs)) AS s
 $$;
 
 ALTER FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) OWNER TO native_sso_admin;

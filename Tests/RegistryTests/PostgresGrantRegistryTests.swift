@@ -30,7 +30,7 @@ struct PostgresGrantRegistryTests {
     @Test("Nor do the guards of the statements for many calls")
     func propertyGathered() async throws {
         try await TestDatabase.withFixture(overLanes: true, gathersFrom: 1) { database in
-            try await Self.agrees(database, seed: 2)
+            try await Self.agrees(database, seed: 1_000)
             let statistics = try #require(database.lanes).statistics
             #expect(statistics.gatheredCallsTotal > 30 && statistics.failedBatchesTotal == 0)
         }

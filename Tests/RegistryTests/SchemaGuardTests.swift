@@ -20,6 +20,17 @@ struct SchemaGuardTests {
         }
     }
 
+    /// Not an error: whoever brings a login in learns that there is nothing new, and looks at what is there.
+    @Test("A login under the name of one that was logged out adds nothing")
+    func addsNothing() async throws {
+        try await TestDatabase.withFixture { database in
+            for statement in GuardSQL.world { try await database.run(statement, []) }
+            let before = try await database.run(GuardSQL.sessions, []).map { try $0.text(0) }
+            #expect(try await database.run(GuardSQL.secondLogin, []).isEmpty)
+            #expect(try await database.run(GuardSQL.sessions, []).map { try $0.text(0) } == before)
+        }
+    }
+
     @Test("Rotation and revocation are allowed", arguments: GuardSQL.allowed)
     func allows(attempt: Statement) async throws {
         try await TestDatabase.withFixture { database in
@@ -77,6 +88,16 @@ enum GuardSQL {
             """),
     ]
 
+    static let secondLogin = Statement(
+        """
+        INSERT INTO native_sso.session (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
+        SELECT gen_random_uuid(), issuer, sid, issuer, sid, 'user', now(), now(), now() FROM native_sso.session
+        WHERE ended_at IS NOT NULL
+        RETURNING 1
+        """)
+    static let sessions = Statement("SELECT x::text FROM native_sso.session x ORDER BY session_id")
+
     static let refused = [
         Statement("UPDATE native_sso.session SET ended_at = NULL, end_reason = NULL WHERE ended_at IS NOT NULL"),
         Statement("UPDATE native_sso.session SET ended_at = now() WHERE ended_at IS NULL"),
@@ -85,13 +106,6 @@ enum GuardSQL {
         Statement("UPDATE native_sso.session SET sid = 'other' WHERE ended_at IS NULL"),
         Statement("UPDATE native_sso.session SET issuer = 'other' WHERE ended_at IS NULL"),
         Statement("UPDATE native_sso.session SET expires_at = expires_at + interval '1 s' WHERE ended_at IS NULL"),
-        Statement(
-            """
-            INSERT INTO native_sso.session (
-                session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-            SELECT gen_random_uuid(), issuer, sid, issuer, sid, 'user', now(), now(), now() FROM native_sso.session
-            WHERE ended_at IS NOT NULL
-            """),
         Statement(
             """
             UPDATE native_sso.sso_grant SET revoked_at = NULL, revoke_reason = NULL WHERE revoked_at IS NOT NULL

@@ -43,7 +43,8 @@ extension RefreshRefusal {
         case .late:
             .init(
                 "the refresh token was used before, and comes back too late for its lost successor; the grant is revoked",
-                "Repeat a refresh without an answer within seconds. The app exchanges again; no login is needed.")
+                "Repeat a refresh without an answer within seconds, and keep the token in one place. The app exchanges again; a login is needed only if the successor is presented after all."
+            )
         case .superseded:
             .init(
                 "the refresh token is from before the app's last exchange, which began the grant anew",

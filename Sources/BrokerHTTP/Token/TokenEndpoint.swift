@@ -6,9 +6,9 @@ import OAuthWire
 /// `POST /token`: the public listener, and all there is on it.
 ///
 /// The caller's address before anything is read, cheap checks before dear ones, nothing secret before the client is known,
-/// cryptography before any claim is believed, and writing last: a client's assertion is used up when all but the grant's own
-/// rules hold, and then the grant writes with one statement; an enrolment does both with one. Every request that is begun ends in
-/// exactly one answer and one line in the log.
+/// cryptography before any claim is believed, and writing last: one statement uses a client's assertion up and writes the
+/// grant. Only for a code that is relayed the assertion is used up by a statement of its own, before the code is reserved. Every
+/// request that is begun ends in exactly one answer and one line in the log.
 public struct TokenEndpoint: Sendable {
     private let exchange: Exchange
     private let enrolment: Enrolment?

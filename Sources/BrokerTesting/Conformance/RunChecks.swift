@@ -22,6 +22,9 @@ extension GrantRegistryConformance {
             row("just exchanged: the one before, late", presents: 8, exchanged: 9) { $0.refusal == .superseded },
             row("just exchanged: two before", presents: 7, exchanged: 9) { $0.refusal == .superseded },
             row("came late: the successor", presents: 9, cameLate: true) { $0.refusal == .replayed },
+            row("came late: the exchange's own", presents: 9, exchanged: 9, cameLate: true) {
+                $0.refusal == .grantRevoked
+            },
             row("came late: the same again", presents: 8, cameLate: true) { $0.refusal == .grantRevoked },
             row("came late: what was spent before that", presents: 7, cameLate: true) { $0.refusal == .replayed },
             row("came late: superseded", presents: 5, cameLate: true) { $0.refusal == .grantRevoked },
@@ -77,6 +80,9 @@ extension GrantRegistryConformance {
                         #expect(try await exchange.attempt(on: fixture.registry).grant?.id == stolen.id)
                         thief.generation += 1
                     }
+                    var part = exchange.refresh(stolen)
+                    part.generation = thief.generation - 2
+                    #expect(try await part.attempt(on: fixture.registry).refusal == .superseded, "it was not spent")
                     let owner = exchange.refresh(stolen)
                     let (attempt, growth) = try await fixture.counting { try await owner.attempt(on: fixture.registry) }
                     #expect(attempt.refusal == .replayed && attempt.defect == nil)

@@ -14,7 +14,7 @@ extension ExchangeScenario {
         clientIsEnabled = !randomness.oneIn(12)
         deviceIsBlocked = randomness.mostly(nil, or: [false, false, true])
         wasReplayed = randomness.oneIn(12)
-        if randomness.oneIn(8) {
+        if randomness.oneIn(20) {
             assertion = .random()
             if randomness.oneIn(3) { usedAssertion = assertion?.id }
         }

@@ -5,7 +5,9 @@ extension RefreshScenario {
     init(using randomness: inout SeededRandom) throws {
         try self.init()
         exchange = try ExchangeScenario(using: &randomness)
-        if exchange.session == nil { exchange = try ExchangeScenario() }
+        if exchange.session == nil || randomness.oneIn(3) { exchange = try ExchangeScenario() }
+        // The exchange that began the chain met its device.
+        exchange.deviceIsBlocked = exchange.deviceIsBlocked ?? false
         client = exchange.client
         guard let session = exchange.session, var row = grant else { return }
         row.session = session.id
@@ -17,7 +19,10 @@ extension RefreshScenario {
         row.exchangedGeneration = max(
             1, randomness.mostly(1, or: [row.generation - 2, row.generation - 1, row.generation]))
         if row.exchangedGeneration > 3, randomness.oneIn(2) { row.spent = [1...row.exchangedGeneration - 3] }
-        row.rotated = randomness.mostly(.hours(1), or: [-1, 0, 9, 10, 11])
+        generation = row.generation + randomness.mostly(0, or: [-1, -1, -1, -2, -3, -4, 1])
+        // Only of the predecessor does it matter how long ago the chain went on.
+        row.rotated = randomness.mostly(
+            generation == row.generation - 1 ? 0 : .hours(1), or: [-1, 0, 9, 10, 11, .hours(1)])
         row.expiresIn = randomness.mostly(row.expiresIn, or: [row.expiresIn, row.expiresIn, -1, 0, 1])
         row.isRevoked = randomness.oneIn(12)
         row.cameLate = row.isRevoked && randomness.oneIn(2)
@@ -27,13 +32,12 @@ extension RefreshScenario {
             proof = randomness.mostly(.random(by: key), or: [.random(), nil])
             if let proof, randomness.oneIn(10) { exchange.usedProof = proof.id }
         }
-        if randomness.oneIn(8) {
+        if randomness.oneIn(20) {
             assertion = .random()
             if randomness.oneIn(3) { exchange.usedAssertion = assertion?.id }
         }
         grant = randomness.oneIn(20) ? nil : row
 
-        generation = row.generation + randomness.mostly(0, or: [-1, -1, -1, -2, -3, -4, 1])
         scope = randomness.mostly(nil, or: [Scope(["openid"]), ExchangeScenario.scope, Scope(["admin"]), .empty])
         if randomness.oneIn(12) {
             client = Client(

@@ -19,7 +19,9 @@ extension RegistryState {
             effect = .none
         } else if chain.cameLate {
             let isProof =
-                asked.client == chain.client && (wasReused(asked, of: chain) || asked.generation == chain.generation)
+                asked.client == chain.client
+                && (wasReused(asked, of: chain)
+                    || asked.generation == chain.generation && asked.generation > chain.exchangedGeneration)
             if isProof { revokeSuccessors(of: asked.grantID, chain) }
             effect = isProof ? .revoked : .none
         } else if isMisuse(asked, of: chain) {

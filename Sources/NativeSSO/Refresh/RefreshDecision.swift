@@ -62,7 +62,8 @@ private func keyRefusal(_ asked: Advancement, _ chain: ChainFacts) -> RefreshRef
 /// because its predecessor came late, just now. An exchange shows nothing of the kind: what it took the place of may have been lost
 /// on the way, or be another part of the same app. The table is in migration 0020.
 private func showsTwoHolders(_ asked: Advancement, _ chain: ChainFacts) -> Bool {
-    chain.wasSpent || chain.cameLate && asked.generation == chain.generation
+    chain.wasSpent
+        || chain.cameLate && asked.generation == chain.generation && asked.generation > chain.exchangedGeneration
         || asked.generation >= chain.exchangedGeneration && asked.generation <= chain.generation - 2
 }
 
