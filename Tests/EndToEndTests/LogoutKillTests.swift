@@ -28,7 +28,7 @@ import Testing
         var live: String {
             switch self {
             case .mark: "1203"
-            case .firstBatch: "703"
+            case .firstBatch: "1103"
             case .lastBatch: "0"
             }
         }
@@ -67,7 +67,7 @@ import Testing
             DO $$ BEGIN EXECUTE format(
                 'CREATE TRIGGER zz_gate AFTER UPDATE ON native_sso.session FOR EACH ROW WHEN (NEW.session_id = %L) '
                 'EXECUTE FUNCTION wait_at_the_gate()',
-                (SELECT session_id FROM native_sso.session WHERE subject = '\(user)' ORDER BY session_id OFFSET 700 LIMIT 1));
+                (SELECT session_id FROM native_sso.session WHERE subject = '\(user)' ORDER BY session_id OFFSET 150 LIMIT 1));
             END $$
             """)
         let live = "SELECT count(*) FROM native_sso.session WHERE subject = '\(user)' AND ended_at IS NULL"
