@@ -13,6 +13,16 @@ SET LOCAL ROLE native_sso_admin;
 SET LOCAL lock_timeout = '500ms';
 SET LOCAL search_path = native_sso;
 
+-- As before (0015). A plan that was made while there were few sessions must not read them all when there are many.
+CREATE OR REPLACE FUNCTION is_logged_out(p_issuer text, p_sid text) RETURNS boolean
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM native_sso.session l
+        WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.end_reason = 'logout');
+END
+$$;
+
 -- As before (0015), and the name is looked for where the id_tokens bear it, too: the row that was ended by it may be another.
 CREATE OR REPLACE FUNCTION keep_logged_out() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
