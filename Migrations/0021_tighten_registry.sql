@@ -15,7 +15,7 @@ SET LOCAL search_path = native_sso;
 
 -- As before (0015). A plan that was made while there were few sessions must not read them all when there are many.
 CREATE OR REPLACE FUNCTION is_logged_out(p_issuer text, p_sid text) RETURNS boolean
-LANGUAGE plpgsql SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
     RETURN EXISTS (
         SELECT FROM native_sso.session l

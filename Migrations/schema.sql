@@ -1549,6 +1549,7 @@ ALTER FUNCTION native_sso.guard_session() OWNER TO native_sso_admin;
 CREATE FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) RETURNS boolean
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 BEGIN
     RETURN EXISTS (
