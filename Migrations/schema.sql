@@ -1548,13 +1548,13 @@ ALTER FUNCTION native_sso.guard_session() OWNER TO native_sso_admin;
 
 CREATE FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) RETURNS boolean
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
-    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_sort TO 'off'
     AS $$
 BEGIN
-    RETURN EXISTS (
-        SELECT FROM native_sso.session l
-        WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.end_reason = 'logout');
+    PERFORM FROM native_sso.session l
+    WHERE l.idp_issuer = p_issuer AND l.idp_sid BETWEEN p_sid AND p_sid AND l.end_reason = 'logout'
+    ORDER BY l.idp_sid LIMIT 1;
+    RETURN FOUND;
 END
 $$;
 
