@@ -77,7 +77,7 @@ extension RateLimited.Limit {
                 "Wait for Retry-After. The operator looks at who sends so many, and whether the limit fits the apps.")
         case .logout:
             .init(
-                "more logout tokens came from one address than limits.logout allows: of one identity provider, or refused ones",
+                "more logout tokens came from one address than limits.logout allows: of one identity provider, or signed by none",
                 "Send the same logout token again after Retry-After. The operator looks at who reaches the internal listener."
             )
         case .address:

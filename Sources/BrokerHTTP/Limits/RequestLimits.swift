@@ -24,7 +24,7 @@ public struct RequestLimits: Sendable, Hashable {
     /// Codes from one address: each becomes a request to an identity provider before anything is known of whoever brings it. A
     /// login is rare, so that this is enough for thousands of phones behind one address.
     public var code: RateLimit?
-    /// Logout tokens of one issuer from one address; and those that are refused, from one address.
+    /// Logout tokens of one issuer from one address; and those that nobody has signed, from one address.
     public var logout: RateLimit?
 
     public init(
