@@ -21,7 +21,8 @@ enum Door: CaseIterable {
         }
     }
 
-    /// - Returns: `nil` where there is rightly none; then the fault was logged, and the connection is as good as it may be.
+    /// - Returns: `nil` where there is rightly none: the stream was reset, the log says so and the connection goes on, or the
+    ///   connection was ended with GOAWAY.
     func send(
         _ message: Attack.Message, _ inHTTP2: Attack.InHTTP2, on stage: Stage, _ comment: Comment
     ) async throws -> HTTPAnswer? {
