@@ -1,5 +1,6 @@
 @testable import BrokerHTTP
 import NIOCore
+import NIOHPACK
 import NIOHTTP1
 import Testing
 
@@ -33,5 +34,17 @@ struct HTTPAnswerTests {
                     "Cache-Control: public, max-age=300", "X-Content-Type-Options: nosniff",
                     "Date: Sun, 06 Nov 1994 08:49:37 GMT", "Connection: close", "", "",
                 ].joined(separator: "\r\n"))
+    }
+
+    /// The client says how large the table grows in which every field of an answer is looked for.
+    @Test("HTTP/2: what is different in each answer does not enter the table of its compression")
+    func compression() {
+        let answer = HTTPAnswer(
+            status: .tooManyRequests, headers: [("Retry-After", "1"), ("X-Request-Id", "1"), ("DPoP-Nonce", "a")],
+            body: [])
+        let entering = answer.block(date: "Sun, 06 Nov 1994 08:49:37 GMT").filter { $0.indexable == .indexable }
+        #expect(
+            entering.map(\.name)
+                == [":status", "content-type", "cache-control", "pragma", "x-content-type-options"])
     }
 }
