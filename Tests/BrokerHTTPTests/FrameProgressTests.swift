@@ -8,10 +8,14 @@ struct FrameProgressTests {
     private static let end = RawFrame(.continuation, flags: RawFrame.endHeaders, stream: 1, [4])
 
     private func progress(_ octets: [UInt8]) -> (isUnfinished: Bool, finished: Int) {
-        var whole = FrameProgress()
-        let finished = whole.scan(octets)
+        var (whole, rest, finished) = (FrameProgress(), octets[...], 0)
+        while !rest.isEmpty {
+            let (count, isProgress) = whole.scan(rest)
+            rest = rest.dropFirst(count)
+            finished += isProgress ? 1 : 0
+        }
         var pieces = FrameProgress()
-        let sum = octets.reduce(0) { sum, octet in sum + pieces.scan([octet]) }
+        let sum = octets.reduce(0) { sum, octet in sum + (pieces.scan([octet]).isProgress ? 1 : 0) }
         #expect(whole.isUnfinished == pieces.isUnfinished)
         #expect(finished == sum)
         return (whole.isUnfinished, finished)
@@ -34,5 +38,17 @@ struct FrameProgressTests {
         ] as [([UInt8], Bool, Int)])
     func frames(_ octets: [UInt8], _ isUnfinished: Bool, _ finished: Int) {
         #expect(progress(octets) == (isUnfinished, finished))
+    }
+
+    @Test("One frame at a time")
+    func oneByOne() {
+        let frames = [Self.headers, Self.end, RawFrame(.settings), RawFrame(.data, stream: 1, [1, 2])]
+        var (progress, rest) = (FrameProgress(), RawFrame.preface + frames.flatMap(\.octets))
+        var counts: [Int] = []
+        while !rest.isEmpty {
+            counts.append(progress.scan(rest).count)
+            rest.removeFirst(counts.last ?? 0)
+        }
+        #expect(counts == [RawFrame.preface.count] + frames.map(\.octets.count))
     }
 }

@@ -29,25 +29,31 @@ struct FrameProgress {
         }
     }
 
-    /// - Returns: How many things were finished: each is progress, except the pieces of one header block.
-    mutating func scan(_ octets: some RandomAccessCollection<UInt8>) -> Int {
-        var finished = 0
-        var rest = octets[...]
-        while !rest.isEmpty {
+    /// - Returns: The octets up to and including the end of a frame, or of the preface, or all of them; and whether something is
+    ///   finished with them: each is progress, except the pieces of one header block.
+    mutating func scan(_ octets: some RandomAccessCollection<UInt8>) -> (count: Int, isProgress: Bool) {
+        var count = 0
+        while count < octets.count {
+            let rest = octets.dropFirst(count)
             switch state {
+            case .skipping(let missing) where rest.count < missing:
+                state = .skipping(missing - rest.count)
+                return (octets.count, false)
             case .skipping(let missing):
-                let count = min(missing, rest.count)
-                rest = rest.dropFirst(count)
-                state = count == missing ? .header([]) : .skipping(missing - count)
-                if count == missing, !isBlockOpen { finished += 1 }
-            case .header(var header):
-                let count = min(Self.headerOctets - header.count, rest.count)
-                header += rest.prefix(count)
-                rest = rest.dropFirst(count)
-                state = header.count == Self.headerOctets ? begin(header) : .header(header)
+                state = .header([])
+                return (count + missing, !isBlockOpen)
+            case .header(let begun):
+                let header = begun + rest.prefix(Self.headerOctets - begun.count)
+                count += header.count - begun.count
+                guard header.count == Self.headerOctets else {
+                    state = .header(header)
+                    return (count, false)
+                }
+                state = begin(header)
+                if case .header = state { return (count, false) }
             }
         }
-        return finished
+        return (count, false)
     }
 
     private mutating func begin(_ header: [UInt8]) -> State {

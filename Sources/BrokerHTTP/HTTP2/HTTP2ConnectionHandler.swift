@@ -12,6 +12,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     private let counts: ConnectionCounts
     private let origin: RequestOrigin
     private let requests: RequestTasks
+    private let intake: FrameIntakeHandler
     private let timer = DeadlineTimer()
     private var context: ChannelHandlerContext?
     private var openStreams = 0
@@ -21,11 +22,15 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// The client was told that the end is near; the timer is for nothing else from here on.
     private var isAnnounced = false
 
-    init(limits: ListenerLimits, counts: ConnectionCounts, origin: RequestOrigin, requests: RequestTasks) {
+    init(
+        limits: ListenerLimits, counts: ConnectionCounts, origin: RequestOrigin, requests: RequestTasks,
+        intake: FrameIntakeHandler
+    ) {
         self.limits = limits
         self.counts = counts
         self.origin = origin
         self.requests = requests
+        self.intake = intake
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -68,13 +73,14 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 
     /// NIO has told the client. A malformed message ends its own stream, RFC 9113 §5.4.2: a proxy sends the requests of many over
     /// one connection, and one of them must not end all. There are only so many of them on one connection (``HTTPConnections``).
-    /// Whatever else it is ends the connection; requests of other streams are still answered.
+    /// Whatever else it is ends the connection; requests that were there before are still answered.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        let isOfOneMessage = (error as? any NIOHTTP2Error)?.isOfOneMessage ?? false
+        // NIO reads on from where it was.
+        if !isOfOneMessage { intake.stop() }
         guard !isEnding else { return }
-        if let error = error as? any NIOHTTP2Error {
-            counts.http2Failed()
-            if error.isOfOneMessage { return noteMalformedMessage() }
-        }
+        if error is any NIOHTTP2Error { counts.http2Failed() }
+        guard !isOfOneMessage else { return noteMalformedMessage() }
         end(context)
         timer.set(.now() + limits.lingerTimeout, context) { context.close(promise: nil) }
     }

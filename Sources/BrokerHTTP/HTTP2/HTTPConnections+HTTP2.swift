@@ -7,8 +7,9 @@ extension HTTPConnections {
         let channel = connection.channel
         let (limits, date, requests) = (limits, date, connection.requests)
         let share = NIOLoopBound(BufferShare(budget), eventLoop: channel.eventLoop)
+        let intake = FrameIntakeHandler(limit: limits.headerTimeout)
         let ending = HTTP2ConnectionHandler(
-            limits: limits, counts: quota.counts, origin: origin, requests: requests)
+            limits: limits, counts: quota.counts, origin: origin, requests: requests, intake: intake)
         let frames = NIOHTTP2Handler(
             mode: .server, eventLoop: channel.eventLoop, connectionConfiguration: connectionConfiguration,
             streamConfiguration: streamConfiguration,
@@ -21,7 +22,7 @@ extension HTTPConnections {
             }
         }
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(FrameDeadlineHandler(limit: limits.headerTimeout))
+        try pipeline.addHandler(intake)
         try pipeline.addHandler(WriteDeadlineHandler(limit: limits.writeTimeout, share: nil))
         try pipeline.addHandler(frames)
         try pipeline.addHandler(ending)

@@ -1,0 +1,53 @@
+import NIOCore
+
+/// Hands the octets of an HTTP/2 connection on, one frame at a time, until something is wrong with the connection: what follows is
+/// never looked at, also where it has come already.
+///
+/// Ends the connection whose client begins a frame or a header block and does not finish it in time: what the limit on the header
+/// is in HTTP/1. A frame that comes whole buys time for the next, so each stream has a limit of its own beside.
+final class FrameIntakeHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let limit: TimeAmount
+    private let timer = DeadlineTimer()
+    private var progress = FrameProgress()
+    private var isWaiting = false
+    private var isStopped = false
+
+    init(limit: TimeAmount) { self.limit = limit }
+
+    /// The preface is awaited from the first moment: RFC 9113 §3.4 has the client send it at once.
+    func handlerAdded(context: ChannelHandlerContext) { wait(context) }
+    func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
+
+    /// What still comes is read, so that the end of the connection is noticed, and dropped.
+    func stop() {
+        isStopped = true
+        timer.clear()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var octets = unwrapInboundIn(data)
+        while !isStopped, octets.readableBytes > 0 {
+            let (count, isProgress) = progress.scan(octets.readableBytesView)
+            guard let part = octets.readSlice(length: count) else { return }
+            setDeadline(isProgress: isProgress, context)
+            context.fireChannelRead(wrapInboundOut(part))
+        }
+    }
+
+    private func setDeadline(isProgress: Bool, _ context: ChannelHandlerContext) {
+        if isProgress || !progress.isUnfinished { isWaiting = false }
+        if !progress.isUnfinished {
+            timer.clear()
+        } else if !isWaiting {
+            wait(context)
+        }
+    }
+
+    private func wait(_ context: ChannelHandlerContext) {
+        isWaiting = true
+        timer.set(.now() + limit, context) { context.close(promise: nil) }
+    }
+}
