@@ -12,6 +12,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case form
     case forwarded
     case http
+    case http2Frames = "http2-frames"
     case http2Head = "http2-head"
     case idToken = "id-token"
     case json
@@ -34,6 +35,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .form: try Readers.form(octets)
         case .forwarded: try Readers.forwarded(octets)
         case .http: try Readers.http(octets)
+        case .http2Frames: try Readers.http2Frames(octets)
         case .http2Head: try Readers.http2Head(octets)
         case .idToken: try Readers.idToken(octets)
         case .json: try Readers.json(octets)

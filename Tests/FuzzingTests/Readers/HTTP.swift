@@ -1,9 +1,5 @@
 @testable import BrokerHTTP
-import BrokerTesting
-import Logging
 import NIOCore
-import NIOEmbedded
-import NIOHTTP1
 import OAuthWire
 
 extension Readers {
@@ -23,26 +19,14 @@ extension Readers {
     }
 
     private static func arrivals(of pieces: [ArraySlice<UInt8>]) throws -> [String] {
-        let channel = EmbeddedChannel()
-        defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
-        let found = Found()
-        let (limits, counts) = (ListenerLimits(), ConnectionCounts())
-        let connections = HTTPConnections(
-            responder: found, executors: EventLoopExecutors(channel.eventLoop), open: OpenConnections(), limits: limits,
-            proxies: .none,
-            identity: nil,
-            date: DateHeader(clock: FixedClock()),
-            quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts),
-            budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
-        _ = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
-        for piece in pieces where !piece.isEmpty {
-            _ = try? channel.writeInbound(ByteBuffer(bytes: piece))
-            channel.embeddedEventLoop.run()
-        }
-        return found.texts
+        let responder = EchoResponder()
+        let peer = try EmbeddedPeer(responder)
+        defer { peer.close() }
+        for piece in pieces { peer.receive(piece) }
+        return responder.arrivals
     }
 
-    fileprivate static func text(of arrival: Arrival) -> String {
+    static func text(of arrival: Arrival) -> String {
         switch arrival {
         case .request(let request):
             """
@@ -59,15 +43,5 @@ extension Readers {
         } catch {
             return "\(error)"
         }
-    }
-}
-
-private final class Found: Responder, @unchecked Sendable {
-    /// Touched by one thread alone, the one that fuzzes.
-    var texts: [String] = []
-
-    func answer(_ arrival: Arrival) async -> HTTPAnswer {
-        texts.append(Readers.text(of: arrival))
-        return HTTPAnswer(status: .ok, body: [])
     }
 }

@@ -1,0 +1,80 @@
+import BrokerHTTP
+import BrokerTesting
+
+extension Readers {
+    /// What follows the preface on a connection of HTTP/2. What is asked and answered does not depend on how the network cut it
+    /// (as long as all of it is there before the first answer), nothing is answered that was not asked to its end, what is sent
+    /// is in proportion to what came, and when the connection is over nothing of it is kept.
+    static func http2Frames(_ octets: [UInt8]) throws -> Bool {
+        let asked = AskedFrames(octets)
+        let cut = octets.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % (octets.count + 1)
+        let halves = [octets[..<cut], octets[cut...]]
+        let whole = try exchange([octets[...]], asked, answersLate: true)
+        let parts = try exchange(halves, asked, answersLate: true)
+        try hold(parts == whole, "cut at \(cut) it is another stream: \(parts), not \(whole)")
+        if octets.count <= 256 {
+            let singles = try exchange(octets.indices.map { octets[$0...$0] }, asked, answersLate: true)
+            try hold(singles == whole, "octet by octet it is another stream: \(singles), not \(whole)")
+        }
+        _ = try exchange(halves, asked, answersLate: false)
+        return whole.arrivals.contains { $0 != "fault" }
+    }
+
+    private struct Exchanged: Equatable {
+        /// In no order: streams have none.
+        var arrivals: [String]
+        var answers: [UInt32: SentFrames.Answer]
+    }
+
+    private static func exchange(
+        _ pieces: [ArraySlice<UInt8>], _ asked: AskedFrames, answersLate: Bool
+    ) throws -> Exchanged {
+        let responder = EchoResponder(waits: answersLate)
+        let peer = try EmbeddedPeer(responder, speaksHTTP2: true)
+        var sent = SentFrames()
+        do {
+            defer { peer.close() }
+            peer.receive(RawFrame.preface[...])
+            for piece in pieces {
+                peer.receive(piece)
+                try sent.read(try peer.sent())
+            }
+            try holdIsBounded(responder, peer, asked, pieces)
+            responder.stopWaiting()
+            peer.run()
+            try sent.read(try peer.sent())
+        }
+        // What the end has set in motion.
+        peer.run()
+        try hold(peer.buffered == 0, "\(peer.buffered) octets are kept after the end")
+        try hold(peer.requests == nil, "the connection is kept after its end")
+        try holdWasAsked(sent, asked)
+        // An answer is at most some hundred octets, beside what it repeats, and a frame that asks for one has nine.
+        let received = pieces.reduce(0) { $0 + $1.count }
+        try hold(sent.octets <= 1024 + 64 * received, "\(sent.octets) octets are said to \(received)")
+        return Exchanged(arrivals: responder.arrivals.sorted(), answers: sent.answers)
+    }
+
+    private static func holdIsBounded(
+        _ responder: EchoResponder, _ peer: EmbeddedPeer, _ asked: AskedFrames, _ pieces: [ArraySlice<UInt8>]
+    ) throws {
+        // Until the client knows the limit, it is that of NIO.
+        let streams = (asked.knowsSettings ? EmbeddedPeer.limits.streams : 100) + asked.resets
+        try hold(responder.waiting <= streams, "\(responder.waiting) requests wait at one time")
+        // The room for a body is a power of two, from 256 on.
+        let octets = pieces.reduce(0) { $0 + $1.count }
+        try hold(peer.buffered <= 256 * 100 + 2 * octets, "\(peer.buffered) octets are kept of \(octets)")
+    }
+
+    /// The responder answers a request with its body.
+    private static func holdWasAsked(_ sent: SentFrames, _ asked: AskedFrames) throws {
+        for (stream, answer) in sent.answers where answer.status == "200" {
+            guard let body = asked.bodies[stream] else {
+                throw Violation(description: "stream \(stream) is answered before its end")
+            }
+            try hold(
+                answer.body == body || answer.body.isEmpty || !answer.isWhole && body.starts(with: answer.body),
+                "stream \(stream) is answered as if it were another")
+        }
+    }
+}
