@@ -100,6 +100,7 @@ let package = Package(
                 .embedInCode("0021_tighten_registry.sql"),
                 .embedInCode("0022_send_codes_apart.sql"),
                 .embedInCode("0023_audit_orphaned_codes.sql"),
+                .embedInCode("0024_refuse_alike.sql"),
             ], swiftSettings: strict),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),

@@ -54,5 +54,6 @@ public enum Migrations {
         Migration(version: 22, name: "send_codes_apart", sql: PackageResources._022_send_codes_apart_sql),
         Migration(
             version: 23, name: "audit_orphaned_codes", sql: PackageResources._023_audit_orphaned_codes_sql),
+        Migration(version: 24, name: "refuse_alike", sql: PackageResources._024_refuse_alike_sql),
     ]
 }

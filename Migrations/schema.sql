@@ -359,17 +359,15 @@ BEGIN
 
         -- The session last. If all else is in order the look at a live one locks: from here on whoever ends it waits until this
         -- exchange is committed, and who was faster is waited for. What is not there or over is looked at without a lock: a
-        -- refusal writes nothing, whatever its reason.
-        v_is_held := false;
-        IF v_admitted THEN
-            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at, l.device_digest IS NULL
-            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_lacks_device
-            FROM session l
-            WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
-                AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
-            FOR SHARE;
-            v_is_held := FOUND;
-        END IF;
+        -- refusal writes nothing, whatever its reason. If all else is not in order the same look finds and locks nothing: it is
+        -- for its time, since an unknown session is looked for twice.
+        SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at, l.device_digest IS NULL
+        INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_lacks_device
+        FROM session l
+        WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
+            AND l.ended_at IS NULL AND l.expires_at > clock_timestamp() AND (v_admitted OR l.ended_at IS NOT NULL)
+        FOR SHARE;
+        v_is_held := FOUND;
         IF NOT v_is_held THEN
             SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
             INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at

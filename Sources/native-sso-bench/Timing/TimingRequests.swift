@@ -2,7 +2,8 @@ import BrokerTesting
 import OAuthWire
 import StrictCoding
 
-/// The requests of each kind, all equally long: of many logins, so that no signature is typical of a kind.
+/// The requests of each kind, all equally long, of many logins, so that no signature is typical of a kind, and each with a device
+/// that is known: what differs is what refuses.
 struct TimingRequests {
     /// In another group than the others.
     static let foreignApp = "app-xx"
@@ -43,12 +44,15 @@ struct TimingRequests {
         exchanges = try known.map { try request($0, isExpired: false, device: $0.device, client: app) }
         // Each kind of logins of its own, and as many.
         refused = [
-            .unknownSession: try known.map { _ in
+            .unknownSession: try known.map {
                 let login = Login.new()
-                return try request(login, isExpired: true, device: login.device, client: app)
+                return try request(
+                    Login(sid: login.sid, subject: login.subject, device: $0.device), isExpired: true,
+                    device: $0.device,
+                    client: app)
             },
-            .wrongDevice: try known.map {
-                try request($0, isExpired: true, device: Login.new().device, client: app)
+            .wrongDevice: try zip(known, known.dropFirst() + known.prefix(1)).map { login, other in
+                try request(login, isExpired: true, device: other.device, client: app)
             },
             .foreignGroup: try known.map {
                 try request($0, isExpired: true, device: $0.device, client: Self.foreignApp)

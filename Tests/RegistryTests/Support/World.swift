@@ -53,17 +53,24 @@ struct World {
             sid: sid, number: number, firstSight: .days(30), login: login, tokenIssuedAt: tokenIssuedAt)
     }
 
+    /// An exchange that brings no login in.
+    /// - Parameter isPermitted: Whether what only the broker can judge, such as the device, is in order.
+    func admission(sid: String, client: ClientID, number: UInt64, isPermitted: Bool = true) -> Admission {
+        admission(sid: sid, client: client, number: number, firstSight: nil, isPermitted: isPermitted)
+    }
+
     private func admission(
-        sid: String, number: UInt64, firstSight: Seconds?, login: Login = Login(),
-        tokenIssuedAt: UnixTime = UnixTime(seconds: 1_800_000_000)
+        sid: String, client: ClientID? = nil, number: UInt64, firstSight: Seconds?, login: Login = Login(),
+        tokenIssuedAt: UnixTime = UnixTime(seconds: 1_800_000_000), isPermitted: Bool = true
     ) -> Admission {
         Admission(
             requestID: UniqueID(high: 2, low: number), issuer: Issuer(validated: "https://idp.example.com"),
             sessionID: SessionID(validated: sid), subject: Subject(validated: "user"),
-            sourceClient: ClientID(validated: "app-one"), otherAudience: [], client: client, allowsSelfExchange: false,
+            sourceClient: ClientID(validated: "app-one"), otherAudience: [], client: client ?? self.client,
+            allowsSelfExchange: false,
             device: device, profile: .deviceID, scope: Scope(["openid"]), audiences: ["https://api.example.com"],
             login: login, tokenIssuedAt: tokenIssuedAt, idleLimit: .days(30),
-            grantLifetime: nil, firstSightLifetime: firstSight, isPermitted: true,
+            grantLifetime: nil, firstSightLifetime: firstSight, isPermitted: isPermitted,
             proposedGrantID: UniqueID(high: 3, low: number), proposedSessionRowID: UniqueID(high: 4, low: number))
     }
 }

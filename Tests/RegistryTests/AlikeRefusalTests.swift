@@ -1,0 +1,43 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Testing
+
+/// Refusals that have one answer must not be told apart by what they cost. `deploy/bench timing` measures it; this counts.
+@Suite("What a refused exchange costs")
+struct AlikeRefusalTests {
+    enum Kind: CaseIterable {
+        case unknownSession, wrongDevice, foreignGroup
+    }
+
+    @Test("A session is looked up twice, whatever refuses", arguments: Kind.allCases)
+    func looksTwice(_ kind: Kind) async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let outsider = ClientID(validated: "app-of-others")
+            try await database.put(client: outsider, isEnabled: true)
+            try await database.put(
+                MemberRow(
+                    issuer: Issuer(validated: "https://idp.example.com"), client: outsider,
+                    membership: Membership(group: GroupID(validated: "others"), role: .both)))
+            for number in 0..<Self.calls {
+                let admission =
+                    switch kind {
+                    case .unknownSession: world.admission(sid: "nobody's", client: world.client, number: number)
+                    case .wrongDevice:
+                        world.admission(sid: "sid-1", client: world.client, number: number, isPermitted: false)
+                    case .foreignGroup: world.admission(sid: "sid-1", client: outsider, number: number)
+                    }
+                #expect(try await database.registry.admit(admission).grant == nil)
+            }
+            try await database.endService()
+            #expect(try await database.run(Self.looks, [])[0].int64(0) == 2 * Int64(Self.calls))
+        }
+    }
+
+    /// Beyond those for which a plan is made anew.
+    private static let calls: UInt64 = 10
+
+    private static let looks = Statement(
+        "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'session_issuer_sid_key'")
+}
