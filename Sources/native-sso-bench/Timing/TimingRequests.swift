@@ -48,8 +48,7 @@ struct TimingRequests {
                 let login = Login.new()
                 return try request(
                     Login(sid: login.sid, subject: login.subject, device: $0.device), isExpired: true,
-                    device: $0.device,
-                    client: app)
+                    device: $0.device, client: app)
             },
             .wrongDevice: try zip(known, known.dropFirst() + known.prefix(1)).map { login, other in
                 try request(login, isExpired: true, device: other.device, client: app)

@@ -67,10 +67,10 @@ struct World {
             requestID: UniqueID(high: 2, low: number), issuer: Issuer(validated: "https://idp.example.com"),
             sessionID: SessionID(validated: sid), subject: Subject(validated: "user"),
             sourceClient: ClientID(validated: "app-one"), otherAudience: [], client: client ?? self.client,
-            allowsSelfExchange: false,
-            device: device, profile: .deviceID, scope: Scope(["openid"]), audiences: ["https://api.example.com"],
-            login: login, tokenIssuedAt: tokenIssuedAt, idleLimit: .days(30),
-            grantLifetime: nil, firstSightLifetime: firstSight, isPermitted: isPermitted,
+            allowsSelfExchange: false, device: device,
+            profile: .deviceID, scope: Scope(["openid"]), audiences: ["https://api.example.com"], login: login,
+            tokenIssuedAt: tokenIssuedAt, idleLimit: .days(30), grantLifetime: nil, firstSightLifetime: firstSight,
+            isPermitted: isPermitted,
             proposedGrantID: UniqueID(high: 3, low: number), proposedSessionRowID: UniqueID(high: 4, low: number))
     }
 }
