@@ -4,10 +4,12 @@ import BrokerTesting
 struct AskedFrames {
     /// The body of each stream whose request has come to its end.
     private(set) var bodies: [UInt32: [UInt8]] = [:]
-    /// How many streams the client takes back.
-    private(set) var resets = 0
+    /// The streams that the client takes back.
+    private(set) var resets: Set<UInt32> = []
     /// Whether the client has acknowledged the server's settings before its first request.
     private(set) var knowsSettings = false
+
+    private static let padded: UInt8 = 0x8
 
     private var unfinished: [UInt32: [UInt8]] = [:]
     /// The stream that ends with its header block, which goes on in the next frame.
@@ -17,6 +19,11 @@ struct AskedFrames {
     init(_ octets: [UInt8]) {
         var rest = octets
         while let frame = RawFrame.take(from: &rest) { take(frame) }
+        // NIO does not wait for the end of the padding, which says nothing.
+        if rest.count > 9, rest[3] == RawFrame.Kind.data.rawValue, rest[4] & Self.padded != 0 {
+            rest += [UInt8](repeating: 0, count: Int(rest[9]))
+            if let frame = RawFrame.take(from: &rest) { take(frame) }
+        }
     }
 
     private mutating func take(_ frame: RawFrame) {
@@ -30,7 +37,7 @@ struct AskedFrames {
         case .data:
             unfinished[frame.stream, default: []] += Self.content(of: frame)
             if ends { finish(frame.stream) }
-        case .reset: resets += 1
+        case .reset: resets.insert(frame.stream)
         case .settings where ends && unfinished.isEmpty && bodies.isEmpty: knowsSettings = true
         default: break
         }
@@ -43,7 +50,7 @@ struct AskedFrames {
 
     /// Without what the frame is padded with. RFC 9113 §6.1.
     private static func content(of frame: RawFrame) -> ArraySlice<UInt8> {
-        guard frame.flags & 0x8 != 0, let padding = frame.payload.first else { return frame.payload[...] }
+        guard frame.flags & padded != 0, let padding = frame.payload.first else { return frame.payload[...] }
         return frame.payload.dropFirst().dropLast(Int(padding))
     }
 }

@@ -12,11 +12,14 @@ struct SentFrames {
 
     private(set) var answers: [UInt32: Answer] = [:]
     private(set) var octets = 0
+    /// The streams that the server ends without an answer, or behind it.
+    private(set) var resets: Set<UInt32> = []
+    /// Whether the server has said that the connection ends.
+    var isEnding: Bool { lastStream != nil }
 
     private var rest: [UInt8] = []
     private var hasBegun = false
-    private var reset: Set<UInt32> = []
-    private var lastStream = UInt32.max
+    private var lastStream: UInt32?
     private var lengths: [UInt32: Int] = [:]
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
 
@@ -48,7 +51,7 @@ struct SentFrames {
         case .data: try takeBody(frame)
         case .reset:
             try hold(isOfStream && count == 4, "a reset that is none")
-            try hold(reset.insert(frame.stream).inserted, "stream \(frame.stream) is reset twice")
+            try hold(resets.insert(frame.stream).inserted, "stream \(frame.stream) is reset twice")
         case .windowUpdate:
             try hold((isOfStream || frame.stream == 0) && count == 4, "a window that is none")
             try hold(frame.payload != [0, 0, 0, 0], "a window that grows by nothing")
@@ -89,14 +92,14 @@ struct SentFrames {
 
     private func holdIsOpen(_ frame: RawFrame) throws {
         try hold(frame.stream % 2 == 1, "an answer to no request")
-        try hold(!reset.contains(frame.stream), "an answer on stream \(frame.stream), which is reset")
+        try hold(!resets.contains(frame.stream), "an answer on stream \(frame.stream), which is reset")
         try hold(answers[frame.stream]?.isWhole != true, "more after the end of stream \(frame.stream)")
     }
 
     private mutating func takeGoAway(_ frame: RawFrame) throws {
         try hold(frame.stream == 0 && frame.payload.count >= 8, "an end that is none")
         let last = frame.payload.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        try hold(last <= lastStream, "more streams are answered than was said before")
+        try hold(last <= lastStream ?? .max, "more streams are answered than was said before")
         lastStream = last
     }
 }

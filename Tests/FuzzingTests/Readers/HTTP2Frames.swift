@@ -3,8 +3,8 @@ import BrokerTesting
 
 extension Readers {
     /// What follows the preface on a connection of HTTP/2. What is asked and answered does not depend on how the network cut it
-    /// (as long as all of it is there before the first answer), nothing is answered that was not asked to its end, what is sent
-    /// is in proportion to what came, and when the connection is over nothing of it is kept.
+    /// (as long as all of it is there before the first answer), all and nothing is answered that was asked to its end, what is
+    /// sent is in proportion to what came, and when the connection is over nothing of it is kept.
     static func http2Frames(_ octets: [UInt8]) throws -> Bool {
         let asked = AskedFrames(octets)
         let cut = octets.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % (octets.count + 1)
@@ -59,7 +59,7 @@ extension Readers {
         _ responder: EchoResponder, _ peer: EmbeddedPeer, _ asked: AskedFrames, _ pieces: [ArraySlice<UInt8>]
     ) throws {
         // Until the client knows the limit, it is that of NIO.
-        let streams = (asked.knowsSettings ? EmbeddedPeer.limits.streams : 100) + asked.resets
+        let streams = (asked.knowsSettings ? EmbeddedPeer.limits.streams : 100) + asked.resets.count
         try hold(responder.waiting <= streams, "\(responder.waiting) requests wait at one time")
         // The room for a body is a power of two, from 256 on.
         let octets = pieces.reduce(0) { $0 + $1.count }
@@ -75,6 +75,10 @@ extension Readers {
             try hold(
                 answer.body == body || answer.body.isEmpty || !answer.isWhole && body.starts(with: answer.body),
                 "stream \(stream) is answered as if it were another")
+        }
+        guard !sent.isEnding else { return }
+        for stream in asked.bodies.keys where !asked.resets.contains(stream) && !sent.resets.contains(stream) {
+            try hold(sent.answers[stream] != nil, "stream \(stream) has no answer")
         }
     }
 }
