@@ -288,7 +288,12 @@ struct FormAbuseTests {
         try await TestBroker.run(options) { broker async throws in
             let demanding = Requests.changed(Requests.currentExchange, [("client_id", "demanding")])
             let scoped = demanding + [("scope", "openid device_sso profile")]
-            for (parameters, scope) in [(demanding, "openid+profile"), (scoped, "openid+device_sso+profile")] {
+            // As an exchange reads it: the default.
+            let shared = demanding + [("scope", "device_sso")]
+            for (parameters, scope) in [
+                (demanding, "openid+profile"), (scoped, "openid+device_sso+profile"),
+                (shared, "openid+profile+device_sso"),
+            ] {
                 let answer = try #require(try await broker.answer(parameters))
                 #expect(
                     answer.text
@@ -298,7 +303,7 @@ struct FormAbuseTests {
                         + #"&response_type=code&client_id=demanding&scope=\#(scope)"#
                         + #"&acr_values=urn%3Aexample%3Aloa3&max_age=600"}"#)
             }
-            #expect(broker.domain.audit.events.map(\.reason) == ["assurance_insufficient", "assurance_insufficient"])
+            #expect(broker.domain.audit.events.map(\.reason) == Array(repeating: "assurance_insufficient", count: 3))
             // Consent alone.
             let consent = try #require(
                 try await broker.answer(Requests.currentExchange + [("scope", "openid payments")]))

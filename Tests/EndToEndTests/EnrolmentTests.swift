@@ -86,6 +86,24 @@ extension Faults {
             #expect(try await stage.replica.token(try stage.enrolment(token, .deviceSecret)).error == "invalid_grant")
         }
 
+        /// The user is sent to the identity provider of the login: whose id_token it is, the broker's, says nothing of where to log in.
+        @Test func aStrongerLogin() async throws {
+            let stage = try await EnrolmentStage.shared
+            let answer = try await stage.broker.token(stage.enrolment(stage.freshToken(), .deviceSecret))
+            let json = try #require(answer.json, "\(answer.text)")
+            let refused = try await stage.replica.token(
+                .exchange(
+                    try #require(json.string("id_token")), issuer: stage.installation.configuration.issuer,
+                    device: try #require(json.string("device_secret")), profile: .deviceSecret, client: "app-strict"))
+            #expect(refused.status == 400 && refused.error == "interaction_required")
+            #expect(
+                refused.json?.string("authorization_uri")
+                    == "\(stage.provider.issuer)/authorize?response_type=code&client_id=app-strict&scope=openid"
+                    + "&acr_values=urn%3Aexample%3Aloa2")
+            let sql = try stage.installation.session()
+            #expect(try await stage.reason(of: refused, sql) == "assurance_insufficient")
+        }
+
         @Test func whatIsRefused() async throws {
             let stage = try await EnrolmentStage.shared
             func error(_ change: (inout IDToken) -> Void) async throws -> String? {
@@ -185,6 +203,12 @@ final class EnrolmentStage: Sendable {
             }
             for statement in row.sql { try await sql.rows(statement) }
         }
+        let strict = ClientRow("app-strict", membership: .init(group: "vendor", issuer: issuer, role: "target")) {
+            $0.allowedScope = ["openid"]
+            $0.defaultScope = ["openid"]
+            $0.acceptedACR = ["urn:example:loa2"]
+        }
+        for statement in strict.sql { try await sql.rows(statement) }
         logins = LoginFactory(issuer: provider.issuer, key: key, source: "app-one", target: "app-two")
         broker = try installation.startBroker()
         try await broker.untilReady()

@@ -30,7 +30,8 @@ extension ClientRefusal {
             .init(
                 "client_assertion or its type is missing or unknown",
                 "Send both, with the type urn:ietf:params:oauth:client-assertion-type:jwt-bearer.")
-        case .assertionMalformed: .init("the client assertion is no compact JWS", "Make it with a JWT library.")
+        case .assertionMalformed:
+            .init("the client assertion is no compact JWS, or its JSON is malformed", "Make it with a JWT library.")
         case .assertionHeader:
             .init("the header of the client assertion has what is not understood", "Send alg, typ and kid.")
         case .assertionWrongType:
@@ -51,13 +52,13 @@ extension ClientRefusal {
             .init("aud of the client assertion is not this broker alone", "Send the broker's issuer and nothing else.")
         case .assertionExpiry:
             .init(
-                "exp of the client assertion is missing, past, or more than 5 minutes after iat",
+                "exp of the client assertion is missing, past, or more than 5 minutes after iat or now",
                 "Make an assertion for each request, and set the clock.")
-        case .assertionNotBefore: .init("nbf of the client assertion is ahead", "Set the clock, or leave nbf out.")
+        case .assertionNotBefore:
+            .init("nbf of the client assertion is malformed or ahead", "Set the clock, or leave nbf out.")
         case .assertionIssuedAt:
             .init(
-                "iat of the client assertion is missing, too old or ahead",
-                "Set the clock, and make one for each request.")
+                "iat of the client assertion is malformed or ahead", "Set the clock, and make one for each request.")
         case .assertionID: .init("the client assertion has no jti, or a malformed one", "Send a random one.")
         case .assertionReplayed:
             .init(

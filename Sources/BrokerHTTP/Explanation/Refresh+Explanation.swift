@@ -83,7 +83,8 @@ extension LogoutRefusal {
     var explanation: RefusalExplanation {
         switch self {
         case .missing: .init("logout_token is missing", "The identity provider posts it as a form.")
-        case .malformed: .init("the logout token is no compact JWS", "Ask the identity provider.")
+        case .malformed:
+            .init("the logout token is no compact JWS, or its JSON is malformed", "Ask the identity provider.")
         case .headerRefused:
             .init("the header of the logout token has what is not understood", "Ask the identity provider.")
         case .wrongType: .init("typ of the logout token is not logout+jwt", "logout.allow_typ_jwt allows JWT, too.")
@@ -104,9 +105,9 @@ extension LogoutRefusal {
             .init("iat of the logout token is missing, more than 5 minutes old or ahead", "Compare the clocks.")
         case .expiry:
             .init(
-                "exp of the logout token is missing, past or too far ahead",
+                "exp of the logout token is missing, past, not after iat or more than 5 minutes after it",
                 "Compare the clocks; logout.allow_missing_exp allows it to be missing.")
-        case .notBefore: .init("nbf of the logout token is ahead", "Compare the clocks.")
+        case .notBefore: .init("nbf of the logout token is malformed or ahead", "Compare the clocks.")
         case .tokenID: .init("jti of the logout token is missing or malformed", "Ask the identity provider.")
         case .events: .init("events of the logout token has not the back-channel logout", "Ask the identity provider.")
         case .nonce: .init("the logout token has a nonce", "It must have none: it may be an id_token.")

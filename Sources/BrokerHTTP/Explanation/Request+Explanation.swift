@@ -90,7 +90,8 @@ extension ParameterDefect {
         case .grantTypeUnknown:
             .init(
                 "grant_type is none that this endpoint has",
-                "It has refresh_token and urn:ietf:params:oauth:grant-type:token-exchange.")
+                "It has refresh_token, urn:ietf:params:oauth:grant-type:token-exchange and, with code_relay, authorization_code."
+            )
         case .foreignParameter:
             .init("a parameter belongs to another grant type", "Leave it out: the request would mean two things.")
         case .subjectTokenMissing: .init("subject_token is missing", "Send the id_token of the app that logged in.")

@@ -3,7 +3,11 @@ import NativeSSO
 extension SubjectTokenDefect {
     var explanation: RefusalExplanation {
         switch self {
-        case .malformed: .init("the id_token is no compact JWS", "Send it exactly as the identity provider gave it.")
+        case .malformed:
+            .init(
+                "the id_token is no compact JWS, or its JSON is malformed (a member twice, for instance) or larger than what is read",
+                "Send it exactly as the identity provider gave it; if it was, the identity provider puts fewer claims into it."
+            )
         case .headerRefused:
             .init(
                 "the header of the id_token has what is not understood",
@@ -30,9 +34,13 @@ extension SubjectTokenDefect {
         case .subject: .init("sub of the id_token is missing or malformed", "Ask the identity provider.")
         case .audience: .init("aud of the id_token is missing or malformed", "Ask the identity provider.")
         case .authorizedParty:
-            .init("the id_token has several audiences, or an azp that is none of them", "Ask the identity provider.")
+            .init(
+                "the id_token has several audiences and no azp, or an azp that is none of them",
+                "Ask the identity provider.")
         case .sessionID:
-            .init("the id_token has no sid", "The identity provider must send one, or the login is enrolled here.")
+            .init(
+                "sid of the id_token is missing or malformed",
+                "The identity provider must send one; a login that is enrolled here may be without.")
         case .deviceHash:
             .init(
                 "the id_token is bound to no device: di_hash or ds_hash is missing or malformed",
@@ -40,9 +48,10 @@ extension SubjectTokenDefect {
             )
         case .issuedAt:
             .init("iat of the id_token is missing, malformed or ahead", "Check the identity provider's clock.")
-        case .expiry: .init("exp of the id_token is missing or malformed", "Ask the identity provider.")
-        case .notBefore: .init("nbf of the id_token is ahead", "Check the identity provider's clock.")
-        case .authenticationTime: .init("auth_time of the id_token is malformed", "Ask the identity provider.")
+        case .expiry: .init("exp of the id_token is missing, malformed or not after iat", "Ask the identity provider.")
+        case .notBefore: .init("nbf of the id_token is malformed or ahead", "Check the identity provider's clock.")
+        case .authenticationTime:
+            .init("auth_time of the id_token is malformed or later than iat", "Ask the identity provider.")
         case .login: .init("acr or amr of the id_token is malformed", "Ask the identity provider.")
         case .logoutToken: .init("the token is a logout token", "Send the id_token.")
         case .accessToken: .init("the token is an access token", "Send the id_token.")
@@ -149,7 +158,8 @@ extension ExchangeRefusal {
         case .assuranceInsufficient:
             .init(
                 "the login is not as strong or as recent as this app asks (accepted acr, maximum authentication age)",
-                "The user logs in through this app, in the browser, with the acr_values and max_age of the answer.")
+                "The user logs in through this app, in the browser, with the acr_values and max_age that native-sso client show has: draft 07 has them in the answer, too."
+            )
         case .loginAfterReplay:
             .init(
                 "somebody used a copy of this app's refresh token in this login, so its id_token may be in the same hands",

@@ -7,7 +7,7 @@ extension AuthorizationRequest {
     ///
     /// The app adds what only it knows: `redirect_uri`, `state`, `nonce` and its PKCE challenge.
     init(of request: ExchangeRequest, to endpoint: String, maximumAuthenticationAge: Seconds?) {
-        let scope = request.scope ?? request.client.defaultScope
+        let scope = request.loginScope
         // OpenID Connect Core §3.1.2.1: without it there would be no id_token.
         let tokens = (scope.contains("openid") ? [] : ["openid"]) + scope.tokens
         self.init(to: endpoint, clientID: request.client.id.string, scope: Scope(tokens).description)

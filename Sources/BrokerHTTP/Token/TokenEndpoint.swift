@@ -172,14 +172,19 @@ extension TokenEndpoint: Responder {
         do throws(ExchangeError) {
             return TokenResponse(try await exchange.run(request, about: &subject), issuedTokenType: .accessToken)
         } catch {
-            throw TokenError(error) { .exchange($0, profile: request.profile, client: refused(request, $0)) }
+            throw TokenError(error) {
+                .exchange($0, profile: request.profile, client: refused(request, $0, of: subject.provider))
+            }
         }
     }
 
-    private func refused(_ request: ExchangeRequest, _ refusal: ExchangeRefusal) -> Refusal.RefusedClient {
+    /// - Parameter provider: The one that the login is of, where that is known.
+    private func refused(
+        _ request: ExchangeRequest, _ refusal: ExchangeRefusal, of provider: Issuer?
+    ) -> Refusal.RefusedClient {
         let maximumAge = refusal.maximumAuthenticationAge(for: request.client)
         var client = Refusal.RefusedClient(client: request.client, maximumAuthenticationAge: maximumAge)
-        if refusal.needsUser, let endpoint = logins.authorizationEndpoint(of: request.issuer.issuer) {
+        if refusal.needsUser, let provider, let endpoint = logins.authorizationEndpoint(of: provider) {
             client.authorizationURI =
                 AuthorizationRequest(
                     of: request, to: endpoint, maximumAuthenticationAge: maximumAge

@@ -32,6 +32,7 @@ public struct Exchange: Sendable {
     ) async throws(ExchangeError) -> TokenAnswer {
         let now = clock.now
         let idToken = try await verify(request, at: now)
+        subject.provider = idToken.issuer
         let appraisal = try appraise(request, idToken, at: now)
         try count(request, idToken, appraisal)
         let facts = try await ExchangeError.port { () async throws(PortError) in

@@ -33,3 +33,12 @@ struct ScopeDemand {
         return nil
     }
 }
+
+extension ExchangeRequest {
+    /// What a login of the client has to be for, so that it gets what it asks for: a request that names nothing but `device_sso`
+    /// asks for the default, and says that its login is to be shared.
+    public var loginScope: Scope {
+        guard let scope else { return client.defaultScope }
+        return ScopeDemand.heeded(scope) == nil ? Scope(client.defaultScope.tokens + scope.tokens) : scope
+    }
+}

@@ -45,6 +45,7 @@ struct Configuration: Sendable {
             enrolling.map { ($0.issuer, $0.policy.maximumSubjectTokenAge) }, uniquingKeysWith: min)
         return IssuerPolicy(
             issuer: issuer, profiles: enrolling.reduce(into: []) { $0.formUnion($1.policy.profiles) },
+            acceptsHyphenatedIDTokenType: enrolling.contains(where: \.policy.acceptsHyphenatedIDTokenType),
             maximumSubjectTokenAge: ages.values.max() ?? sessions.maximumSubjectTokenAge, maximumAgeByProvider: ages,
             providersRequiringUnexpired: Set(enrolling.filter(\.policy.requiresUnexpiredIDToken).map(\.issuer)),
             sessionLifetime: sessions.absolute)

@@ -193,6 +193,18 @@ import Testing
             ])
     }
 
+    /// Apps that spell the type in the older way do so with what their enrolment gave, too.
+    @Test(arguments: [true, false])
+    func theOlderTypeOfWhatIsEnrolled(isTaken: Bool) throws {
+        let configuration = try SampleFile.read(
+            SampleFile.adding(
+                """
+                    enrolment: exchange
+                    legacy_id_token_type: \(isTaken)
+                """))
+        #expect(try #require(configuration.enrolledPolicy).acceptsHyphenatedIDTokenType == isTaken)
+    }
+
     @Test func publicListenerOnAUnixSocket() throws {
         let listener = try SampleFile.read(
             SampleFile.adding(
