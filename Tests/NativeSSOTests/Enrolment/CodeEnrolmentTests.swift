@@ -116,6 +116,9 @@ import Testing
         let answer = try await stage.run()
         stage.number = 2
         #expect(try await stage.run() == answer)
+        // Scope is a set, RFC 6749 §3.3.
+        stage.login.scope = try Scope(#require(stage.login.scope).tokens.reversed())
+        #expect(try await stage.run() == answer)
         #expect(stage.relay.codes.count == 1 && stage.login.registry.sessionCount == 1)
         stage.register.letTimePass()
         #expect(await stage.failure() == .refused(.used))

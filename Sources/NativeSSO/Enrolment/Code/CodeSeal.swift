@@ -20,7 +20,8 @@ struct CodeSeal {
             [
                 issuer, code, Array(request.code.verifier.utf8), Array(request.code.redirectURI.utf8),
                 Array(request.client.id.string.utf8), request.device?.octets ?? [],
-                request.scope.map { Array($0.description.utf8) } ?? [],
+                // In whatever order the app writes it, RFC 6749 §3.3.
+                request.scope.map { Array(Scope($0.tokens.sorted()).description.utf8) } ?? [],
                 request.proof.map { Array($0.key.string.utf8) } ?? [],
             ])
         let input = SymmetricKey(data: secret)
