@@ -238,6 +238,7 @@ struct AdministrationCommandTests {
     static let wrong: [[String]] = [
         ["frobnicate"], ["client"], ["client", "list", "extra"], ["client", "list", "--secret", "hunter2"],
         ["client", "add", "", "--audience", "a"], ["client", "add", "app"],
+        ["client", "add", "app", "--audience", "a", "--audience", "a"],
         ["client", "add", "app", "--audience", "a", "--access-token-lifetime", "-5m"],
         ["client", "add", "app", "--audience", "a", "--access-token-lifetime", "5"],
         ["client", "add", "app", "--audience", "a", "--refresh-token-lifetime", "401d"],

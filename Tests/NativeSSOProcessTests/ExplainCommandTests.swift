@@ -1,4 +1,5 @@
 import Foundation
+import PrivateCluster
 import StrictCoding
 import Testing
 
@@ -115,6 +116,19 @@ struct ExplainCommandTests {
             }
             let text = try await installation.succeed("client", "remove", "app1", "--execute", "--reason", "x")
             #expect(text.contains("In the audit: native-sso explain "))
+        }
+    }
+
+    @Test func `tokens that came to nobody are of an app's code`() async throws {
+        try await Installation.lendReady { installation in
+            let id = "01900000-0000-7000-8000-000000000001"
+            _ = try await installation.cluster.psql(
+                """
+                INSERT INTO native_sso.audit_event (occurred_at, kind, request_id, client_id, reason)
+                VALUES (now(), 'code_orphaned', '\(id)', 'app1', 'idp_revocation_endpoint_unknown')
+                """, database: installation.database)
+            let event = try #require(try await events(id, installation).first)
+            #expect(event.string("sentence")?.contains("gave for the code of app app1 came to nobody") == true)
         }
     }
 

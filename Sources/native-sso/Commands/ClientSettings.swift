@@ -56,6 +56,10 @@ struct ClientSettings: ParsableArguments {
         guard (audience + minAcr).allSatisfy({ Issuer($0) != nil }) else {
             throw ValidationError("--audience and --min-acr take printable ASCII.")
         }
+        // `aud` of one resource server is a text, and of several a list.
+        guard Set(audience).count == audience.count, Set(minAcr).count == minAcr.count else {
+            throw ValidationError("--audience and --min-acr take each value once.")
+        }
         guard minAcr.allSatisfy({ !$0.utf8.contains(UInt8(ascii: " ")) }) else {
             throw ValidationError("--min-acr takes values without spaces, one after the other.")
         }

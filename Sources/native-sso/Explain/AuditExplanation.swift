@@ -160,7 +160,8 @@ private struct AuditWords {
 
     /// Tokens of an identity provider that no app got.
     var orphan: AuditExplanation {
-        let beginning = "The tokens that the identity provider gave for the code of \(app) came to nobody"
+        let code = record.client.map { "the code of app \($0)" } ?? "a code"
+        let beginning = "The tokens that the identity provider gave for \(code) came to nobody"
         let reason = record.reason ?? "none"
         guard let known = RefusalExplanation(reason: reason, of: .codeOrphaned) else {
             return AuditExplanation(sentence: "\(beginning): \(reason), which this version does not know.")
