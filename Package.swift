@@ -227,8 +227,8 @@ let package = Package(
         .testTarget(
             name: "BrokerHTTPTests",
             dependencies: [
-                "BrokerHTTP", "BrokerTesting", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .logging, .nioCore,
-                .nioPosix, .nioHTTP1, .nioHPACK, .nioSSL, .serviceLifecycle,
+                "BrokerHTTP", "BrokerTesting", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .hummingbirdCore,
+                .logging, .nioCore, .nioPosix, .nioHTTP1, .nioHPACK, .nioSSL, .serviceLifecycle,
             ],
             swiftSettings: strict),
         .testTarget(

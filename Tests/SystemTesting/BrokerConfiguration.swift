@@ -66,6 +66,9 @@ public struct BrokerConfiguration: Sendable {
     /// Who may say where a request comes from.
     public var trustedProxies: [String] = []
 
+    /// Connections to its database beside those for exchanges and refreshes; `nil`: as many as there are by default.
+    public var pool: Int?
+
     /// Files in PEM. Without them it speaks in the clear.
     public var tls: (certificate: String, key: String)?
 
@@ -81,6 +84,7 @@ public struct BrokerConfiguration: Sendable {
         database:
           url: "\(database)"
           password_file: \(passwordFile)
+        \(pool.map { "  pool: \($0)" } ?? "")
         keys: { directory: \(keys) }
         identity_providers:
         \(providers.map(\.yaml).joined(separator: "\n"))

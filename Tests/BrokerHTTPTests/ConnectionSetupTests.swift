@@ -1,0 +1,108 @@
+@testable import BrokerHTTP
+import BrokerTesting
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@Suite("A connection that was accepted and cannot be begun", .timeLimit(.minutes(1)))
+struct ConnectionSetupTests {
+    private struct Greeting: Responder {
+        func answer(_ arrival: Arrival) async -> HTTPAnswer { HTTPAnswer(status: .ok, body: []) }
+    }
+
+    @Test("It is closed and counted no more, and the listener goes on and ends")
+    func failure() async throws {
+        let (counts, open, group) = (ConnectionCounts(), OpenConnections(), MultiThreadedEventLoopGroup.singleton)
+        let limits = ListenerLimits()
+        let connections = HTTPConnections(
+            responder: Greeting(), executors: EventLoopExecutors(group), open: open, limits: limits, proxies: .none,
+            identity: nil, date: DateHeader(clock: FixedClock()),
+            quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts),
+            budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
+        let (ports, isBound) = AsyncStream.makeStream(of: Int.self)
+        let logger = Logger(label: "listener") { _ in LogLines().handler() }
+        let listener = FirstFails(connections: connections).server(
+            configuration: ServerConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { isBound.yield($0.localAddress?.port ?? 0) }, eventLoopGroup: group, logger: logger)
+        let services = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [listener], logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await services.run() }
+            var iterator = ports.makeAsyncIterator()
+            let port = try #require(await iterator.next())
+            try await RawClient.connect(to: port) { client async throws in
+                #expect(await client.octets() == nil)
+            }
+            try await RawClient.connect(to: port) { client async throws in
+                try await client.send(Requests.get("/"))
+                #expect(try await client.answer()?.status == 200)
+                while number(in: counts) != 1 { await Task.yield() }
+            }
+            await services.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+        await open.end()
+        while number(in: counts) != 0 { await Task.yield() }
+    }
+
+    private func number(in counts: ConnectionCounts) -> Int64? {
+        counts.samples.first { "\($0.name)" == "connections" }?.value
+    }
+}
+
+/// The first connection takes no option, as one whose socket has gone meanwhile.
+private final class FirstFails: ServerChildChannel {
+    private let connections: HTTPConnections
+    private let isFirst = Atomic(true)
+
+    init(connections: HTTPConnections) { self.connections = connections }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Accepted> {
+        let isFirst = isFirst.exchange(false, ordering: .relaxed)
+        return connections.setup(channel: isFirst ? Unwilling(channel) : channel, logger: logger)
+    }
+
+    func handle(value: Accepted, logger: Logger) async { await connections.handle(value: value, logger: logger) }
+}
+
+/// A channel that takes no option.
+private final class Unwilling: Channel {
+    private struct Options: NIOSynchronousChannelOptions {
+        func setOption<Option: ChannelOption>(_ option: Option, value: Option.Value) throws {
+            throw ChannelError.ioOnClosedChannel
+        }
+
+        func getOption<Option: ChannelOption>(_ option: Option) throws -> Option.Value {
+            throw ChannelError.ioOnClosedChannel
+        }
+    }
+
+    private let channel: any Channel
+
+    init(_ channel: any Channel) { self.channel = channel }
+
+    var allocator: ByteBufferAllocator { channel.allocator }
+    var closeFuture: EventLoopFuture<Void> { channel.closeFuture }
+    var pipeline: ChannelPipeline { channel.pipeline }
+    var localAddress: SocketAddress? { channel.localAddress }
+    var remoteAddress: SocketAddress? { channel.remoteAddress }
+    var parent: (any Channel)? { channel.parent }
+    var isWritable: Bool { channel.isWritable }
+    var isActive: Bool { channel.isActive }
+    var _channelCore: any ChannelCore { channel._channelCore }
+    var eventLoop: any EventLoop { channel.eventLoop }
+    var syncOptions: (any NIOSynchronousChannelOptions)? { Options() }
+
+    func setOption<Option: ChannelOption>(_ option: Option, value: Option.Value) -> EventLoopFuture<Void> {
+        channel.setOption(option, value: value)
+    }
+
+    func getOption<Option: ChannelOption>(_ option: Option) -> EventLoopFuture<Option.Value> {
+        channel.getOption(option)
+    }
+}

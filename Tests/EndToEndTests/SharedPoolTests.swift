@@ -1,0 +1,124 @@
+import PrivateCluster
+import StrictCoding
+import SystemTesting
+import Testing
+
+extension Faults {
+    /// What shares a part of the pool hangs on locks, all of it: the rest of the pool is left to the others, and exchanges and
+    /// refreshes have their own connections.
+    struct SharedPoolTests {
+        @Test func enrolmentsCodesAndLogoutsHang() async throws {
+            let stage = try await FaultStage.shared
+            let sql = try stage.installation.session()
+            let broker = try stage.installation.startBroker("small-pool") { configuration in
+                configuration.pool = 3
+                configuration.providers[0].codeRelay = "{ timeout: 2s }"
+            }
+            try await broker.untilReady()
+            let held = stage.logins.login()
+            let locks = try await Locks(on: held, at: stage)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for request in try hanging(held, stage) {
+                    group.addTask {
+                        while !Task.isCancelled {
+                            let answer = try await request().send(to: broker)
+                            guard !Task.isCancelled else { return }
+                            #expect(answer.json?.string("error") == "temporarily_unavailable", "\(answer.text)")
+                        }
+                    }
+                }
+                var seen: Set<String> = []
+                _ = try await eventually("each of them hangs") {
+                    let waiting = try await sql.rows(locks.waiting)
+                    #expect(waiting.count <= 1, "\(waiting) hang at one time")
+                    seen.formUnion(waiting)
+                    try await goesOn(broker, stage, sql)
+                    return seen == ["enrol", "reserve_code", "begin_logout"] ? true : nil
+                }
+                group.cancelAll()
+                try await locks.release()
+                try await group.waitForAll()
+            }
+            await broker.process.terminate()
+        }
+
+        /// One of each kind, over and over, twice: more than there are connections.
+        private func hanging(
+            _ login: Login, _ stage: FaultStage
+        ) throws -> [@Sendable () throws -> HangingRequest] {
+            let kinds: [@Sendable () throws -> HangingRequest] = [
+                {
+                    var token = login.token
+                    token.claims["jti"] = .string(Unguessable.make())
+                    var form = TokenForm.exchange(
+                        try token.signed(), issuer: stage.logins.issuer, device: login.device, profile: .deviceID,
+                        client: "app-one")
+                    form["requested_token_type"] = "urn:ietf:params:oauth:token-type:id_token"
+                    return .token(form)
+                },
+                {
+                    .token(
+                        TokenForm([
+                            "grant_type": "authorization_code", "client_id": "app-one", "code": Unguessable.make(),
+                            "redirect_uri": "https://app.example/cb", "code_verifier": Unguessable.make(),
+                            "device_id": login.device,
+                        ]))
+                },
+                { .logout(stage.logins.logoutEverywhere(login)) },
+            ]
+            return kinds + kinds
+        }
+
+        /// Exchange and refresh, readiness, and the audit.
+        private func goesOn(_ broker: Broker, _ stage: FaultStage, _ sql: SQLSession) async throws {
+            let login = stage.logins.login()
+            let exchanged = try await broker.settledToken(try stage.logins.exchange(login))
+            let refreshToken = try #require(exchanged.refreshToken, "\(exchanged.text)")
+            #expect(try await broker.settledToken(stage.logins.refresh(refreshToken)).status == 200)
+            try await broker.untilReady()
+            var refused = try stage.logins.exchange(login)
+            refused["actor_token"] = Unguessable.make()
+            let requestID = try #require(try await broker.settledToken(refused)["X-Request-Id"])
+            let reason = try await eventually("request \(requestID) is audited") {
+                try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
+            }
+            #expect(reason == "device_hash_mismatch")
+        }
+    }
+}
+
+private enum HangingRequest {
+    case token(TokenForm)
+    case logout(LogoutToken)
+
+    func send(to broker: Broker) async throws -> HTTPAnswer {
+        switch self {
+        case .token(let form): try await broker.token(form)
+        case .logout(let token): try await broker.logout(token)
+        }
+    }
+}
+
+/// Held against enrolments and logouts of one user, and against all codes.
+private struct Locks {
+    private let holder: SQLSession
+    /// The functions whose calls wait, a row each.
+    let waiting: String
+
+    init(on login: Login, at stage: FaultStage) async throws {
+        holder = try stage.installation.session()
+        let subject = try #require(login.token.claims.string("sub"))
+        for statement in [
+            "BEGIN", "LOCK TABLE native_sso.relayed_code IN ACCESS EXCLUSIVE MODE",
+            "SELECT pg_advisory_xact_lock(native_sso.logout_lock('sub', '\(stage.logins.issuer)', '\(subject)'))",
+        ] { try await holder.rows(statement) }
+        waiting = """
+            SELECT name FROM pg_stat_activity,
+                substring(query FROM 'native_sso\\.(enrol|reserve_code|begin_logout)\\(') AS name
+            WHERE usename = '\(stage.installation.serviceRole)' AND wait_event_type = 'Lock' AND state = 'active'
+                AND name IS NOT NULL
+            """
+    }
+
+    func release() async throws { try await holder.rows("ROLLBACK") }
+}
