@@ -1,7 +1,6 @@
 import BrokerTesting
 import NativeSSO
 import PostgresClient
-import Synchronization
 import Testing
 
 /// A logout that is committed while an exchange or a refresh is on its way. Nothing may be issued after it.
@@ -43,33 +42,12 @@ extension PostgresFixture {
     fileprivate func meetingTheEnd<Value: Sendable>(
         of session: UniqueID, _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let (end, isUnderWay) = AsyncStream.makeStream(of: Void.self)
-        let hasReturned = Flag()
-        async let outcome = {
-            for await _ in end { break }
-            defer { hasReturned.isSet.store(true, ordering: .releasing) }
-            return try await attempt()
-        }()
-        try await superuser.withTransaction(deadline: .seconds(20)) { transaction throws(PostgresError) in
-            _ = try transaction.query(
-                Self.endSessions, [.textArray([session.description]), .text("logout")])
-            isUnderWay.yield()
-            while !hasReturned.isSet.load(ordering: .acquiring) {
-                guard try transaction.query(Self.waiting).isEmpty else { break }
-            }
-        }
-        return try await outcome
+        try await meeting { transaction throws(PostgresError) in
+            _ = try transaction.query(Self.endSessions, [.textArray([session.description]), .text("logout")])
+        } _: {
+            try await attempt()
+        }.value
     }
 
     private static let endSessions = Statement("SELECT native_sso.end_sessions($1::text[]::uuid[], $2, 'test', NULL)")
-    /// Whoever waits for this very transaction.
-    private static let waiting = Statement(
-        """
-        SELECT FROM pg_locks
-        WHERE locktype = 'transactionid' AND transactionid = pg_current_xact_id()::xid AND NOT granted
-        """)
-}
-
-private final class Flag: Sendable {
-    let isSet = Atomic(false)
 }
