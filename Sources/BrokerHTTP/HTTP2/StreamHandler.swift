@@ -115,10 +115,15 @@ final class StreamHandler: ChannelDuplexHandler {
         }
     }
 
-    /// What the client still sends is of no use: RFC 9113 §8.1. Sent any earlier, this would overtake the answer.
+    /// What the client still sends is of no use: RFC 9113 §8.1. But for the end of it there is a while: trailers that were on their
+    /// way to a stream that is reset are for NIO an error of the connection, which ends all streams.
     private func wrote(_ context: ChannelHandlerContext) {
         timer.clear()
-        if !isInputEnded { context.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil) }
+        guard !isInputEnded else { return }
+        timer.set(.now() + limits.lingerTimeout, context) { [self] in
+            guard !isInputEnded else { return }
+            context.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
+        }
     }
 
     private func writeContinue(_ context: ChannelHandlerContext) {

@@ -21,6 +21,7 @@ public struct ListenerLimits: Sendable {
     public var writeTimeout: TimeAmount
     /// After the last answer on a connection: how long the client may take to close its side. Closing both sides at once
     /// would reset the connection, and the answer with it, while the client is still sending.
+    /// Over HTTP/2 also after an answer to what had not come to its end, on its stream.
     public var lingerTimeout: TimeAmount
     /// When the listener stops: how long an idle connection stays open, for a request that is already on its way.
     public var idleGrace: TimeAmount

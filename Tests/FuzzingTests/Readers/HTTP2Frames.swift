@@ -16,7 +16,8 @@ extension Readers {
             let singles = try exchange(octets.indices.map { octets[$0...$0] }, asked, answersLate: true)
             try hold(singles == whole, "octet by octet it is another stream: \(singles), not \(whole)")
         }
-        _ = try exchange(halves, asked, answersLate: false)
+        let early = try exchange(halves, asked, answersLate: false)
+        try hold(whole.isEnding || !early.isEnding, "an early answer ends the connection")
         return whole.arrivals.contains { $0 != "fault" }
     }
 
@@ -24,6 +25,7 @@ extension Readers {
         /// In no order: streams have none.
         var arrivals: [String]
         var answers: [UInt32: SentFrames.Answer]
+        var isEnding: Bool
     }
 
     private static func exchange(
@@ -52,7 +54,7 @@ extension Readers {
         // An answer is at most some hundred octets, beside what it repeats, and a frame that asks for one has nine.
         let received = pieces.reduce(0) { $0 + $1.count }
         try hold(sent.octets <= 1024 + 64 * received, "\(sent.octets) octets are said to \(received)")
-        return Exchanged(arrivals: responder.arrivals.sorted(), answers: sent.answers)
+        return Exchanged(arrivals: responder.arrivals.sorted(), answers: sent.answers, isEnding: sent.isEnding)
     }
 
     private static func holdIsBounded(
