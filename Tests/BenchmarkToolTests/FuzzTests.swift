@@ -24,7 +24,7 @@ import Testing
         #expect(count("requests") == Self.requests)
         #expect(count("wrong_answers") == 0)
         // They got far, and not all of them failed at the door.
-        #expect(count("reasons") >= 60)
+        #expect(count("reasons") >= 120)
         #expect(count("status_200") > 0 && count("status_401") > 0 && count("status_405") > 0)
         print("fuzzed: \(result.output)")
     }
@@ -38,37 +38,6 @@ import Testing
         }
         #expect(texts(1) == texts(1))
         #expect(texts(1) != texts(2))
-    }
-
-    static let good = [
-        ("content-type", "application/json"), ("cache-control", "no-store"), ("pragma", "no-cache"),
-        ("x-content-type-options", "nosniff"), ("date", "Thu, 01 Jan 1970 00:00:00 GMT"),
-        ("x-request-id", "0190a0b0-0000-7000-8000-000000000000"),
-    ]
-    static let refusal = #"{"error":"invalid_request","error_description":"No."}"#
-    static let grant = #"{"access_token":"eyJ","token_type":"Bearer","expires_in":1,"scope":"openid"}"#
-
-    @Test(arguments: [(400, refusal), (404, refusal), (200, grant)]) func goodAnswers(_ status: Int, _ body: String) {
-        #expect(Self.fault(status, body) == nil)
-    }
-
-    @Test(arguments: [
-        (500, #"{"error":"server_error","error_description":"No."}"#),
-        (503, #"{"error":"temporarily_unavailable","error_description":"No."}"#), (502, refusal), (302, refusal),
-        (200, refusal), (400, grant), (400, ""), (400, "<html>"),
-        (400, #"{"error":"no_such","error_description":"x"}"#),
-        (400, #"{"error":"invalid_request"}"#), (400, #"{"error":"invalid_request","error_description":"é"}"#),
-        (400, #"{"error":"invalid_request","error_description":"x","access_token":"y"}"#),
-        (401, #"{"error":"invalid_client","error_description":"x"}"#), (405, refusal),
-    ]) func badAnswers(_ status: Int, _ body: String) { #expect(Self.fault(status, body) != nil) }
-
-    @Test func whatWasNeverSignedIsNotGranted() {
-        #expect(Self.fault(200, Self.grant, mustBeRefused: true) != nil)
-        for index in Self.good.indices {
-            var fields = Self.good
-            fields.remove(at: index)
-            #expect(Self.fault(400, Self.refusal, fields: fields) != nil, "\(Self.good[index].0)")
-        }
     }
 
     @Test func anAnswerIsReadAsItComes() {
@@ -88,13 +57,5 @@ import Testing
             Issue.record("that is not HTTP/1.1")
             return
         }
-    }
-
-    private static func fault(
-        _ status: Int, _ body: String, fields: [(String, String)] = good, mustBeRefused: Bool = false
-    ) -> String? {
-        FuzzVerdict.fault(
-            of: FuzzAnswer(status: status, fields: fields.map { (name: $0.0, value: $0.1) }, body: Array(body.utf8)),
-            to: FuzzedRequest(number: 0, octets: [], mustBeRefused: mustBeRefused))
     }
 }

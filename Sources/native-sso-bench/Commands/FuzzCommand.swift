@@ -4,8 +4,9 @@ struct FuzzCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fuzz", abstract: "Bent requests over HTTP, every answer judged.",
         discussion: """
-            Good exchanges, refreshes and client assertions, changed in forms, heads, framing, and inside tokens, which are then \
-            signed again. A 5xx, a broken connection, an answer outside the contract, a token for what was never signed, or a \
+            Good exchanges, refreshes, client assertions, DPoP proofs, enrolments by exchange and by code, and logouts, changed in \
+            forms, heads, framing, HTTP/2 frames, and inside tokens, which are then signed again. A 5xx, a broken connection, an \
+            answer outside the contract, a token for what was never signed, given or proved, a refusal of what is not bent, or a \
             broker that has grown or cannot serve any more is a finding: it is shown with the request that found it.
             """)
 
@@ -21,7 +22,8 @@ struct FuzzOptions: ParsableArguments {
     @Option(help: "How many requests.") var requests = 200_000
     @Option(help: "The same seed bends in the same way.") var seed: UInt64 = 1
     @Option(help: "The number of the first request, to send one of an earlier run again.") var first = 0
-    @Option(help: "Connections, each with 16 requests under way.") var connections = 6
+    @Option(help: "Connections to each door: in the clear, over TLS, internal. Each has several requests under way.")
+    var connections = 6
 
     mutating func validate() throws {
         guard (1...1_000_000_000).contains(requests), (0...1_000_000_000).contains(first) else {

@@ -226,7 +226,7 @@ enum Transport: String, CaseIterable, Sendable {
 }
 
 /// What the broker proves its name with, and whom its clients trust.
-private struct TLSFiles {
+struct TLSFiles {
     let environment: [String: String]
     let client: NIOSSLContext
 

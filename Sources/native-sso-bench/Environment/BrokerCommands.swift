@@ -65,7 +65,22 @@ struct BrokerCommands {
           address: off
           network: off
           client_failures: off
+          code: off
+          logout: off
         """
+    }
+
+    /// Lets apps bring logins and codes to the broker, too; before it is started.
+    /// - Parameter tokenEndpoint: Of the identity provider.
+    func allowEnrolment(tokenEndpoint: String) throws {
+        let text = try String(contentsOfFile: "\(directory)/broker.yaml", encoding: .utf8)
+        let enrolment = """
+                enrolment: exchange
+                code_relay: { token_endpoint: "\(tokenEndpoint)", at_once: 1000 }
+
+            """
+        let mark = "    admit_on_first_sight: true\n"
+        try write(Array(text.replacing(mark, with: mark + enrolment).utf8), to: "broker.yaml")
     }
 
     private let limits = ["client", "session", "user", "device", "device_failures"]

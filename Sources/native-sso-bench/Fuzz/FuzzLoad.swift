@@ -2,17 +2,23 @@ import Glibc
 
 /// Sends bent requests over several connections, many under way on each, and looks at every answer.
 struct FuzzLoad {
+    /// Milliseconds.
     private static let patience: Int32 = 30_000
-    private static let depth = 16
+    /// So often others can end the connection under a request: what is pipelined behind a bent one is sent again.
+    private static let attempts = 64
+
+    /// Requests that wait at one door.
+    private static let queue = 64
 
     let forge: RequestForge
-    let port: UInt16
+    let ports: [FuzzDoor: UInt16]
+    /// To each door.
     let connections: Int
 
     /// What came of it.
     struct Result {
         var requests = 0
-        /// By status.
+        /// By status; 0 is a stream of HTTP/2 that was ended for what came on it.
         var answers: [Int: Int] = [:]
         var findings: [Finding] = []
         var count = 0
@@ -20,84 +26,139 @@ struct FuzzLoad {
 
     struct Finding {
         let fault: String
-        let request: FuzzedRequest?
-        let answer: FuzzAnswer?
+        var request: FuzzedRequest?
+        var answer: FuzzAnswer?
     }
 
     /// - Parameter range: The numbers of the requests.
     func run(_ range: Range<Int>) throws -> Result {
-        var result = Result()
         var next = range.lowerBound
-        var again: [FuzzedRequest] = []
-        var held: FuzzedRequest?
-        var peers: [FuzzConnection] = []
-        var lone: [FuzzConnection] = []
-        func make() throws -> FuzzedRequest? {
-            if let request = again.popLast() { return request }
-            if let request = held {
-                held = nil
-                return request
-            }
+        return try run {
             guard next < range.upperBound else { return nil }
             next += 1
             return try forge.request(next - 1)
         }
+    }
+
+    /// - Parameter next: One request after the other.
+    func run(_ next: () throws -> FuzzedRequest?) throws -> Result {
+        var result = Result()
+        var isOver = false
+        var waiting: [FuzzDoor: [FuzzedRequest]] = [:]
+        var peers: [FuzzDoor: [any FuzzPeer]] = [:]
+        // What was under way where a connection ended, the last of it.
+        var suspects: [FuzzedRequest] = []
         while true {
-            while peers.count < connections { peers.append(try FuzzConnection(port: port, isLone: false)) }
-            filling: for peer in peers {
-                while peer.underWay.count < Self.depth, let request = try make() {
-                    if request.isFramed {
-                        peer.enqueue(request)
-                    } else if lone.count < connections {
-                        let connection = try FuzzConnection(port: port, isLone: true)
-                        connection.enqueue(request)
-                        connection.flush()
-                        lone.append(connection)
-                    } else {
-                        held = request
-                        break filling
-                    }
+            // As long as no door has a long queue: then it is the others' turn to wait.
+            while !isOver, waiting.values.allSatisfy({ $0.count < Self.queue }) {
+                if let request = try next() {
+                    waiting[request.door, default: []].append(request)
+                } else {
+                    isOver = true
                 }
-                peer.flush()
             }
-            let busy = peers.filter { !$0.underWay.isEmpty } + lone
-            if busy.isEmpty { break }
-            try wait(for: busy) { peer in
-                if peer.wantsToSend { peer.flush() }
-                for event in peer.receive() { take(event, peer, &result, &again) }
+            for door in FuzzDoor.allCases {
+                do {
+                    try fill(door, &peers[door, default: []], &waiting[door, default: []])
+                } catch {
+                    for suspect in suspects { result.note(Finding(fault: "it may be why \(error)", request: suspect)) }
+                    return result
+                }
             }
-            peers.removeAll(where: \.hasEnded)
-            result.requests += lone.count(where: \.hasEnded)
-            lone.removeAll(where: \.hasEnded)
+            let busy = peers.values.joined().filter { $0.oldest != nil || $0.socket.wantsToSend }
+            if busy.isEmpty, isOver, waiting.values.allSatisfy(\.isEmpty) { return result }
+            guard
+                wait(
+                    for: busy,
+                    { peer in
+                        peer.flush()
+                        for event in peer.receive() {
+                            if case .end(let unanswered) = event {
+                                suspects = (suspects + unanswered).suffix(Self.queue)
+                            }
+                            take(event, &result, &waiting)
+                        }
+                    })
+            else {
+                for peer in busy {
+                    result.note(Finding(fault: "no answer within \(Self.patience) ms", request: peer.oldest))
+                }
+                return result
+            }
+            for door in FuzzDoor.allCases {
+                if door.isLone { result.requests += peers[door, default: []].count(where: \.hasEnded) }
+                peers[door]?.removeAll(where: \.hasEnded)
+            }
         }
-        return result
     }
 
-    private func wait(for peers: [FuzzConnection], _ handle: (FuzzConnection) -> Void) throws {
+    private func fill(_ door: FuzzDoor, _ peers: inout [any FuzzPeer], _ waiting: inout [FuzzedRequest]) throws {
+        guard !waiting.isEmpty else { return }
+        var sent = 0
+        while sent < waiting.count {
+            var peer = door.isLone ? nil : peers.first { $0.takes(waiting[sent]) }
+            if peer == nil, peers.count < connections {
+                peers.append(try open(door))
+                peer = peers.last
+            }
+            guard let peer else { break }
+            peer.enqueue(waiting[sent])
+            sent += 1
+        }
+        waiting.removeFirst(sent)
+        for peer in peers { peer.flush() }
+    }
+
+    private func open(_ door: FuzzDoor) throws -> any FuzzPeer {
+        let port = ports[door] ?? 0
+        return switch door {
+        case .http1, .internal: try FuzzConnection(port: port)
+        case .lone: try FuzzConnection(port: port, isLone: true)
+        case .http2: try FuzzFrameConnection(port: port)
+        case .loneFrames: try FuzzFrameConnection(port: port, isLone: true)
+        }
+    }
+
+    /// - Returns: Whether anything came within ``patience``.
+    private func wait(for peers: [any FuzzPeer], _ handle: (any FuzzPeer) -> Void) -> Bool {
         var watched = peers.map { peer in
-            pollfd(fd: peer.descriptor, events: Int16(peer.wantsToSend ? POLLIN | POLLOUT : POLLIN), revents: 0)
+            pollfd(
+                fd: peer.socket.descriptor, events: Int16(peer.socket.wantsToSend ? POLLIN | POLLOUT : POLLIN),
+                revents: 0)
         }
-        guard poll(&watched, nfds_t(watched.count), Self.patience) > 0 else {
-            throw ConnectionError.silence(seconds: Int(Self.patience) / 1000)
-        }
+        guard poll(&watched, nfds_t(watched.count), Self.patience) > 0 else { return false }
         for (index, entry) in watched.enumerated() where entry.revents != 0 { handle(peers[index]) }
+        return true
     }
 
-    private func take(
-        _ event: FuzzConnection.Event, _ peer: FuzzConnection, _ result: inout Result, _ again: inout [FuzzedRequest]
-    ) {
+    private func take(_ event: FuzzEvent, _ result: inout Result, _ waiting: inout [FuzzDoor: [FuzzedRequest]]) {
         switch event {
         case .answer(let answer, let request):
-            if !peer.isLone { result.requests += 1 }
+            if !request.door.isLone { result.requests += 1 }
             result.answers[answer.status, default: 0] += 1
             if let fault = FuzzVerdict.fault(of: answer, to: request) {
                 result.note(Finding(fault: fault, request: request, answer: answer))
             }
+        case .reset(let request, let code):
+            result.requests += 1
+            result.answers[0, default: 0] += 1
+            if request.message.isWellFormed {
+                result.note(
+                    Finding(fault: "its stream was ended with \(code), though it is well-formed", request: request))
+            }
         case .nonsense(let request):
-            result.note(Finding(fault: "what came back is no answer", request: request, answer: nil))
+            result.note(Finding(fault: "what came back is no answer", request: request))
         case .end(let unanswered):
-            // What was pipelined behind a request after which the server closes is sent again, as RFC 9112 §9.3.2 has it.
-            again += unanswered.reversed()
+            // What was behind a request after which the server closes is sent again, as RFC 9112 §9.3.2 has it.
+            for var request in unanswered.reversed() where !request.door.isLone {
+                request.attempts += 1
+                if request.attempts < Self.attempts {
+                    waiting[request.door, default: []].insert(request, at: 0)
+                } else {
+                    result.requests += 1
+                    result.note(Finding(fault: "the connection ended under it, each time", request: request))
+                }
+            }
         }
     }
 }

@@ -4,31 +4,49 @@ import JOSE
 import OAuthWire
 import StrictCoding
 
-/// What good requests are made of: logins, live refresh chains, and two clients that prove who they are.
+/// What good requests are made of: logins, live refresh chains, two clients that prove who they are, and one that has a key.
 struct FuzzMaterial {
     /// The identity provider's.
     let key: TestKey
+    let codes: FuzzCodes
     let logins: [(login: Login, token: String)]
+    /// One for each login, and one more, of ``bound``.
     let refreshTokens: [String]
+    let boundRefreshTokens: [String]
+    /// In the name of every login that is made on the way.
+    private let run = Login.new().sid
     /// Of ``signer``.
     let clientKey: TestKey
     /// Of ``confidential``.
     let secret: String
-    let now: Int64
+    /// Of ``bound``.
+    let proofKey: TestKey
 
+    /// Seconds since 1970: what is said to be fresh must be.
+    var now: Int64 { Int64(time(nil)) }
+
+    /// The login of a request that brings one.
+    func login(_ number: Int) -> Login {
+        Login(sid: "\(run)-\(number)", subject: Login.subject(of: "\(run)-\(number)"), device: "\(run)-\(number)")
+    }
+
+    /// Sends proofs, or none.
+    static let bound = "fuzz-bound"
     static let signer = "fuzz-signer"
     static let confidential = "fuzz-secret"
-    static let broker = BrokerCommands.issuer
 
-    /// Registers the two clients.
+    /// Registers the clients.
     static func register(in installation: Installation) throws -> (clientKey: TestKey, secret: String) {
         let commands = installation.commands
-        for (client, method) in [(signer, "private_key_jwt"), (confidential, "client_secret_basic")] {
+        for (client, method) in [
+            (signer, "private_key_jwt"), (confidential, "client_secret_basic"), (bound, "none"),
+        ] {
             try commands.run(
                 "client", "add", client, "--authentication", method, "--audience", SampleApps.audience,
                 "--allowed-scope", SampleApps.scope, "--default-scope", SampleApps.scope)
             try commands.run("group", "member", "add", SampleApps.group, client, "--role", "both")
         }
+        try commands.run("client", "update", bound, "--dpop", "optional")
         let key = try TestKey(.es256, keyID: "fuzz")
         let file = "\(installation.directory)/client.jwk"
         try Data(JSONMutation.text(.object(key.publicKey.json))).write(to: URL(filePath: file))
@@ -40,27 +58,38 @@ struct FuzzMaterial {
         return (key, secret)
     }
 
-    /// Exchanges some logins, for their refresh tokens.
-    init(_ installation: Installation, _ credentials: (clientKey: TestKey, secret: String), port: UInt16) throws {
+    /// Exchanges the logins, for their refresh tokens, and so that the broker has seen each before anything bent speaks of it.
+    init(
+        _ installation: Installation, _ credentials: (clientKey: TestKey, secret: String), codes: FuzzCodes,
+        port: UInt16
+    ) throws {
         (clientKey, secret) = credentials
-        key = installation.key
-        now = Int64(time(nil))
-        let (key, now) = (key, now)
+        self.codes = codes
+        let (key, proofKey) = (installation.key, try TestKey(.es256, keyID: "proof"))
+        (self.key, self.proofKey) = (key, proofKey)
         logins = try (0..<64).map { _ in
             let login = Login.new()
-            return (login, try key.sign(claims: login.claims(at: now)))
+            return (login, try key.sign(claims: login.claims(at: Int64(time(nil)))))
         }
-        var refreshTokens: [String] = []
-        for (login, token) in logins.prefix(16) {
-            let form = FuzzForm(Self.exchange(login, token, client: SampleApps.targets[0]))
-            let (status, body) = try PlainGet.answer(
-                to: TokenRequest.head(bodyLength: form.octets.count) + form.octets, port: port)
-            guard status == 200, let token = try JSONReader.parse(body).object?.string("refresh_token") else {
-                throw Program.Failure(description: "a good exchange: \(status)")
-            }
-            refreshTokens.append(token)
+        refreshTokens = try logins.map { login, token in
+            try Self.refreshToken(login, token, client: SampleApps.targets[0], port: port)
         }
-        self.refreshTokens = refreshTokens
+        boundRefreshTokens = try logins.map { login, token in
+            let proof = try TestProof(by: proofKey, for: BrokerCommands.tokenEndpoint, at: Int64(time(nil))).signed()
+            return try Self.refreshToken(login, token, client: Self.bound, proof: proof, port: port)
+        }
+    }
+
+    private static func refreshToken(
+        _ login: Login, _ token: String, client: String, proof: String? = nil, port: UInt16
+    ) throws -> String {
+        var message = FuzzMessage(FuzzForm(exchange(login, token, client: client)))
+        if let proof { message.add("DPoP", Array(proof.utf8)) }
+        let (status, body) = try PlainGet.answer(to: message.octets, port: port)
+        guard status == 200, let token = try JSONReader.parse(body).object?.string("refresh_token") else {
+            throw Program.Failure(description: "a good exchange: \(status)")
+        }
+        return token
     }
 
     static func exchange(_ login: Login, _ token: String, client: String) -> [(name: String, value: String)] {
@@ -72,9 +101,9 @@ struct FuzzMaterial {
         ]
     }
 
-    static func refresh(_ token: String) -> [(name: String, value: String)] {
+    static func refresh(_ token: String, client: String = SampleApps.targets[0]) -> [(name: String, value: String)] {
         [
-            (Parameter.grantType, GrantType.refreshToken.rawValue), (Parameter.clientID, SampleApps.targets[0]),
+            (Parameter.grantType, GrantType.refreshToken.rawValue), (Parameter.clientID, client),
             (Parameter.refreshToken, token),
         ]
     }

@@ -1,3 +1,4 @@
+import BrokerTesting
 import StrictCoding
 
 /// Bent requests at a broker of its own: how many, how it answered, and how it was afterwards.
@@ -11,60 +12,85 @@ struct FuzzRun {
 
     func section() async throws -> Section {
         let credentials = try FuzzMaterial.register(in: installation)
+        let codes = FuzzCodes()
+        let provider = try await FuzzProvider(key: installation.key, codes: codes)
+        try installation.commands.allowEnrolment(tokenEndpoint: "http://127.0.0.1:\(provider.port)/token")
+        let certificate = try TestCertificate.current()
+        let tls = try TLSFiles(certificate, in: installation.directory)
         return try await RunningBroker.lend(installation) { broker in
-            let material = try FuzzMaterial(installation, credentials, port: broker.publicPort)
-            let forge = RequestForge(seed: fuzz.seed, material: material)
-            let load = FuzzLoad(forge: forge, port: broker.publicPort, connections: fuzz.connections)
-            var result = FuzzLoad.Result()
-            var figure = Figure(["seed": .integer(fuzz.seed), "first": .integer(fuzz.first)])
-            var warm = 0.0
-            let start = ProcessClock.monotonic
-            let end = fuzz.first + fuzz.requests
-            let portion = max(1, fuzz.requests / 10)
-            for first in stride(from: fuzz.first, to: end, by: portion) {
-                result.add(try load.run(first..<min(first + portion, end)))
-                let resident = Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid))
-                if warm == 0 { warm = resident }
-                progress("fuzz: \(result.requests) requests, \(result.count) findings, \(Int(resident)) KiB")
-                figure.add([.residentKiB: resident])
+            try await RunningBroker.lend(installation, environment: tls.environment) { secured in
+                let tunnel = try await TLSTunnel(
+                    to: secured.publicPort, trusting: certificate.certificate, speaking: "h2")
+                let material = try FuzzMaterial(installation, credentials, codes: codes, port: broker.publicPort)
+                let load = FuzzLoad(
+                    forge: RequestForge(seed: fuzz.seed, material: material),
+                    ports: [
+                        .http1: broker.publicPort, .lone: broker.publicPort, .internal: broker.internalPort,
+                        .http2: tunnel.port, .loneFrames: tunnel.port,
+                    ], connections: fuzz.connections)
+                let section = try section(load, [broker, secured])
+                withExtendedLifetime((provider, tunnel)) {}
+                return section
             }
-            let seconds = Double(ProcessClock.monotonic - start) / 1e9
-            let resident = Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid))
-            try judge(&result, broker: broker, forge: forge, growth: resident - warm)
-            for finding in result.findings { progress(finding.description(seed: fuzz.seed)) }
-            figure.count("requests", result.requests)
-            for (status, count) in result.answers.sorted(by: { $0.key < $1.key }) {
-                figure.count("status_\(status)", count)
-            }
-            figure.count("reasons", try Self.reasons(port: broker.internalPort))
-            figure.count("growth_kib", Int(resident - warm))
-            figure.count("milliseconds", Int(seconds * 1000))
-            figure.count("wrong_answers", result.count)
-            figure.firstWrongAnswer = result.findings.first?.fault
-            var section = Section("fuzz")
-            section.figures = [figure]
-            return section
         }
     }
 
-    /// For how many different reasons the broker has refused: how far into it the requests got.
-    private static func reasons(port: UInt16) throws -> Int {
-        let text = String(decoding: try PlainGet.body(of: "/metrics", port: port), as: UTF8.self)
-        let refusals = text.split(separator: "\n").filter { $0.contains("refusals_total{") && !$0.hasSuffix(" 0") }
-        return refusals.count
+    /// - Parameter brokers: One in the clear, one over TLS.
+    private func section(_ load: FuzzLoad, _ brokers: [RunningBroker]) throws -> Section {
+        var result = FuzzLoad.Result()
+        var figure = Figure(["seed": .integer(fuzz.seed), "first": .integer(fuzz.first)])
+        var warm = 0.0
+        let start = ProcessClock.monotonic
+        let end = fuzz.first + fuzz.requests
+        let portion = max(1, fuzz.requests / 10)
+        for first in stride(from: fuzz.first, to: end, by: portion) {
+            let part = try load.run(first..<min(first + portion, end))
+            for finding in part.findings { progress(finding.description(seed: fuzz.seed)) }
+            result.add(part)
+            let resident = Double(try Self.resident(brokers))
+            if warm == 0 { warm = resident }
+            progress("fuzz: \(result.requests) requests, \(result.count) findings, \(Int(resident)) KiB")
+            figure.add([.residentKiB: resident])
+        }
+        let seconds = Double(ProcessClock.monotonic - start) / 1e9
+        let resident = Double(try Self.resident(brokers))
+        let afterwards = try judge(load, growth: resident - warm)
+        for finding in afterwards.findings { progress("afterwards, \(finding.description(seed: fuzz.seed))") }
+        figure.count("requests", result.requests)
+        for (status, count) in result.answers.sorted(by: { $0.key < $1.key }) {
+            figure.count("status_\(status)", count)
+        }
+        figure.count("reasons", try Self.reasons(of: brokers))
+        figure.count("growth_kib", Int(resident - warm))
+        figure.count("milliseconds", Int(seconds * 1000))
+        figure.count("wrong_answers", result.count + afterwards.count)
+        figure.firstWrongAnswer = (result.findings + afterwards.findings).first?.fault
+        var section = Section("fuzz")
+        section.figures = [figure]
+        return section
     }
 
-    /// What must hold after all of it.
-    private func judge(
-        _ result: inout FuzzLoad.Result, broker: RunningBroker, forge: RequestForge, growth: Double
-    ) throws {
-        let (status, _) = try PlainGet.answer(to: forge.goodExchange(), port: broker.publicPort)
-        if status != 200 {
-            result.note(FuzzLoad.Finding(fault: "a good exchange afterwards: \(status)", request: nil, answer: nil))
+    private static func resident(_ brokers: [RunningBroker]) throws -> Int64 {
+        try brokers.reduce(0) { $0 + (try ProcessStatus.kibibytes("VmRSS", of: $1.pid)) }
+    }
+
+    /// For how many different reasons the brokers have refused: how far into them the requests got.
+    private static func reasons(of brokers: [RunningBroker]) throws -> Int {
+        var reasons: Set<Substring> = []
+        for broker in brokers {
+            let text = String(decoding: try PlainGet.body(of: "/metrics", port: broker.internalPort), as: UTF8.self)
+            let lines = text.split(separator: "\n").filter { $0.contains("refusals_total{") && !$0.hasSuffix(" 0") }
+            reasons.formUnion(lines.map { $0.prefix { $0 != " " } })
         }
-        if growth > Self.allowedGrowth {
-            result.note(FuzzLoad.Finding(fault: "grown by \(Int(growth)) KiB", request: nil, answer: nil))
-        }
+        return reasons.count
+    }
+
+    /// What must hold after all of it: good requests of every kind are granted, by both brokers, which have not grown.
+    private func judge(_ load: FuzzLoad, growth: Double) throws -> FuzzLoad.Result {
+        var requests = try load.forge.goodRequests(from: fuzz.first + fuzz.requests)[...]
+        var result = try load.run { requests.popFirst() }
+        if growth > Self.allowedGrowth { result.note(FuzzLoad.Finding(fault: "grown by \(Int(growth)) KiB")) }
+        return result
     }
 }
 
@@ -73,8 +99,10 @@ extension FuzzLoad.Finding {
     func description(seed: UInt64) -> String {
         var text = "finding: \(fault)"
         if let request {
-            text += "\nagain: fuzz --seed \(seed) --first \(request.number) --requests 1\n"
-            text += String(decoding: request.octets.prefix(4096), as: UTF8.self).debugDescription
+            text +=
+                "\nagain: deploy/fuzz --http 1 --seed \(seed) --first \(request.number) (\(request.door.rawValue))\n"
+            let octets = request.rawOctets ?? request.message.octets
+            text += String(decoding: octets.prefix(4096), as: UTF8.self).debugDescription
         }
         if let answer { text += "\n\(answer.status) \(String(decoding: answer.body.prefix(400), as: UTF8.self))" }
         return text

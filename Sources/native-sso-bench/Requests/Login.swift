@@ -13,6 +13,9 @@ struct Login: Sendable {
         Login(sid: unguessable(), subject: "user-" + unguessable(), device: unguessable())
     }
 
+    /// Whoever is known by the session alone.
+    static func subject(of sid: String) -> String { "user-" + sid }
+
     /// 22 base64url characters: 128 bits.
     private static func unguessable() -> String {
         var generator = SystemRandomNumberGenerator()

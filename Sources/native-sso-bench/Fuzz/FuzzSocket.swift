@@ -1,0 +1,62 @@
+import Glibc
+
+/// A non-blocking connection to this machine, with what is still to be sent over it.
+final class FuzzSocket {
+    let descriptor: Int32
+    private var outgoing: [UInt8] = []
+    private var sent = 0
+
+    var wantsToSend: Bool { sent < outgoing.count }
+
+    init(port: UInt16) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in.loopback(port)
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else {
+            let code = errno
+            close(descriptor)
+            throw ConnectionError.refused(port: port, errno: code)
+        }
+        var noDelay: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit { close(descriptor) }
+
+    func enqueue(_ octets: [UInt8]) {
+        if sent == outgoing.count { (outgoing, sent) = ([], 0) }
+        outgoing += octets
+    }
+
+    /// Sends what the kernel takes. A server that has seen enough may close before; what it said counts.
+    /// - Returns: Whether all of it is sent.
+    func flush() -> Bool {
+        while sent < outgoing.count {
+            let count = outgoing[sent...].withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0, errno == EAGAIN { return false }
+            guard count > 0 else {
+                sent = outgoing.count
+                break
+            }
+            sent += count
+        }
+        return true
+    }
+
+    func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// What is there to read: nothing for the moment, or `nil` at the end.
+    func receive() -> [UInt8]? {
+        var portion = [UInt8](repeating: 0, count: 32_768)
+        let count = recv(descriptor, &portion, portion.count, 0)
+        if count < 0, errno == EAGAIN { return [] }
+        return count > 0 ? Array(portion[..<count]) : nil
+    }
+}

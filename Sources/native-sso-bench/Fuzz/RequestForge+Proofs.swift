@@ -1,0 +1,79 @@
+import BrokerTesting
+import OAuthWire
+import StrictCoding
+
+/// Clients that prove who they are, and apps that prove that they have a key.
+extension RequestForge {
+    /// An exchange by a client with a secret, or with an assertion. RFC 6749 §2.3.1, RFC 7523 §2.2.
+    func provenClient(_ number: Int, _ random: inout SplitMix64) throws -> FuzzedRequest {
+        var (form, login) = exchange(&random)
+        form.remove(Parameter.clientID)
+        var expects = FuzzedRequest.Expectation(subjects: [login.subject])
+        guard random.oneIn(2) else {
+            let token = try assertion(number, &random)
+            form.set(Parameter.clientAssertionType, FuzzForm.escaped(ClientAssertionType.jwtBearer.rawValue))
+            form.set(Parameter.clientAssertion, FuzzForm.escaped(token.octets))
+            let isBent = random.oneIn(4)
+            if isBent { form.mutate(&random) }
+            expects.mustSucceed = token.isGood && !isBent
+            let isProved = token.authenticates(FuzzMaterial.signer, at: material.now)
+            expects.provenClient = isProved ? FuzzMaterial.signer : nil
+            return FuzzedRequest(number, FuzzMessage(form), at: .http1, expects)
+        }
+        let good = Array("\(FuzzMaterial.confidential):\(material.secret)".utf8)
+        var credentials = good
+        if random.oneIn(2) { OctetMutation.apply(to: &credentials, &random) }
+        var value = Array("Basic \(Base64.encode(credentials))".utf8)
+        if random.oneIn(2) { OctetMutation.apply(to: &value, &random) }
+        expects.mustSucceed = value == Array("Basic \(Base64.encode(good))".utf8)
+        // In any case, and with any white space around it: RFC 9110 §11.1.
+        let words = FuzzMessage.oneLine(value).split { $0 == 0x20 || $0 == 0x09 }
+        let scheme = words.first.map { String(decoding: $0, as: UTF8.self).lowercased() }
+        let isProved = words.count == 2 && scheme == "basic" && words[1] == Array(Base64.encode(good).utf8)[...]
+        expects.provenClient = isProved ? FuzzMaterial.confidential : nil
+        var message = FuzzMessage(form)
+        message.add("Authorization", value)
+        return FuzzedRequest(number, message, at: .http1, expects)
+    }
+
+    private func assertion(_ number: Int, _ random: inout SplitMix64) throws -> BentToken {
+        var claims = JSONObject()
+        for name in ["iss", "sub"] { claims[name] = .string(FuzzMaterial.signer) }
+        claims["aud"] = .string(BrokerCommands.issuer)
+        claims["iat"] = .number(JSONNumber(material.now))
+        claims["exp"] = .number(JSONNumber(material.now + 240))
+        claims["jti"] = .string(material.login(number).sid)
+        let header = material.clientKey.header(type: "client-authentication+jwt")
+        return try BentToken(header, claims, by: material.clientKey, &random)
+    }
+
+    /// An exchange, or a refresh, with a proof of possession. RFC 9449 §4.2.
+    func provenKey(_ number: Int, _ random: inout SplitMix64) throws -> FuzzedRequest {
+        let isRefresh = random.oneIn(4)
+        var (form, login) = exchange(&random)
+        // One of them has to prove a key, the other may.
+        let client = random.oneIn(2) ? FuzzMaterial.bound : SampleApps.proving
+        if isRefresh {
+            let index = random.below(material.boundRefreshTokens.count)
+            form = FuzzForm(FuzzMaterial.refresh(material.boundRefreshTokens[index], client: FuzzMaterial.bound))
+            login = material.logins[index].login
+        } else {
+            form.set(Parameter.clientID, Array(client.utf8))
+        }
+        let proof = TestProof(by: material.proofKey, for: BrokerCommands.tokenEndpoint, at: material.now)
+        let token = try BentToken(proof.header, proof.claims, by: proof.key, &random)
+        let isProved = token.proves(proof.key, at: material.now)
+        let (bendsForm, isRepeated) = (random.oneIn(4), random.oneIn(8))
+        if bendsForm { form.mutate(&random) }
+        var message = FuzzMessage(form)
+        message.add("DPoP", token.octets)
+        if isRepeated { message.add("DPoP", token.octets) }
+        return FuzzedRequest(
+            number, message, at: .http1,
+            .init(
+                // Another form can be that of a client whose proofs nobody heeds. That a chain lives on is not said.
+                mustBeRefused: !bendsForm && (isRepeated || !isProved),
+                mustSucceed: !bendsForm && !isRepeated && !isRefresh && token.isGood, subjects: [login.subject],
+                provenKey: isProved && !isRepeated ? TestProof.thumbprint(of: proof.key) : nil))
+    }
+}
