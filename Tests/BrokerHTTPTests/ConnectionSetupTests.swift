@@ -36,7 +36,14 @@ struct ConnectionSetupTests {
             var iterator = ports.makeAsyncIterator()
             let port = try #require(await iterator.next())
             try await RawClient.connect(to: port) { client async throws in
-                #expect(await client.octets() == nil)
+                // So that it ends with the test, if the listener does not end it.
+                let channel = client.channel
+                try await withTaskCancellationHandler {
+                    #expect(await client.octets() == nil)
+                    try Task.checkCancellation()
+                } onCancel: {
+                    channel.close(promise: nil)
+                }
             }
             try await RawClient.connect(to: port) { client async throws in
                 try await client.send(Requests.get("/"))
