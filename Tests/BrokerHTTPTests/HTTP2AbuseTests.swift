@@ -79,17 +79,16 @@ struct HTTP2AbuseTests {
 
     @Test("After an error of the connection nothing more is read: no request comes to its end, and none begins")
     func afterError() async throws {
-        try await HTTP2Tests.withBroker(ListenerLimits(lingerTimeout: .milliseconds(100))) {
+        try await HTTP2Tests.withBroker(ListenerLimits(lingerTimeout: .seconds(1))) {
             broker, client, _ async throws in
             let head = RawFrame.block(FrameClient.goodHead)
-            let body = Array("grant_type=password".utf8)
             try await client.send(
                 RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head),
                 // Of ENABLE_PUSH, which is 0 or 1.
-                RawFrame(.settings, [0, 2, 0, 0, 0, 2]))
+                RawFrame(.settings, [0, 2, 0, 0, 0, 2]),
+                RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("grant_type=password".utf8)))
             #expect(await client.frame(.goAway) != nil)
             try await client.send(
-                RawFrame(.data, flags: RawFrame.endStream, stream: 1, body),
                 RawFrame(.headers, flags: RawFrame.endHeaders | RawFrame.endStream, stream: 3, head))
             #expect(await client.frame(.headers) == nil)
             #expect(broker.log.requests.isEmpty)

@@ -303,4 +303,42 @@ struct HTTP2Tests {
             #expect(await client.isEnded())
         }
     }
+
+    @Test("A request that was on its way when the stop was announced is answered, and one whose body still comes")
+    func onItsWayAtStop() async throws {
+        try await Self.withBroker(ListenerLimits(idleGrace: .seconds(30))) { broker, client, _ async throws in
+            let head = RawFrame.block(FrameClient.goodHead)
+            try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head))
+            try await client.ping()
+            await broker.stop()
+            #expect(await client.frame(.goAway)?.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
+            try await client.post(Requests.exchangeBody, on: 3)
+            #expect(try await client.answer(3)?.status == 200)
+            try await client.send(
+                RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("grant_type=password".utf8)))
+            #expect(try await client.answer(1)?.status == 400)
+            #expect(broker.metrics.text.contains("native_sso_http2_errors_total 0\n"))
+        }
+    }
+
+    @Test("What comes too late is not looked at, and ends no request that was there")
+    func tooLateAtStop() async throws {
+        try await Self.withBroker(ListenerLimits(idleGrace: .milliseconds(1))) { broker, client, _ async throws in
+            let head = RawFrame.block(FrameClient.goodHead)
+            try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head))
+            try await client.ping()
+            await broker.stop()
+            _ = await client.frame(.goAway)
+            #expect(await client.frame(.goAway)?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
+            try await client.post(Requests.exchangeBody, on: 3)
+            try await client.send(
+                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 5, head),
+                RawFrame(.reset, stream: 5, [0, 0, 0, 8]),
+                RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("grant_type=password".utf8)))
+            #expect(try await client.answer(1)?.status == 400)
+            #expect(await client.isEnded())
+            #expect(broker.log.requests.count == 1)
+            #expect(broker.metrics.text.contains("native_sso_http2_errors_total 0\n"))
+        }
+    }
 }

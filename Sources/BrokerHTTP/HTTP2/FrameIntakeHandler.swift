@@ -8,18 +8,39 @@ import NIOCore
 final class FrameIntakeHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
     private let limit: TimeAmount
     private let timer = DeadlineTimer()
     private var progress = FrameProgress()
     private var isWaiting = false
     private var isStopped = false
+    private var context: ChannelHandlerContext?
 
     init(limit: TimeAmount) { self.limit = limit }
 
     /// The preface is awaited from the first moment: RFC 9113 §3.4 has the client send it at once.
-    func handlerAdded(context: ChannelHandlerContext) { wait(context) }
-    func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        wait(context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        timer.cancel()
+    }
+
+    /// GOAWAY without an error, RFC 9113 §6.8, past NIO: once that has sent it, it refuses new streams at once, whatever it said of the
+    /// last, and takes what else comes on them for an error of the connection.
+    func sendGoAway(lastStream: UInt32) {
+        guard let context else { return }
+        var frame = context.channel.allocator.buffer(capacity: 17)
+        frame.writeBytes([0, 0, 8, 7, 0] as [UInt8])
+        frame.writeInteger(0 as UInt32)
+        frame.writeInteger(lastStream)
+        frame.writeInteger(0 as UInt32)
+        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    }
 
     /// What still comes is read, so that the end of the connection is noticed, and dropped.
     func stop() {

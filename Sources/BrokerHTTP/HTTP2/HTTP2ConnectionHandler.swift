@@ -3,7 +3,8 @@ import NIOHTTP1
 import NIOHTTP2
 
 /// Ends an HTTP/2 connection: when nobody uses it, when something is wrong with it, and when the listener stops. Always with
-/// GOAWAY, and with the answers to the requests that are there. RFC 9113 §6.8.
+/// GOAWAY, and with the answers to the requests that are there. RFC 9113 §6.8. Where nothing is wrong, a request that is there may
+/// still be on its way: also its body is awaited.
 final class HTTP2ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -18,7 +19,9 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     private var openStreams = 0
     private var lastStream = HTTP2StreamID.rootStream
     /// No new stream is taken; the last that is there ends the connection.
-    private var isEnding = false
+    private(set) var isEnding = false
+    /// Something is wrong with the connection, and nothing more is read.
+    private var hasFailed = false
     /// The client was told that the end is near; the timer is for nothing else from here on.
     private var isAnnounced = false
 
@@ -46,13 +49,16 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// Settings, pings and windows: NIO has answered them, and they are no use of the connection.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
+    /// One that comes after the end was said has no handler and no answer: its client knows that it may ask again elsewhere.
     func streamOpened(_ id: HTTP2StreamID) {
+        guard !isEnding else { return }
         openStreams += 1
         lastStream = max(lastStream, id)
-        if !isEnding, !isAnnounced { timer.clear() }
+        if !isAnnounced { timer.clear() }
     }
 
-    func streamClosed() {
+    func streamClosed(_ id: HTTP2StreamID) {
+        guard id <= lastStream else { return }
         openStreams -= 1
         guard openStreams == 0, let context else { return }
         guard isEnding else {
@@ -73,15 +79,19 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 
     /// NIO has told the client. A malformed message ends its own stream, RFC 9113 §5.4.2: a proxy sends the requests of many over
     /// one connection, and one of them must not end all. There are only so many of them on one connection (``HTTPConnections``).
-    /// Whatever else it is ends the connection; requests that were there before are still answered.
+    /// Whatever else it is ends the connection; requests that have come whole are still answered, unless NIO has ended their streams.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        let isOfOneMessage = (error as? any NIOHTTP2Error)?.isOfOneMessage ?? false
-        // NIO reads on from where it was.
-        if !isOfOneMessage { intake.stop() }
-        guard !isEnding else { return }
+        guard !hasFailed else { return }
         if error is any NIOHTTP2Error { counts.http2Failed() }
-        guard !isOfOneMessage else { return noteMalformedMessage() }
-        end(context)
+        if let error = error as? any NIOHTTP2Error, error.isOfOneMessage { return noteMalformedMessage() }
+        hasFailed = true
+        // NIO reads on from where it was.
+        intake.stop()
+        if !isEnding {
+            isEnding = true
+            sendGoAway(context)
+            if openStreams == 0 { return context.close(promise: nil) }
+        }
         timer.set(.now() + limits.lingerTimeout, context) { context.close(promise: nil) }
     }
 
@@ -99,18 +109,19 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     private func announceEnd(_ context: ChannelHandlerContext) {
         guard !isEnding, !isAnnounced else { return }
         isAnnounced = true
-        sendGoAway(lastStream: .maxID, context)
+        intake.sendGoAway(lastStream: UInt32(Int32.max))
         timer.set(.now() + limits.idleGrace, context) { [self] in end(context) }
     }
 
     private func end(_ context: ChannelHandlerContext) {
         guard !isEnding else { return }
         isEnding = true
-        sendGoAway(lastStream: lastStream, context)
+        intake.sendGoAway(lastStream: UInt32(Int(lastStream)))
         if openStreams == 0 { context.close(promise: nil) }
     }
 
-    private func sendGoAway(lastStream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    /// Behind that with the error, which names no stream.
+    private func sendGoAway(_ context: ChannelHandlerContext) {
         let payload = HTTP2Frame.FramePayload.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: nil)
         context.writeAndFlush(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: payload)), promise: nil)
     }
@@ -126,6 +137,6 @@ extension HTTP2ConnectionHandler {
         }
 
         func streamCreated(_ id: HTTP2StreamID, channel: any Channel) { handler.value.streamOpened(id) }
-        func streamClosed(_ id: HTTP2StreamID, channel: any Channel) { handler.value.streamClosed() }
+        func streamClosed(_ id: HTTP2StreamID, channel: any Channel) { handler.value.streamClosed(id) }
     }
 }

@@ -10,12 +10,14 @@ extension HTTPConnections {
         let intake = FrameIntakeHandler(limit: limits.headerTimeout)
         let ending = HTTP2ConnectionHandler(
             limits: limits, counts: quota.counts, origin: origin, requests: requests, intake: intake)
+        let boundEnding = NIOLoopBound(ending, eventLoop: channel.eventLoop)
         let frames = NIOHTTP2Handler(
             mode: .server, eventLoop: channel.eventLoop, connectionConfiguration: connectionConfiguration,
             streamConfiguration: streamConfiguration,
             streamDelegate: HTTP2ConnectionHandler.Streams(ending, eventLoop: channel.eventLoop)
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
+                guard !boundEnding.value.isEnding else { return }
                 try stream.pipeline.syncOperations.addHandler(
                     StreamHandler(
                         limits: limits, origin: origin, share: share.value, date: date, requests: requests))

@@ -53,6 +53,12 @@ final class FrameClient {
         return nil
     }
 
+    /// Waits until the server has looked at all that was sent.
+    func ping() async throws {
+        try await send(RawFrame(.ping, [UInt8](repeating: 1, count: 8)))
+        _ = await frame(.ping)
+    }
+
     /// Whether the server hangs up.
     func isEnded() async -> Bool {
         while await frame() != nil {}
