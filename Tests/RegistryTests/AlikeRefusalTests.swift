@@ -35,7 +35,6 @@ struct AlikeRefusalTests {
         }
     }
 
-    /// Beyond those for which a plan is made anew.
     private static let calls: UInt64 = 10
 
     private static let looks = Statement(

@@ -76,7 +76,7 @@ public struct SecretSearch: Sendable {
         for file in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
             let location = directory.appending(path: file)
             guard (try? location.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true,
-                let data = try? Data(contentsOf: location, options: .alwaysMapped)
+                let data = try? Data(contentsOf: location)
             else { continue }
             for match in search.matches(in: data) { findings.insert(Finding(form: names[match], file: file)) }
         }
