@@ -225,7 +225,7 @@ struct HTTP2Tests {
 
     @Test("A body over the limit is refused before its end, and its stream reset")
     func largeBody() async throws {
-        let limits = ListenerLimits(bodySize: 1000, lingerTimeout: .milliseconds(50))
+        let limits = ListenerLimits(bodySize: 1000, streamLingerTimeout: .milliseconds(50))
         try await Self.withBroker(limits) { broker, client, _ async throws in
             try await client.send(
                 RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(FrameClient.goodHead)),
@@ -248,7 +248,8 @@ struct HTTP2Tests {
     @Test("What was on its way to a stream when it was answered ends no other")
     func moreAfterAnswer() async throws {
         let gate = Gate()
-        try await Self.withBroker(gate: gate) { broker, client, _ async throws in
+        let limits = ListenerLimits(streamLingerTimeout: .seconds(30))
+        try await Self.withBroker(limits, gate: gate) { broker, client, _ async throws in
             try await client.post(Requests.exchangeBody, on: 1)
             await gate.arrivals(1)
             let head = RawFrame.block(FrameClient.goodHead + [("expect", "the worst")])
@@ -306,7 +307,8 @@ struct HTTP2Tests {
 
     @Test("A request that was on its way when the stop was announced is answered, and one whose body still comes")
     func onItsWayAtStop() async throws {
-        try await Self.withBroker(ListenerLimits(idleGrace: .seconds(30))) { broker, client, _ async throws in
+        let limits = ListenerLimits(bodyTimeout: .seconds(30), idleGrace: .seconds(30))
+        try await Self.withBroker(limits) { broker, client, _ async throws in
             let head = RawFrame.block(FrameClient.goodHead)
             try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head))
             try await client.ping()
@@ -323,7 +325,8 @@ struct HTTP2Tests {
 
     @Test("What comes too late is not looked at, and ends no request that was there")
     func tooLateAtStop() async throws {
-        try await Self.withBroker(ListenerLimits(idleGrace: .milliseconds(1))) { broker, client, _ async throws in
+        let limits = ListenerLimits(bodyTimeout: .seconds(30), idleGrace: .milliseconds(1))
+        try await Self.withBroker(limits) { broker, client, _ async throws in
             let head = RawFrame.block(FrameClient.goodHead)
             try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head))
             try await client.ping()
@@ -331,14 +334,33 @@ struct HTTP2Tests {
             _ = await client.frame(.goAway)
             #expect(await client.frame(.goAway)?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
             try await client.post(Requests.exchangeBody, on: 3)
+            try await client.request([(":method", "POST")], on: 5)
             try await client.send(
-                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 5, head),
-                RawFrame(.reset, stream: 5, [0, 0, 0, 8]),
+                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 7, head),
+                RawFrame(.reset, stream: 7, [0, 0, 0, 8]),
                 RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("grant_type=password".utf8)))
             #expect(try await client.answer(1)?.status == 400)
             #expect(await client.isEnded())
             #expect(broker.log.requests.count == 1)
             #expect(broker.metrics.text.contains("native_sso_http2_errors_total 0\n"))
+        }
+    }
+
+    @Test("An error during a stop ends the connection soon, whatever body is awaited")
+    func errorAtStop() async throws {
+        let limits = ListenerLimits(
+            bodyTimeout: .hours(1), lingerTimeout: .milliseconds(50), idleGrace: .milliseconds(1))
+        try await Self.withBroker(limits) { broker, client, _ async throws in
+            try await client.send(
+                RawFrame(
+                    .headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(FrameClient.goodHead)))
+            try await client.ping()
+            await broker.stop()
+            _ = await client.frame(.goAway)
+            #expect(await client.frame(.goAway)?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
+            try await client.send(RawFrame(.settings, [0, 2, 0, 0, 0, 2]))
+            #expect(await client.isEnded())
+            #expect(broker.metrics.text.contains("native_sso_http2_errors_total 1\n"))
         }
     }
 }

@@ -79,11 +79,15 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 
     /// NIO has told the client. A malformed message ends its own stream, RFC 9113 §5.4.2: a proxy sends the requests of many over
     /// one connection, and one of them must not end all. There are only so many of them on one connection (``HTTPConnections``).
-    /// Whatever else it is ends the connection; requests that have come whole are still answered, unless NIO has ended their streams.
+    /// Whatever else it is ends the connection, and so do, for NIO, trailers behind a malformed message; requests that have come whole
+    /// are answered within `lingerTimeout`, unless NIO has ended their streams.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !hasFailed else { return }
+        let isOfOneMessage = (error as? any NIOHTTP2Error)?.isOfOneMessage ?? false
+        // Of what comes too late nothing is noted.
+        if isOfOneMessage, isEnding { return }
         if error is any NIOHTTP2Error { counts.http2Failed() }
-        if let error = error as? any NIOHTTP2Error, error.isOfOneMessage { return noteMalformedMessage() }
+        guard !isOfOneMessage else { return noteMalformedMessage() }
         hasFailed = true
         // NIO reads on from where it was.
         intake.stop()

@@ -119,8 +119,8 @@ final class StreamHandler: ChannelDuplexHandler {
     /// way to a stream that is reset are for NIO an error of the connection, which ends all streams.
     private func wrote(_ context: ChannelHandlerContext) {
         timer.clear()
-        guard !isInputEnded else { return }
-        timer.set(.now() + limits.lingerTimeout, context) { [self] in
+        guard !isInputEnded, context.channel.isActive else { return }
+        timer.set(.now() + limits.streamLingerTimeout, context) { [self] in
             guard !isInputEnded else { return }
             context.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
         }

@@ -21,8 +21,9 @@ public struct ListenerLimits: Sendable {
     public var writeTimeout: TimeAmount
     /// After the last answer on a connection: how long the client may take to close its side. Closing both sides at once
     /// would reset the connection, and the answer with it, while the client is still sending.
-    /// Over HTTP/2 also after an answer to what had not come to its end, on its stream.
     public var lingerTimeout: TimeAmount
+    /// Over HTTP/2, after an answer to what had not come to its end: how long its stream, one of ``streams``, stays open for that.
+    public var streamLingerTimeout: TimeAmount
     /// When the listener stops: how long an idle connection stays open, for a request that is already on its way.
     public var idleGrace: TimeAmount
     /// Connections at one time; what is beyond is closed at once.
@@ -39,6 +40,7 @@ public struct ListenerLimits: Sendable {
         chunkExtensionSize: Int = 1024, headerTimeout: TimeAmount = .seconds(5),
         bodyTimeout: TimeAmount = .seconds(10), idleTimeout: TimeAmount = .seconds(60),
         writeTimeout: TimeAmount = .seconds(10), lingerTimeout: TimeAmount = .seconds(2),
+        streamLingerTimeout: TimeAmount = .milliseconds(250),
         idleGrace: TimeAmount = .milliseconds(100), connections: Int = 10_240, connectionsPerAddress: Int? = nil,
         streams: Int = 8, bufferedOctets: Int = 64 << 20
     ) {
@@ -52,6 +54,7 @@ public struct ListenerLimits: Sendable {
         self.idleTimeout = idleTimeout
         self.writeTimeout = writeTimeout
         self.lingerTimeout = lingerTimeout
+        self.streamLingerTimeout = streamLingerTimeout
         self.idleGrace = idleGrace
         self.connections = connections
         self.connectionsPerAddress = connectionsPerAddress
