@@ -36,6 +36,11 @@ extension Faults {
                     $0.claims["iat"] = .number(JSONNumber(now - 310))
                     $0.claims["auth_time"] = nil
                 },
+                // No row holds an instant as old as that.
+                Case(error: "invalid_grant", reason: "enrolment_token_stale") {
+                    $0.claims["iat"] = .number(JSONNumber(Int64.min))
+                    $0.claims["auth_time"] = nil
+                },
                 Case(error: "invalid_grant", reason: "device_hash_mismatch", profile: .deviceID) {
                     $0.claims["di_hash"] = .string("b2011aotZ8lT3eslukasAw")
                 },

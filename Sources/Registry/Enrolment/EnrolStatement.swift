@@ -21,7 +21,7 @@ enum EnrolStatement {
             .bytes(entry.device.octets),
             .text(entry.profile.rawValue),
             .bytes(entry.token.octets),
-            try .instant(entry.tokenUsableUntil),
+            try .pastInstant(entry.tokenUsableUntil),
             try .instant(entry.login.authenticatedAt),
             .optionalText(entry.login.contextClass),
             .textArray(entry.login.methods),
@@ -29,7 +29,7 @@ enum EnrolStatement {
             .bool(entry.isPermitted),
             .uuid(entry.proposedRowID),
             .text(entry.proposedSessionID.string),
-            try .instant(entry.tokenIssuedAt),
+            try .pastInstant(entry.tokenIssuedAt),
             .text(entry.manner.rawValue),
             .bool(entry.heedsPin),
         ] + proof(entry) + (try PostgresValue.assertion(entry.assertion))

@@ -15,8 +15,12 @@ extension PostgresValue {
     /// `iat` of the token that brings a login in, which is no younger; NULL where `auth_time` says as much.
     static func issuedAt(_ issuedAt: UnixTime, of login: Login) throws(PortError) -> PostgresValue {
         if let authenticatedAt = login.authenticatedAt, authenticatedAt <= issuedAt { return .null }
-        // No row holds the far past; what is older than this is refused for its age, elsewhere.
-        return try .instant(max(issuedAt, UnixTime(seconds: 0)))
+        return try .pastInstant(issuedAt)
+    }
+
+    /// No row holds the far past; what a token says to be older than 1970 is refused for its age, elsewhere.
+    static func pastInstant(_ instant: UnixTime) throws(PortError) -> PostgresValue {
+        try .instant(max(instant, UnixTime(seconds: 0)))
     }
 
     /// Three parameters: `jkt`, digest, and for how many seconds the proof is remembered.
