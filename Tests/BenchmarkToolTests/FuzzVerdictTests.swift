@@ -61,6 +61,8 @@ struct FuzzVerdictTests {
         #expect(Self.fault(200, Self.grant(key: nil, type: "DPoP"), proved) != nil)
         #expect(Self.fault(200, Self.grant(key: "key", type: "Bearer"), proved) != nil)
         #expect(Self.fault(200, Self.grant(["client_id": SampleApps.proving])) != nil)
+        #expect(Self.fault(200, Self.grant(), proved) == nil)
+        #expect(Self.fault(200, Self.grant(), Self.expects { $0.mustBeBound = true }) != nil)
     }
 
     @Test(arguments: [FuzzMaterial.signer, FuzzMaterial.confidential])
@@ -90,6 +92,9 @@ struct FuzzVerdictTests {
         let stolen = Self.expects { ($0.mustBeRefused, $0.mayBeInFlight) = (true, true) }
         #expect(Self.fault(503, busy, stolen, fields: Self.good + [("retry-after", "1")]) == nil)
         #expect(Self.fault(503, busy, stolen) != nil)
+        // Sent again, because the connection ended.
+        let given = Self.expects { $0.mayBeInFlight = true }
+        #expect(Self.fault(503, busy, given, fields: Self.good + [("retry-after", "1")]) != nil)
         #expect(Self.fault(503, Self.refusal, stolen, fields: Self.good + [("retry-after", "1")]) != nil)
     }
 

@@ -61,6 +61,7 @@ struct FuzzLoad {
                 do {
                     try fill(door, &peers[door, default: []], &waiting[door, default: []])
                 } catch {
+                    result.note(Finding(fault: "\(error)"))
                     for suspect in suspects { result.note(Finding(fault: "it may be why \(error)", request: suspect)) }
                     return result
                 }
@@ -80,6 +81,7 @@ struct FuzzLoad {
                         }
                     })
             else {
+                if busy.isEmpty { result.note(Finding(fault: "no door takes what waits")) }
                 for peer in busy {
                     result.note(Finding(fault: "no answer within \(Self.patience) ms", request: peer.oldest))
                 }

@@ -21,6 +21,9 @@ struct FuzzMaterial {
     let secret: String
     /// Of ``bound``.
     let proofKey: TestKey
+    /// Nobody's.
+    let strangerKey: TestKey
+    private let port: UInt16
 
     /// Seconds since 1970: what is said to be fresh must be.
     var now: Int64 { Int64(time(nil)) }
@@ -65,6 +68,8 @@ struct FuzzMaterial {
     ) throws {
         (clientKey, secret) = credentials
         self.codes = codes
+        self.port = port
+        strangerKey = try TestKey(.es256, keyID: "stranger")
         let (key, proofKey) = (installation.key, try TestKey(.es256, keyID: "proof"))
         (self.key, self.proofKey) = (key, proofKey)
         logins = try (0..<64).map { _ in
@@ -78,6 +83,11 @@ struct FuzzMaterial {
             let proof = try TestProof(by: proofKey, for: BrokerCommands.tokenEndpoint, at: Int64(time(nil))).signed()
             return try Self.refreshToken(login, token, client: Self.bound, proof: proof, port: port)
         }
+    }
+
+    /// Of a login whose chain it begins anew.
+    func newRefreshToken(_ login: Login, _ token: String) throws -> String {
+        try Self.refreshToken(login, token, client: SampleApps.targets[0], port: port)
     }
 
     private static func refreshToken(

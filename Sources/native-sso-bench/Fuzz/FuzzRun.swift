@@ -44,7 +44,11 @@ struct FuzzRun {
         let end = fuzz.first + fuzz.requests
         let portion = max(1, fuzz.requests / 10)
         for first in stride(from: fuzz.first, to: end, by: portion) {
-            let part = try load.run(first..<min(first + portion, end))
+            let numbers = first..<min(first + portion, end)
+            var part = try load.run(numbers)
+            if part.requests < numbers.count {
+                part.note(FuzzLoad.Finding(fault: "\(numbers.count - part.requests) requests were not answered"))
+            }
             for finding in part.findings { progress(finding.description(seed: fuzz.seed)) }
             result.add(part)
             let resident = Double(try Self.resident(brokers))
@@ -85,7 +89,7 @@ struct FuzzRun {
         return reasons.count
     }
 
-    /// What must hold after all of it: good requests of every kind are granted, by both brokers, which have not grown.
+    /// What must hold after all of it: good requests are granted, and the brokers have not grown.
     private func judge(_ load: FuzzLoad, growth: Double) throws -> FuzzLoad.Result {
         var requests = try load.forge.goodRequests(from: fuzz.first + fuzz.requests)[...]
         var result = try load.run { requests.popFirst() }

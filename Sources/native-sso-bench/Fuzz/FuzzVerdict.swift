@@ -16,7 +16,10 @@ enum FuzzVerdict {
         guard answer.status == 200 else {
             // What was sent twice, because the first connection ended, may have been used up.
             if request.expects.mustSucceed, request.attempts == 0 { return "refused, though nothing in it is bent" }
-            if request.expects.mayBeInFlight, answer.status == 503, body.string("error") == "temporarily_unavailable" {
+            let isRepeated = request.expects.mustBeRefused || request.attempts > 0
+            if request.expects.mayBeInFlight, isRepeated, answer.status == 503,
+                body.string("error") == "temporarily_unavailable"
+            {
                 return answer.value("retry-after") == nil ? "503 without Retry-After" : nil
             }
             return fault(ofRefusal: body, answer, at: request.door)
@@ -50,7 +53,8 @@ enum FuzzVerdict {
         let key = claims.object("cnf")?.string("jkt")
         switch type {
         case "DPoP": return key != nil && key == request.provenKey ? nil : "bound to a key that was not proved"
-        case "Bearer" where claims.string("client_id") == SampleApps.proving: return "not bound to a key"
+        case "Bearer" where request.mustBeBound || claims.string("client_id") == SampleApps.proving:
+            return "not bound to a key"
         case "Bearer": return claims.contains("cnf") ? "bound to a key, and said to be nobody's" : nil
         default: return "a token of type \(type)"
         }

@@ -40,8 +40,10 @@ struct FuzzedRequest {
         var mustBeRefused = false
         /// Nothing in it is bent: a refusal would be a fault.
         var mustSucceed = false
-        /// Another request may be at the same code: 503 until that is over.
+        /// Another request may be at the same code, or this one where it is sent again: 503 until that is over.
         var mayBeInFlight = false
+        /// It proves a key, and its client is one whose proofs are heeded: a token that is bound to none would be a fault.
+        var mustBeBound = false
         /// Whom the identity provider has said, of those that it names, to have logged in.
         var subjects: [String] = []
         /// The RFC 7638 thumbprint of the key that it proves.

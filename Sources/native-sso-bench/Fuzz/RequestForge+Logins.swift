@@ -41,7 +41,7 @@ extension RequestForge {
         return FuzzedRequest(
             number, FuzzMessage(form), at: .http1,
             .init(
-                mustBeRefused: isStolen, mustSucceed: !isStolen && !bendsForm, mayBeInFlight: isStolen,
+                mustBeRefused: isStolen, mustSucceed: !isStolen && !bendsForm, mayBeInFlight: true,
                 subjects: [login.subject]))
     }
 

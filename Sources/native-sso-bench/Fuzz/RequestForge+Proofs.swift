@@ -50,6 +50,9 @@ extension RequestForge {
     /// An exchange, or a refresh, with a proof of possession. RFC 9449 §4.2.
     func provenKey(_ number: Int, _ random: inout SplitMix64) throws -> FuzzedRequest {
         let isRefresh = random.oneIn(4)
+        // A copy of a bound token without its key.
+        let isCopy = isRefresh && random.oneIn(2)
+        let showsKey = !isCopy || random.oneIn(2)
         var (form, login) = exchange(&random)
         // One of them has to prove a key, the other may.
         let client = random.oneIn(2) ? FuzzMaterial.bound : SampleApps.proving
@@ -60,20 +63,22 @@ extension RequestForge {
         } else {
             form.set(Parameter.clientID, Array(client.utf8))
         }
-        let proof = TestProof(by: material.proofKey, for: BrokerCommands.tokenEndpoint, at: material.now)
+        let key = isCopy ? material.strangerKey : material.proofKey
+        let proof = TestProof(by: key, for: BrokerCommands.tokenEndpoint, at: material.now)
         let token = try BentToken(proof.header, proof.claims, by: proof.key, &random)
-        let isProved = token.proves(proof.key, at: material.now)
+        let isProved = !isCopy && token.proves(proof.key, at: material.now)
         let (bendsForm, isRepeated) = (random.oneIn(4), random.oneIn(8))
         if bendsForm { form.mutate(&random) }
         var message = FuzzMessage(form)
-        message.add("DPoP", token.octets)
-        if isRepeated { message.add("DPoP", token.octets) }
+        if showsKey { message.add("DPoP", token.octets) }
+        if showsKey, isRepeated { message.add("DPoP", token.octets) }
         return FuzzedRequest(
             number, message, at: .http1,
             .init(
                 // Another form can be that of a client whose proofs nobody heeds. That a chain lives on is not said.
                 mustBeRefused: !bendsForm && (isRepeated || !isProved),
-                mustSucceed: !bendsForm && !isRepeated && !isRefresh && token.isGood, subjects: [login.subject],
+                mustSucceed: !bendsForm && !isRepeated && !isRefresh && token.isGood,
+                mustBeBound: !bendsForm && isProved && !isRepeated, subjects: [login.subject],
                 provenKey: isProved && !isRepeated ? TestProof.thumbprint(of: proof.key) : nil))
     }
 }

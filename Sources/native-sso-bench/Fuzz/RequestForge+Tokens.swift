@@ -11,7 +11,11 @@ extension RequestForge {
         var form = FuzzForm(FuzzMaterial.exchange(login, "", client: app(&random)))
         form.set(Parameter.subjectToken, FuzzForm.escaped(token.octets))
         if random.oneIn(4) { form.set(Parameter.actorTokenType, FuzzForm.escaped(TokenTypeURI.deviceSecret.rawValue)) }
-        return FuzzedRequest(number, FuzzMessage(form), at: .http1, .init(subjects: token.subject.map { [$0] } ?? []))
+        let device = login.claims(at: 0).string("di_hash")
+        return FuzzedRequest(
+            number, FuzzMessage(form), at: .http1,
+            .init(
+                mustBeRefused: token.claims?.string("di_hash") != device, subjects: token.subject.map { [$0] } ?? []))
     }
 
     /// An exchange of what nobody has signed as it stands.

@@ -47,12 +47,16 @@ struct RequestForge {
     /// A quarter of what can be said in HTTP/2 is.
     func request(_ number: Int) throws -> FuzzedRequest {
         var random = random(number)
-        var request = try request(number, .drawn(&random), &random)
+        let kind = Kind.drawn(&random)
+        var request = try request(number, kind, &random)
         if request.door == .http1, random.oneIn(4) {
             if random.oneIn(30) {
                 request.door = .loneFrames
                 request.rawOctets = FrameMutation.octets(of: request.message, &random)
                 request.expects.mustSucceed = false
+                // The field of a proof can be lost, or one of two.
+                request.expects.mustBeBound = false
+                if kind == .key { request.expects.mustBeRefused = false }
             } else if request.message.body.count < FuzzFrameConnection.largestBody {
                 request.door = .http2
             }
@@ -60,7 +64,7 @@ struct RequestForge {
         return request
     }
 
-    /// What must be granted whatever came before: one good request of each kind, and one more over HTTP/2.
+    /// What must be granted whatever came before: one good request of each kind, and an exchange and its refresh by both doors.
     func goodRequests(from number: Int) throws -> [FuzzedRequest] {
         var requests: [FuzzedRequest] = []
         for kind in [Kind.client, .key, .enrolment, .code, .logout] {
@@ -75,9 +79,13 @@ struct RequestForge {
         }
         let (login, token) = material.logins[0]
         let exchange = FuzzForm(FuzzMaterial.exchange(login, token, client: SampleApps.targets[0]))
+        // Of another, since an exchange ends what can be refreshed.
+        let (refreshed, itsToken) = material.logins[1]
+        let refresh = FuzzForm(FuzzMaterial.refresh(try material.newRefreshToken(refreshed, itsToken)))
+        let expects = FuzzedRequest.Expectation(mustSucceed: true, subjects: [login.subject, refreshed.subject])
         for door in [FuzzDoor.http1, .http2] {
-            let expects = FuzzedRequest.Expectation(mustSucceed: true, subjects: [login.subject])
             requests.append(FuzzedRequest(number, FuzzMessage(exchange), at: door, expects))
+            requests.append(FuzzedRequest(number, FuzzMessage(refresh), at: door, expects))
         }
         return requests
     }
