@@ -8,23 +8,7 @@ final class FuzzSocket {
 
     var wantsToSend: Bool { sent < outgoing.count }
 
-    init(port: UInt16) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in.loopback(port)
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else {
-            let code = errno
-            close(descriptor)
-            throw ConnectionError.refused(port: port, errno: code)
-        }
-        var noDelay: Int32 = 1
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
-        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-    }
+    init(port: UInt16) throws { descriptor = try LoopbackSocket.open(port: port) }
 
     deinit { close(descriptor) }
 

@@ -12,21 +12,7 @@ final class Connection {
     /// When its request began, in nanoseconds of the monotonic clock; `nil` while it has none.
     private(set) var began: Int64?
 
-    init(port: UInt16) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in.loopback(port)
-        var patience = timeval(tv_sec: 10, tv_usec: 0)  // connect(2) blocks while the other side takes nobody
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else { throw ConnectionError.refused(port: port, errno: errno) }
-        var noDelay: Int32 = 1
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
-        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-    }
+    init(port: UInt16) throws { descriptor = try LoopbackSocket.open(port: port) }
 
     deinit {
         close(descriptor)
