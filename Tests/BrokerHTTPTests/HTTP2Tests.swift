@@ -305,15 +305,20 @@ struct HTTP2Tests {
         }
     }
 
+    /// Stops the broker while the body of stream 1 is still to come, and reads the first GOAWAY.
+    private static func stopAwaitingBody(_ broker: TestBroker, _ client: FrameClient) async throws {
+        let head = RawFrame.block(FrameClient.goodHead)
+        try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head))
+        try await client.ping()
+        await broker.stop()
+        #expect(await client.frame(.goAway)?.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
+    }
+
     @Test("A request that was on its way when the stop was announced is answered, and one whose body still comes")
     func onItsWayAtStop() async throws {
         let limits = ListenerLimits(bodyTimeout: .seconds(30), idleGrace: .seconds(30))
         try await Self.withBroker(limits) { broker, client, _ async throws in
-            let head = RawFrame.block(FrameClient.goodHead)
-            try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head))
-            try await client.ping()
-            await broker.stop()
-            #expect(await client.frame(.goAway)?.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
+            try await Self.stopAwaitingBody(broker, client)
             try await client.post(Requests.exchangeBody, on: 3)
             #expect(try await client.answer(3)?.status == 200)
             try await client.send(
@@ -327,16 +332,13 @@ struct HTTP2Tests {
     func tooLateAtStop() async throws {
         let limits = ListenerLimits(bodyTimeout: .seconds(30), idleGrace: .milliseconds(1))
         try await Self.withBroker(limits) { broker, client, _ async throws in
-            let head = RawFrame.block(FrameClient.goodHead)
-            try await client.send(RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head))
-            try await client.ping()
-            await broker.stop()
-            _ = await client.frame(.goAway)
+            try await Self.stopAwaitingBody(broker, client)
             #expect(await client.frame(.goAway)?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
             try await client.post(Requests.exchangeBody, on: 3)
             try await client.request([(":method", "POST")], on: 5)
             try await client.send(
-                RawFrame(.headers, flags: RawFrame.endHeaders, stream: 7, head),
+                RawFrame(
+                    .headers, flags: RawFrame.endHeaders, stream: 7, RawFrame.block(FrameClient.goodHead)),
                 RawFrame(.reset, stream: 7, [0, 0, 0, 8]),
                 RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("grant_type=password".utf8)))
             #expect(try await client.answer(1)?.status == 400)
@@ -351,12 +353,7 @@ struct HTTP2Tests {
         let limits = ListenerLimits(
             bodyTimeout: .hours(1), lingerTimeout: .milliseconds(50), idleGrace: .milliseconds(1))
         try await Self.withBroker(limits) { broker, client, _ async throws in
-            try await client.send(
-                RawFrame(
-                    .headers, flags: RawFrame.endHeaders, stream: 1, RawFrame.block(FrameClient.goodHead)))
-            try await client.ping()
-            await broker.stop()
-            _ = await client.frame(.goAway)
+            try await Self.stopAwaitingBody(broker, client)
             #expect(await client.frame(.goAway)?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
             try await client.send(RawFrame(.settings, [0, 2, 0, 0, 0, 2]))
             #expect(await client.isEnded())
