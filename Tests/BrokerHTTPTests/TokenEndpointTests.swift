@@ -34,7 +34,7 @@ struct TokenEndpointTests {
             #expect(answer.values("server").isEmpty)
             #expect(!answer.closes)
             let requestID = try #require(answer.values("x-request-id").first.flatMap(UniqueID.init))
-            #expect(broker.domain.registry.admissions.map(\.requestID) == [requestID])
+            #expect(broker.domain.registry.admissions.map(\.request.requestID) == [requestID])
 
             let line = try #require(broker.log.requests.first)
             #expect(broker.log.requests.count == 1)

@@ -122,7 +122,7 @@ struct AdministrationTests {
             #expect(
                 try await administration.end([world.sessionRowID], reason: "operator", act) == [world.sessionRowID])
             #expect(try await administration.end([world.sessionRowID], reason: "operator", act).isEmpty)
-            let facts = try await database.registry.advance(world.advancement(generation: 1))
+            let facts = try await database.registry.rotate(world.rotation(generation: 1))
             #expect(facts.effect == .none)
             #expect(facts.grant?.session.endedAt != nil)
             let sessions = try await administration.sessions(

@@ -23,10 +23,10 @@ struct AlikeRefusalTests {
             for number in 0..<Self.calls {
                 let admission =
                     switch kind {
-                    case .unknownSession: world.admission(sid: "nobody's", client: world.client, number: number)
+                    case .unknownSession: try world.admission(sid: "nobody's", client: world.client, number: number)
                     case .wrongDevice:
-                        world.admission(sid: "sid-1", client: world.client, number: number, isPermitted: false)
-                    case .foreignGroup: world.admission(sid: "sid-1", client: outsider, number: number)
+                        try world.admission(sid: "sid-1", client: world.client, number: number, isPermitted: false)
+                    case .foreignGroup: try world.admission(sid: "sid-1", client: outsider, number: number)
                     }
                 #expect(try await database.registry.admit(admission).grant == nil)
             }

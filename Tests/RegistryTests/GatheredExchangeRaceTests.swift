@@ -39,7 +39,7 @@ struct GatheredExchangeRaceTests {
             let presented = try change.generations.map { generation in
                 var presented = scenario
                 presented.generation = generation
-                return try AdvanceStatement.parameters(presented.advancement)
+                return try AdvanceStatement.parameters(presented.rotation)
             }
             let (attempt, waiting) = try await database.meeting { transaction throws(PostgresError) in
                 _ = try transaction.query(Statement("SET LOCAL search_path = native_sso, pg_temp"))

@@ -11,7 +11,7 @@ struct HeapOnlyUpdateTests {
         try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
             let world = try await World.make(in: database)
             for generation in Int32(1)...Self.calls {
-                let facts = try await database.registry.advance(world.advancement(generation: generation))
+                let facts = try await database.registry.rotate(world.rotation(generation: generation))
                 #expect(facts.effect == .advanced)
             }
             try await Self.expectAllHot(in: database)

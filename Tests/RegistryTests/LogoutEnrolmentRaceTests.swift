@@ -65,14 +65,11 @@ struct LogoutEnrolmentRaceTests {
     private static func entry(
         _ user: Subject, named name: SessionID?, round: Int, number: Int, at now: UnixTime
     ) throws -> EnrolmentEntry {
-        EnrolmentEntry(
-            requestID: .random(), issuer: issuer, providerSessionID: name, subject: user,
-            client: ClientID(validated: "app-one"),
-            device: try #require(DeviceDigest(octets: Array(repeating: UInt8(number), count: 32))), profile: .deviceID,
-            token: EnrolledTokenDigest(of: SubjectToken("e30.r\(round)n\(number).c2ln")), tokenIssuedAt: now,
-            tokenUsableUntil: now.adding(300), login: Login(authenticatedAt: now), lifetime: .days(1),
-            isPermitted: true,
-            proposedSessionID: SessionID(validated: "ours \(round) \(number)"), proposedRowID: .random())
+        try .made(
+            issuer: issuer, providerSessionID: name, subject: user, device: UInt8(number),
+            token: "e30.r\(round)n\(number).c2ln", issuedAt: now, login: Login(authenticatedAt: now),
+            lifetime: .days(1), requestID: .random(), proposedSessionID: "ours \(round) \(number)",
+            proposedRowID: .random())
     }
 
     private static let live = Statement(

@@ -23,7 +23,7 @@ import Testing
             _ = try await database.registry.admit(world.firstAdmission(sid: "sid-2"))
             let logouts = PostgresLogoutRegistry(database: database.service)
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "one")) == 1)
-            #expect(try await database.registry.advance(world.advancement(generation: 1)).grant?.session.endedAt != nil)
+            #expect(try await database.registry.rotate(world.rotation(generation: 1)).grant?.session.endedAt != nil)
             #expect(try await database.registry.admit(world.admission(number: 1)).grant == nil)
             #expect(try await Self.live(database) == ["sid-2"])
             // Already logged out: a success, by another token.

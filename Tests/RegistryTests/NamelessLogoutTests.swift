@@ -24,13 +24,10 @@ import Testing
         var randomness = SystemRandomNumberGenerator()
         let now = Self.now
         return try await PostgresEnrolmentRegistry(database: database.service).enrol(
-            EnrolmentEntry(
-                requestID: UniqueID(high: 1, low: 1), issuer: issuer, providerSessionID: idpSID.map(Self.sid),
-                subject: Subject(validated: user), client: ClientID(validated: "app-one"),
-                device: try #require(DeviceDigest(octets: Array(repeating: 9, count: 32))), profile: .deviceID,
-                token: EnrolledTokenDigest(of: SubjectToken("e30.\(sid).c2ln")), tokenIssuedAt: issuedAt ?? now,
-                tokenUsableUntil: now.adding(300), login: Login(authenticatedAt: authenticatedAt), lifetime: .days(1),
-                isPermitted: true, proposedSessionID: Self.sid(sid),
+            .made(
+                issuer: issuer, providerSessionID: idpSID.map(Self.sid), subject: Subject(validated: user), device: 9,
+                token: "e30.\(sid).c2ln", issuedAt: issuedAt ?? now, login: Login(authenticatedAt: authenticatedAt),
+                lifetime: .days(1), requestID: UniqueID(high: 1, low: 1), proposedSessionID: sid,
                 proposedRowID: .timeOrdered(milliseconds: UInt64(now.seconds * 1000), using: &randomness)))
     }
 

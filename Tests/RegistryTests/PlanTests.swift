@@ -25,7 +25,7 @@ struct PlanTests {
             let world = try await World.make(in: database)
             func comeIn(_ numbers: Range<UInt64>) async throws {
                 for number in numbers {
-                    let admission = world.firstAdmission(sid: "new-\(number)", number: number)
+                    let admission = try world.firstAdmission(sid: "new-\(number)", number: number)
                     #expect(try await database.registry.admit(admission).grant != nil)
                 }
             }
@@ -43,7 +43,7 @@ struct PlanTests {
         let world = try await World.make(in: database)
         // Each plan is made here, and kept.
         for generation in stride(from: Int32(1), to: 15, by: 2) {
-            let advanced = try await database.registry.advance(world.advancement(generation: generation))
+            let advanced = try await database.registry.rotate(world.rotation(generation: generation))
             #expect(advanced.effect == .advanced)
             #expect(try await database.registry.admit(world.admission(number: 1)).grant != nil)
         }
@@ -52,7 +52,7 @@ struct PlanTests {
         _ = try await database.run(Self.addGrants, [])
         let before = try await Self.entriesRead(database)
         for generation in Int32(15)..<Int32(15 + Self.calls) {
-            let advanced = try await database.registry.advance(world.advancement(generation: generation))
+            let advanced = try await database.registry.rotate(world.rotation(generation: generation))
             #expect(advanced.effect == .advanced)
         }
         for number in UInt64(0)..<UInt64(Self.calls) {

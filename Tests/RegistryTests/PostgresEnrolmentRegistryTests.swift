@@ -16,25 +16,21 @@ struct PostgresEnrolmentRegistryTests {
         var providerSessionID: SessionID? = SessionID(validated: "idp-1")
         var isPermitted = true
         var number: UInt64 = 1
-        var usable: Seconds = 240
         var issued: Seconds = 0
         var hasAuthenticationTime = true
         var proof: PresentedProof?
-        var heedsPin = false
+        var hasKeyBinding = false
         var assertion: PresentedAssertion?
 
         func entry(at now: UnixTime) throws -> EnrolmentEntry {
-            EnrolmentEntry(
-                requestID: UniqueID(high: 1, low: number), issuer: issuer, providerSessionID: providerSessionID,
-                subject: Subject(validated: "user"), client: client,
-                device: try #require(DeviceDigest(octets: Array(repeating: device, count: 32))),
-                profile: .deviceID, token: EnrolledTokenDigest(of: SubjectToken(token)),
-                tokenIssuedAt: now.adding(issued),
-                tokenUsableUntil: now.adding(usable),
+            try .made(
+                issuer: issuer, providerSessionID: providerSessionID, subject: Subject(validated: "user"),
+                proofPolicy: hasKeyBinding ? .optional : .off, device: device, token: token,
+                issuedAt: now.adding(issued),
                 login: Login(
                     authenticatedAt: hasAuthenticationTime ? now : nil, contextClass: "loa", methods: ["pwd"]),
-                lifetime: .days(7), isPermitted: isPermitted, proof: proof, heedsPin: heedsPin, assertion: assertion,
-                proposedSessionID: SessionID(validated: "our-sid-\(number)"),
+                lifetime: .days(7), isPermitted: isPermitted, proof: proof, assertion: assertion,
+                requestID: UniqueID(high: 1, low: number), proposedSessionID: "our-sid-\(number)",
                 proposedRowID: UniqueID(high: 5, low: number))
         }
     }
@@ -171,19 +167,17 @@ struct PostgresEnrolmentRegistryTests {
                 MemberRow(
                     issuer: Self.issuer, client: target,
                     membership: Membership(group: GroupID(validated: "vendor"), role: .target)))
-            let admission = Admission(
-                requestID: UniqueID(high: 2, low: 1), issuer: Self.issuer, sessionID: try #require(facts.session?.id),
-                subject: Subject(validated: "user"), sourceClient: Self.client, otherAudience: [], client: target,
-                allowsSelfExchange: false, device: try Asked().entry(at: facts.now).device, profile: .deviceID,
-                scope: Scope(["openid"]), audiences: ["https://api.example.com"], login: Login(),
-                tokenIssuedAt: facts.now, idleLimit: .days(30),
-                grantLifetime: nil, firstSightLifetime: nil, isPermitted: true,
-                proposedGrantID: UniqueID(high: 3, low: 1), proposedSessionRowID: UniqueID(high: 4, low: 1))
+            let admission = try Admission.made(
+                by: Client.app(target),
+                IDTokenClaims(
+                    issuer: Self.issuer, subject: Subject(validated: "user"),
+                    sessionID: try #require(facts.session?.id), sourceClient: Self.client, audience: [],
+                    issuedAt: facts.now, expiresAt: facts.now.adding(3600), login: Login(), deviceIDHash: nil,
+                    deviceSecretHash: nil, hashFunction: .sha256),
+                device: try Asked().entry(at: facts.now).device, number: 1)
             let grant = try #require(try await database.registry.admit(admission).grant)
-            let advancement = Advancement(
-                requestID: UniqueID(high: 2, low: 2), grantID: grant.id, generation: 1, client: target, scope: nil,
-                allowedScope: Scope(["openid"]), grace: 0, boundGrace: 0, idleLimit: .days(30))
-            #expect(try await database.registry.advance(advancement).effect == .advanced)
+            let rotation = Rotation.made(of: Client.app(target), grantID: grant.id, generation: 1)
+            #expect(try await database.registry.rotate(rotation).effect == .advanced)
             try await database.endSession(UniqueID(high: 5, low: 1))
             #expect(try await database.registry.admit(admission).grant == nil)
         }
@@ -193,7 +187,7 @@ struct PostgresEnrolmentRegistryTests {
     func clocksApart() async throws {
         try await withWorld { _, enrol in
             var asked = Asked()
-            asked.usable = Seconds(-31 * 60)
+            asked.issued = Seconds(-36 * 60)
             // An old token is refused as such, and is no outage.
             asked.isPermitted = false
             let refused = try await enrol(asked)
@@ -217,7 +211,7 @@ struct PostgresEnrolmentRegistryTests {
         try await withWorld { database, enrol in
             let key = KeyThumbprint.random()
             var asked = Asked()
-            (asked.heedsPin, asked.proof, asked.isPermitted) = (true, .random(by: key), false)
+            (asked.hasKeyBinding, asked.proof, asked.isPermitted) = (true, .random(by: key), false)
             let before = try await database.counts()
             let refused = try await enrol(asked)
             #expect(refused.session == nil && !refused.proofWasUsed)
@@ -229,21 +223,21 @@ struct PostgresEnrolmentRegistryTests {
 
             asked.proof = .random(by: key)
             let first = try await enrol(asked)
-            #expect(first.session != nil && first.pinnedKey == nil)
+            #expect(first.session != nil && first.boundKey == nil)
             // Neither the repetition nor another login, by another key or none.
             for (token, number) in [("e30.one.c2ln", 1), ("e30.two.c2ln", 2)] as [(String, UInt64)] {
                 for other in [nil, PresentedProof.random()] {
                     (asked.token, asked.number, asked.proof) = (token, number, other)
                     let facts = try await enrol(asked)
-                    #expect(facts.session == nil && facts.pinnedKey == key)
+                    #expect(facts.session == nil && facts.boundKey == key)
                 }
             }
             asked.proof = .random(by: key)
             #expect(try await enrol(asked).session?.id.string == "our-sid-2")
             // Nobody asks for pins: as a confidential client, and one whose policy is off by now.
-            (asked.token, asked.number, asked.heedsPin, asked.proof) = ("e30.three.c2ln", 3, false, .random())
+            (asked.token, asked.number, asked.hasKeyBinding, asked.proof) = ("e30.three.c2ln", 3, false, .random())
             let free = try await enrol(asked)
-            #expect(free.session != nil && free.pinnedKey == nil)
+            #expect(free.session != nil && free.boundKey == nil)
         }
     }
 
@@ -251,14 +245,14 @@ struct PostgresEnrolmentRegistryTests {
     func repetitionPins() async throws {
         try await withWorld { _, enrol in
             var asked = Asked()
-            asked.heedsPin = true
+            asked.hasKeyBinding = true
             let unbound = try await enrol(asked)
             #expect(unbound.session != nil)
             let key = KeyThumbprint.random()
             asked.proof = .random(by: key)
             #expect(try await enrol(asked).session != nil)
             asked.proof = nil
-            #expect(try await enrol(asked).pinnedKey == key)
+            #expect(try await enrol(asked).boundKey == key)
         }
     }
 
@@ -271,7 +265,7 @@ struct PostgresEnrolmentRegistryTests {
                 for number in 1...8 as ClosedRange<UInt64> {
                     var asked = Asked()
                     let key = KeyThumbprint.random()
-                    (asked.number, asked.token, asked.heedsPin) = (number, "e30.\(number).c2ln", true)
+                    (asked.number, asked.token, asked.hasKeyBinding) = (number, "e30.\(number).c2ln", true)
                     (asked.proof, asked.providerSessionID) = (.random(by: key), nil)
                     let entry = try asked.entry(at: now)
                     group.addTask { try await registry.enrol(entry).session == nil ? nil : key }
@@ -280,9 +274,9 @@ struct PostgresEnrolmentRegistryTests {
             }
             #expect(winners.count == 1)
             var asked = Asked()
-            (asked.heedsPin, asked.number, asked.token) = (true, 9, "e30.nine.c2ln")
+            (asked.hasKeyBinding, asked.number, asked.token) = (true, 9, "e30.nine.c2ln")
             let entry = try asked.entry(at: now)
-            #expect(try await registry.enrol(entry).pinnedKey == winners.first)
+            #expect(try await registry.enrol(entry).boundKey == winners.first)
         }
     }
 
@@ -295,9 +289,9 @@ struct PostgresEnrolmentRegistryTests {
             asked.assertion = PresentedAssertion(
                 id: AssertionID(client: Self.client, jti: "one"), until: now.adding(60))
             asked.proof = .random()
-            asked.usable = Seconds(-31 * 60)
+            asked.issued = Seconds(-36 * 60)
             await #expect(throws: PortError.self) { _ = try await enrol(asked) }
-            asked.usable = 240
+            asked.issued = 0
             #expect(try await enrol(asked).session != nil)
             let before = try await database.counts()
             asked.proof = .random()

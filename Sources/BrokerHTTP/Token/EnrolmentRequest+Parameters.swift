@@ -3,7 +3,7 @@ import OAuthWire
 
 extension EnrolmentRequest {
     /// The identity provider by `audience`, the profile by whether a `device_id` is shown.
-    init(
+    convenience init(
         _ parameters: EnrolmentParameters, client: Client, proof: PresentedProof?, assertion: PresentedAssertion?,
         requestID: UniqueID, issuers: [IssuerPolicy]
     ) throws(Refusal) {

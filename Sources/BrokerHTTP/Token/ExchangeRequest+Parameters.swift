@@ -3,7 +3,7 @@ import OAuthWire
 
 extension ExchangeRequest {
     /// Steps 9 and 10: the profile by the type of the actor token, the issuer by `audience`, never by what a token says.
-    init(
+    convenience init(
         _ parameters: TokenExchangeParameters, client: Client, proof: PresentedProof?, assertion: PresentedAssertion?,
         requestID: UniqueID, issuers: [IssuerPolicy]
     ) throws(Refusal) {

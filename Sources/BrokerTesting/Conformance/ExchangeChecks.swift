@@ -176,7 +176,7 @@ extension GrantRegistryConformance {
 
 extension ExchangeScenario {
     /// The refresh with the token that this exchange gave.
-    func refresh(_ grant: Grant) -> RefreshScenario {
+    func refresh(_ grant: GrantFacts) -> RefreshScenario {
         RefreshScenario(after: self, grantID: grant.id, generation: grant.generation)
     }
 }

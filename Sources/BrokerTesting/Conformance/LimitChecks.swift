@@ -68,9 +68,6 @@ extension GrantRegistryConformance {
 extension GrantRegistryFixture {
     /// The registry's clock, as it shows in what it answers about a grant that nobody has.
     func now() async throws -> UnixTime {
-        let asked = Advancement(
-            requestID: .random(), grantID: .random(), generation: 1, client: ClientID(validated: "nobody"), scope: nil,
-            allowedScope: .empty, grace: 0, boundGrace: 0, idleLimit: 0)
-        return try await registry.advance(asked).now
+        try await registry.rotate(RefreshScenario().rotation).now
     }
 }

@@ -12,13 +12,13 @@ extension GrantRegistryConformance {
             let key = try #require(scenario.proof?.key)
             let (first, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
             #expect(growth == .growth(grants: 1, liveGrants: 1, devices: 1, auditRows: 1, usedProofs: 1))
-            #expect(first.facts.pinnedKey == nil)
+            #expect(first.facts.boundKey == nil)
             for other in [nil, PresentedProof.random()] {
                 scenario.proof = other
                 let thief = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
                 #expect(thief.refusal == .pinConflict)
                 #expect(thief.defect == nil)
-                #expect(thief.facts.pinnedKey == key)
+                #expect(thief.facts.boundKey == key)
             }
             scenario.proof = .random(by: key)
             #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 1)
@@ -52,8 +52,8 @@ extension GrantRegistryConformance {
             for _ in 0..<2 {
                 confidential.proof = .random()
                 let attempt = try await confidential.attempt(on: fixture.registry)
-                #expect(attempt.grant?.key == confidential.proof?.key)
-                #expect(attempt.facts.pinnedKey == nil)
+                #expect(attempt.grant != nil)
+                #expect(attempt.facts.boundKey == nil)
             }
             // Pinned before, and its policy is off by now.
             var off = try ExchangeScenario()
@@ -143,11 +143,9 @@ extension GrantRegistryConformance {
             try await scenario.put(into: fixture)
             let grant = try #require(try await scenario.attempt(on: fixture.registry).grant)
             let proof = PresentedProof.random()
-            let refreshed = try await fixture.registry.advance(
-                Advancement(
-                    requestID: UniqueID(high: 9, low: 9), grantID: grant.id, generation: 1, client: scenario.client.id,
-                    scope: nil, allowedScope: scenario.client.allowedScope, grace: 60, boundGrace: 60,
-                    idleLimit: .days(30), proof: proof))
+            var refresh = RefreshScenario(after: scenario, grantID: grant.id, generation: 1)
+            refresh.proof = proof
+            let refreshed = try await fixture.registry.rotate(refresh.rotation)
             #expect(refreshed.effect == .advanced)
             for other in [nil, PresentedProof.random()] {
                 scenario.proof = other

@@ -12,7 +12,7 @@ extension ExchangeScenario {
         #expect(facts.source?.role == sourceMember?.role, note)
         #expect(facts.target == targetMember, note)
         #expect(facts.deviceIsBlocked == (deviceIsBlocked ?? false), note)
-        #expect(facts.pinnedKey == (client.isKnownByKey ? pinnedKey : nil), note)
+        #expect(facts.boundKey == (client.isKnownByKey ? pinnedKey : nil), note)
         #expect(facts.assertionWasUsed == (assertion != nil && assertion?.id == usedAssertion), note)
         #expect(facts.proofWasUsed == (!facts.assertionWasUsed && proof != nil && proof?.id == usedProof), note)
         let othersShare = otherAudience.allSatisfy { other in
@@ -28,7 +28,7 @@ extension ExchangeScenario {
 }
 
 extension RefreshScenario {
-    func expectTruth(_ facts: AdvanceFacts, _ note: Comment) {
+    func expectTruth(_ facts: RotationFacts, _ note: Comment) {
         #expect(facts.assertionWasUsed == (assertion != nil && assertion?.id == exchange.usedAssertion), note)
         #expect(
             facts.proofWasUsed == (!facts.assertionWasUsed && proof != nil && proof?.id == exchange.usedProof), note)

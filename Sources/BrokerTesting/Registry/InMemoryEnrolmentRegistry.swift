@@ -69,36 +69,37 @@ public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
     }
 
     private static func enrol(_ entry: EnrolmentEntry, _ state: inout State) -> EnrolmentFacts {
-        let assertionWasUsed = entry.assertion.map { !state.used.insert($0.id.digest).inserted } ?? false
+        let assertionWasUsed = entry.request.assertion.map { !state.used.insert($0.id.digest).inserted } ?? false
         let proofWasUsed =
             assertionWasUsed ? false : entry.unusedProof.map { !state.used.insert($0.id.digest).inserted } ?? false
-        let pin = Pin(device: entry.device, client: entry.client)
-        let pinned = entry.heedsPin ? state.pins[pin] : nil
-        let fitsPin = pinned == nil || pinned == entry.proof?.key
-        let member = state.members[entry.client]
-        let isEnabled = state.enabled.contains(entry.client)
+        let pin = Pin(device: entry.device, client: entry.request.client.id)
+        let pinned = entry.request.client.isKnownByKey ? state.pins[pin] : nil
+        let fitsPin = pinned == nil || pinned == entry.request.proof?.key
+        let member = state.members[entry.request.client.id]
+        let isEnabled = state.enabled.contains(entry.request.client.id)
         let isBlocked = state.blocked.contains(entry.device)
         let loginHasEnded = state.sessions.values.contains {
-            $0.hasEnded && $0.login != nil && $0.login == entry.providerSessionID
+            $0.hasEnded && $0.login != nil && $0.login == entry.idToken.providerSessionID
         }
         let earlier = state.sessions[entry.token]
         let isUsed = earlier.map { $0.device != entry.device || $0.hasEnded || $0.expiresAt <= state.now } ?? false
         var session: EnrolledSession?
-        if entry.isPermitted, !assertionWasUsed, !proofWasUsed, isEnabled, let member, member.role != .target,
+        if entry.checks.isPermitted, !assertionWasUsed, !proofWasUsed, isEnabled, let member, member.role != .target,
             !isBlocked, fitsPin, !loginHasEnded, !isUsed
         {
             let recorded =
                 earlier
                 ?? Session(
-                    id: entry.proposedSessionID, expiresAt: state.now.adding(entry.lifetime), device: entry.device,
-                    login: entry.providerSessionID)
+                    id: entry.proposedSessionID, expiresAt: state.now.adding(entry.request.issuer.sessionLifetime),
+                    device: entry.device,
+                    login: entry.idToken.providerSessionID)
             state.sessions[entry.token] = recorded
-            if entry.heedsPin, let key = entry.proof?.key { state.pins[pin] = key }
+            if entry.request.client.isKnownByKey, let key = entry.request.proof?.key { state.pins[pin] = key }
             session = EnrolledSession(id: recorded.id, expiresAt: recorded.expiresAt)
         }
         return EnrolmentFacts(
             now: state.now, clientIsEnabled: isEnabled, membership: member, deviceIsBlocked: isBlocked,
-            loginHasEnded: loginHasEnded, tokenIsUsed: isUsed, pinnedKey: pinned, proofWasUsed: proofWasUsed,
+            loginHasEnded: loginHasEnded, tokenIsUsed: isUsed, boundKey: pinned, proofWasUsed: proofWasUsed,
             assertionWasUsed: assertionWasUsed, session: session)
     }
 }

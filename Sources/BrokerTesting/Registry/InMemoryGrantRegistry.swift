@@ -22,14 +22,14 @@ public final class InMemoryGrantRegistry: GrantRegistry {
     /// What every further `admit` answers, true or not; `nil`: what it saw.
     public func falsify(_ facts: AdmissionFacts?) { state.withLock { $0.falseAdmission = facts } }
 
-    /// What every further `advance` answers, true or not; `nil`: what it saw.
-    public func falsify(_ facts: AdvanceFacts?) { state.withLock { $0.falseAdvance = facts } }
+    /// What every further `rotate` answers, true or not; `nil`: what it saw.
+    public func falsify(_ facts: RotationFacts?) { state.withLock { $0.falseRotation = facts } }
 
     /// The requests that it was asked, refused ones too.
     public var admissions: [Admission] { state.withLock { $0.admissions } }
     /// Client assertions that were used up, and until when that has to be remembered.
     public var usedAssertions: [AssertionID: UnixTime] { state.withLock { $0.usedAssertions } }
-    public var advancements: [Advancement] { state.withLock { $0.advancements } }
+    public var rotations: [Rotation] { state.withLock { $0.rotations } }
 
     public func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
         try state.withLock { state throws(PortError) in
@@ -39,11 +39,11 @@ public final class InMemoryGrantRegistry: GrantRegistry {
         }
     }
 
-    public func advance(_ advancement: Advancement) async throws(PortError) -> AdvanceFacts {
+    public func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
         try state.withLock { state throws(PortError) in
-            state.advancements.append(advancement)
+            state.rotations.append(rotation)
             if let failure = state.failure { throw failure }
-            return state.falseAdvance ?? state.advance(advancement)
+            return state.falseRotation ?? state.rotate(rotation)
         }
     }
 }
@@ -112,9 +112,9 @@ struct RegistryState: Sendable {
 
     var failure: PortError?
     var falseAdmission: AdmissionFacts?
-    var falseAdvance: AdvanceFacts?
+    var falseRotation: RotationFacts?
     var admissions: [Admission] = []
-    var advancements: [Advancement] = []
+    var rotations: [Rotation] = []
 
     init(now: UnixTime) { self.now = now }
 

@@ -2,9 +2,9 @@ package import NativeSSO
 import Testing
 
 extension ExchangeScenario {
-    package var appraisal: Appraisal {
+    package var checks: ExchangeChecks {
         get throws {
-            Appraisal(
+            ExchangeChecks(
                 of: request, claims, deviceHash: try #require(deviceHash),
                 scopesRequiringConsent: scopesRequiringConsent, idleLimit: lifetimes.sessionIdle, at: now)
         }
@@ -12,16 +12,15 @@ extension ExchangeScenario {
 
     package var admission: Admission {
         get throws {
-            Admission(
-                request, claims, try appraisal, device: try digest(), milliseconds: now.seconds &* 1000)
+            Admission(request, claims, try checks, device: try digest(), milliseconds: now.seconds &* 1000)
         }
     }
 
     /// Asks a registry as the broker does, and judges its answer by the rules of the core.
     package func attempt(on registry: any GrantRegistry) async throws -> ExchangeAttempt {
-        let facts = try await registry.admit(try admission)
-        let appraisal = try appraisal
-        let decision = Result { () throws(ExchangeError) in try decide(appraisal, facts) }
+        let asked = try admission
+        let facts = try await registry.admit(asked)
+        let decision = Result { () throws(ExchangeError) in try decide(asked, facts) }
         return ExchangeAttempt(facts: facts, decision: decision)
     }
 }
@@ -29,13 +28,13 @@ extension ExchangeScenario {
 /// What a registry answered, and what the rules make of it.
 package struct ExchangeAttempt: Sendable {
     package let facts: AdmissionFacts
-    package let decision: Result<Grant, ExchangeError>
+    package let decision: Result<GrantFacts, ExchangeError>
 
     package var refusal: ExchangeRefusal? {
         if case .failure(.refused(let refusal)) = decision { refusal } else { nil }
     }
 
-    package var grant: Grant? {
+    package var grant: GrantFacts? {
         if case .success(let grant) = decision { grant } else { nil }
     }
 

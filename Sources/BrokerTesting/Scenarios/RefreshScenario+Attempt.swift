@@ -3,8 +3,8 @@ package import NativeSSO
 extension RefreshScenario {
     /// Asks a registry as the broker does, and judges its answer by the rules of the core.
     package func attempt(on registry: any GrantRegistry) async throws -> RefreshAttempt {
-        let asked = advancement
-        let facts = try await registry.advance(asked)
+        let asked = rotation
+        let facts = try await registry.rotate(asked)
         do throws(RefreshError) {
             return RefreshAttempt(facts: facts, decision: .success(try decide(asked, facts).0))
         } catch {
@@ -15,7 +15,7 @@ extension RefreshScenario {
 
 /// What a registry answered, and what the rules make of it.
 package struct RefreshAttempt: Sendable {
-    package let facts: AdvanceFacts
+    package let facts: RotationFacts
     package let decision: Result<RefreshDecision, RefreshError>
 
     package var refusal: RefreshRefusal? {

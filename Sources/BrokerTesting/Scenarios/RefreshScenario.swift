@@ -50,12 +50,12 @@ public struct RefreshScenario: Sendable {
         if let grant { try await fixture.put(grant) }
     }
 
-    public var advancement: Advancement {
-        Advancement(
-            requestID: .random(), grantID: grantID, generation: generation, client: client.id, scope: scope,
-            allowedScope: client.allowedScope, grace: grace, boundGrace: exchange.lifetimes.refreshGrace,
-            idleLimit: exchange.lifetimes.sessionIdle, proof: proof, keyUse: Advancement.KeyUse(of: client),
-            assertion: assertion)
+    public var rotation: Rotation {
+        Rotation(
+            RefreshRequest(
+                requestID: .random(), client: client, refreshToken: "a refresh token", scope: scope, proof: proof,
+                assertion: assertion),
+            RefreshToken(grantID: grantID, generation: generation), exchange.lifetimes)
     }
 
     /// Changes the scenario so that it deserves `refusal`. A token that is not ours is the caller's affair.

@@ -10,7 +10,7 @@ extension IDTokenClaims {
 
     /// Not checked: that `exp` is still to come (Native SSO §6.3), the token's age, and `nonce`, `at_hash`, `c_hash`, which belong
     /// to the app that logged in.
-    init(_ token: VerifiedJWS, issuer: Issuer, at now: UnixTime) throws(SubjectTokenDefect) {
+    convenience init(_ token: VerifiedJWS, issuer: Issuer, at now: UnixTime) throws(SubjectTokenDefect) {
         let claims = token.claims
         try Self.checkIssuer(claims, issuer)
         let (subject, sessionID) = (try Self.subject(claims), try Self.sessionID(claims))

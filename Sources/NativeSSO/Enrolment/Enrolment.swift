@@ -28,13 +28,12 @@ public struct Enrolment: Sendable {
     ///   - device: Of the request, or a secret that was made for it.
     ///   - accessToken: That the app gets beside the id_token, if it gets one.
     func enrol(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, device: DeviceValue,
-        by manner: EnrolmentEntry.Manner = .exchange, accessToken: String? = nil
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, device: DeviceValue, accessToken: String? = nil
     ) async throws(EnrolmentError) -> EnrolmentAnswer {
         let token = EnrolledTokenDigest(of: request.idToken)
-        let appraisal = EnrolmentAppraisal(of: request, idToken, by: manner, at: clock.now)
+        let checks = EnrolmentChecks(of: request, idToken, at: clock.now)
         try EnrolmentError.counting { () throws(RateLimited) in
-            if appraisal.binding == nil {
+            if checks.binding == nil {
                 try limits.check(enrolmentOf: idToken, token: token, by: request.client)
             } else {
                 try limits.charge(failureOf: token)
@@ -45,15 +44,14 @@ public struct Enrolment: Sendable {
             try mint.isExchangeable(request, idToken, device: device, accessToken: accessToken, at: clock.now)
         }
         guard isExchangeable else { throw .refused(.idToken(.malformed)) }
-        let facts = try await EnrolmentError.port { () async throws(PortError) in
-            try await registry.enrol(  // one statement, one commit; facts either way
-                entry(
-                    request, idToken, token, appraisal, by: manner,
-                    device: try devices.digest(device, at: idToken.issuer)))
+        let entry = try EnrolmentError.port { () throws(PortError) in
+            EnrolmentEntry(
+                request, idToken, checks, token: token, device: try devices.digest(device, at: idToken.issuer),
+                milliseconds: clock.milliseconds)
         }
-        let session = try count(idToken, token, appraisal, by: request.client) { () throws(EnrolmentError) in
-            try decide(appraisal, facts)
-        }
+        // One statement, one commit; facts either way.
+        let facts = try await EnrolmentError.port { () async throws(PortError) in try await registry.enrol(entry) }
+        let session = try count(entry) { () throws(EnrolmentError) in try decide(entry, facts) }
         return try await EnrolmentError.port { () async throws(PortError) in
             try await mint.answer(
                 request, idToken, session, device: device, accessToken: accessToken, at: facts.now)
@@ -62,29 +60,24 @@ public struct Enrolment: Sendable {
 
     /// Counts by how it ends: a refusal to the token, where it was not counted yet, and what was recorded to its user.
     private func count(
-        _ idToken: FreshIDToken, _ token: EnrolledTokenDigest, _ appraisal: EnrolmentAppraisal, by client: Client,
-        _ decide: () throws(EnrolmentError) -> EnrolledSession
+        _ entry: EnrolmentEntry, _ decide: () throws(EnrolmentError) -> EnrolledSession
     ) throws(EnrolmentError) -> EnrolledSession {
         do throws(EnrolmentError) {
             let session = try decide()
-            limits.count(enrolmentOf: idToken, by: client)
+            limits.count(enrolmentOf: entry.idToken, by: entry.request.client)
             return session
         } catch {
-            if case .refused = error, appraisal.binding == nil {
+            if case .refused = error, entry.checks.binding == nil {
                 // Judged already: the next one is told to wait.
-                do throws(RateLimited) { try limits.charge(failureOf: token) } catch {}
+                do throws(RateLimited) { try limits.charge(failureOf: entry.token) } catch {}
             }
             throw error
         }
     }
 
     /// Refuses a login that is not this client's, or not of now; nothing is recorded.
-    func check(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, by manner: EnrolmentEntry.Manner
-    ) throws(EnrolmentError) {
-        if let refusal = EnrolmentAppraisal(of: request, idToken, by: manner, at: clock.now).binding {
-            throw .refused(refusal)
-        }
+    func check(_ request: EnrolmentRequest, _ idToken: FreshIDToken) throws(EnrolmentError) {
+        if let refusal = EnrolmentChecks(of: request, idToken, at: clock.now).binding { throw .refused(refusal) }
     }
 
     func checkSigning() throws(PortError) { try mint.checkSigning() }
@@ -98,20 +91,5 @@ public struct Enrolment: Sendable {
             case .outage(let outage): throw .outage(outage)
             }
         }
-    }
-
-    private func entry(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ token: EnrolledTokenDigest,
-        _ appraisal: EnrolmentAppraisal, by manner: EnrolmentEntry.Manner, device: DeviceDigest
-    ) -> EnrolmentEntry {
-        var randomness = SystemRandomNumberGenerator()
-        return EnrolmentEntry(
-            requestID: request.requestID, issuer: idToken.issuer, providerSessionID: idToken.providerSessionID,
-            subject: idToken.subject, client: request.client.id, device: device, profile: request.profile,
-            manner: manner, token: token, tokenIssuedAt: idToken.issuedAt,
-            tokenUsableUntil: idToken.issuedAt.adding(EnrolmentAppraisal.maximumAge), login: idToken.login,
-            lifetime: request.issuer.sessionLifetime, isPermitted: appraisal.isPermitted, proof: request.proof,
-            heedsPin: appraisal.heedsPin, assertion: request.assertion, proposedSessionID: .new(),
-            proposedRowID: .timeOrdered(milliseconds: UInt64(clamping: clock.milliseconds), using: &randomness))
     }
 }

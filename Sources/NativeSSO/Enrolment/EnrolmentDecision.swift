@@ -3,9 +3,9 @@
 /// The registry's statement guards the write by the same rules; where the two disagree all the same, the answer is an error of
 /// ours, never a token.
 package func decide(
-    _ appraisal: EnrolmentAppraisal, _ facts: EnrolmentFacts
+    _ asked: EnrolmentEntry, _ facts: EnrolmentFacts
 ) throws(EnrolmentError) -> EnrolledSession {
-    if let refusal = refusal(appraisal, facts) {
+    if let refusal = refusal(asked, facts) {
         guard facts.session == nil else {
             throw .broken("a session was recorded for a refused enrolment: \(refusal.reason)")
         }
@@ -17,10 +17,10 @@ package func decide(
     return session
 }
 
-private func refusal(_ appraisal: EnrolmentAppraisal, _ facts: EnrolmentFacts) -> EnrolmentRefusal? {
+private func refusal(_ asked: EnrolmentEntry, _ facts: EnrolmentFacts) -> EnrolmentRefusal? {
     if facts.assertionWasUsed { return .assertionReplayed }
     if facts.proofWasUsed { return .proofReplayed }
-    return appraisal.binding ?? clientRefusal(facts) ?? stateRefusal(appraisal, facts) ?? appraisal.scopeRefusal
+    return asked.checks.binding ?? clientRefusal(facts) ?? stateRefusal(asked, facts) ?? asked.checks.scopeRefusal
 }
 
 /// Only an app whose logins others may use has anything to enrol.
@@ -30,9 +30,11 @@ private func clientRefusal(_ facts: EnrolmentFacts) -> EnrolmentRefusal? {
     return membership.isSource ? nil : .directionForbidden
 }
 
-private func stateRefusal(_ appraisal: EnrolmentAppraisal, _ facts: EnrolmentFacts) -> EnrolmentRefusal? {
+private func stateRefusal(_ asked: EnrolmentEntry, _ facts: EnrolmentFacts) -> EnrolmentRefusal? {
     if facts.loginHasEnded { return .loginEnded }
     if facts.deviceIsBlocked { return .deviceBlocked }
-    if appraisal.heedsPin, let pinned = facts.pinnedKey, pinned != appraisal.key { return .pinConflict }
+    if asked.request.client.isKnownByKey, let bound = facts.boundKey, bound != asked.request.proof?.key {
+        return .pinConflict
+    }
     return facts.tokenIsUsed ? .tokenUsed : nil
 }

@@ -2,62 +2,62 @@
 ///
 /// The registry's statement guards the write by the same rules; a property test holds the two equal, and where they
 /// disagree all the same the answer is an error of ours, never a token.
-package func decide(_ appraisal: Appraisal, _ facts: AdmissionFacts) throws(ExchangeError) -> Grant {
-    if let refusal = refusal(appraisal, facts) {
+package func decide(_ asked: Admission, _ facts: AdmissionFacts) throws(ExchangeError) -> GrantFacts {
+    if let refusal = refusal(asked, facts) {
         guard facts.grant == nil else {
             throw .broken("a grant was recorded for a refused exchange: \(refusal.reason)")
         }
         throw .refused(refusal)
     }
     guard let grant = facts.grant else { throw .broken("no grant was recorded for an exchange that breaks no rule") }
-    return Grant(
-        id: grant.id, generation: grant.generation, scope: appraisal.scope, expiresAt: grant.expiresAt,
-        key: appraisal.key)
+    return grant
 }
 
 /// The first rule that says no.
-func refusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+func refusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
     if facts.assertionWasUsed { return .assertionReplayed }
     if facts.proofWasUsed { return .proofReplayed }
-    return appraisal.binding ?? groupRefusal(appraisal, facts) ?? sessionRefusal(appraisal, facts)
-        ?? deviceRefusal(appraisal, facts) ?? appraisal.scopeRefusal ?? ceilingRefusal(appraisal, facts)
-        ?? appraisal.interaction ?? (facts.needsLaterLogin ? .loginAfterReplay : nil)
+    let checks = asked.checks
+    return checks.binding ?? groupRefusal(asked, facts) ?? sessionRefusal(asked, facts) ?? deviceRefusal(asked, facts)
+        ?? checks.scopeRefusal ?? ceilingRefusal(asked, facts) ?? checks.interaction
+        ?? (facts.needsLaterLogin ? .loginAfterReplay : nil)
 }
 
 /// May these two clients share a login, in this direction? Asked before the session, so that an app outside the group
 /// learns nothing of it.
-private func groupRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+private func groupRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
     guard facts.clientIsEnabled else { return .clientDisabled }
     guard let target = facts.target else { return .clientNotInGroup }
     guard let source = facts.source else { return .sourceNotInGroup }
     guard source.group == target.group else { return .otherGroup }
     guard source.isSource, target.isTarget else { return .directionForbidden }
     guard facts.otherAudienceInGroup else { return .audienceOutsideGroup }
-    guard appraisal.client != appraisal.sourceClient || appraisal.allowsSelfExchange else { return .selfExchange }
+    let client = asked.request.client
+    guard client.id != asked.idToken.sourceClient || client.allowsSelfExchange else { return .selfExchange }
     return nil
 }
 
-private func sessionRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+private func sessionRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
     guard let session = facts.session else {
         // The registry makes the session only together with the grant, so here it may still be missing for a request
         // that is refused for a later reason.
-        return appraisal.allowsFirstSight ? nil : .sessionUnknown
+        return asked.checks.allowsFirstSight ? nil : .sessionUnknown
     }
     guard let subject = session.subject else { return .sessionEnded }
-    if subject != appraisal.subject { return .subjectMismatch }
-    return session.refusal(idleLimit: appraisal.idleLimit, at: facts.now).map(ExchangeRefusal.init)
+    if subject != asked.idToken.subject { return .subjectMismatch }
+    return session.refusal(idleLimit: asked.checks.idleLimit, at: facts.now).map(ExchangeRefusal.init)
 }
 
-private func deviceRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+private func deviceRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
     if facts.deviceIsBlocked { return .deviceBlocked }
-    // Whoever has copied id_token and device value to another device has not the key there.
-    guard appraisal.heedsPin, let pinned = facts.pinnedKey else { return nil }
-    return pinned == appraisal.key ? nil : .pinConflict
+    // An attacker who copies id_token and device value to another device does not have the key there.
+    guard asked.request.client.isKnownByKey, let bound = facts.boundKey else { return nil }
+    return bound == asked.request.proof?.key ? nil : .pinConflict
 }
 
-private func ceilingRefusal(_ appraisal: Appraisal, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+private func ceilingRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
     guard let ceiling = facts.target?.scopeCeiling else { return nil }
-    return appraisal.scope.isSubset(of: ceiling) ? nil : .scopeExceedsMember
+    return asked.checks.scope.isSubset(of: ceiling) ? nil : .scopeExceedsMember
 }
 
 extension ExchangeRefusal {

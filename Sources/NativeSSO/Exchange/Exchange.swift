@@ -33,19 +33,21 @@ public struct Exchange: Sendable {
         let now = clock.now
         let idToken = try await verify(request, at: now)
         subject.provider = idToken.issuer
-        let appraisal = try appraise(request, idToken, at: now)
-        try count(request, idToken, appraisal)
-        let facts = try await ExchangeError.port { () async throws(PortError) in
-            let digest = try devices.digest(request.device, at: idToken.issuer)
-            return try await registry.admit(  // one statement, one commit; facts either way
-                Admission(request, idToken, appraisal, device: digest, milliseconds: clock.milliseconds))
+        let checks = try check(request, idToken, at: now)
+        try count(request, idToken, checks)
+        let asked = try ExchangeError.port { () throws(PortError) in
+            Admission(
+                request, idToken, checks, device: try devices.digest(request.device, at: idToken.issuer),
+                milliseconds: clock.milliseconds)
         }
+        // One statement, one commit; facts either way.
+        let facts = try await ExchangeError.port { () async throws(PortError) in try await registry.admit(asked) }
         subject.session = facts.session?.id
         subject.sourceClient = facts.source.map { _ in idToken.sourceClient }
-        let grant = try decide(appraisal, facts)  // pure; a property test holds it to the statement's guards
+        let grant = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
+        // After COMMIT: no row lock is held while a key module signs.
         return try await ExchangeError.port { () async throws(PortError) in
-            try await mint.answer(  // after COMMIT: no row lock is held while a key module signs
-                grant, to: request.client, idToken: idToken, device: request.device, at: facts.now)
+            try await mint.answer(asked, grant, at: facts.now)
         }
     }
 
@@ -63,10 +65,10 @@ public struct Exchange: Sendable {
     /// The token is genuine, so that whoever presents it can be counted by it; the registry was not asked yet. Only a wrong
     /// device value is a guess: the holder of a token that is too old learns that, however many guess at it.
     private func count(
-        _ request: ExchangeRequest, _ idToken: IDTokenClaims, _ appraisal: Appraisal
+        _ request: ExchangeRequest, _ idToken: IDTokenClaims, _ checks: ExchangeChecks
     ) throws(ExchangeError) {
         try ExchangeError.counting { () throws(RateLimited) in
-            if appraisal.fitsDevice, let deviceHash = idToken.deviceHash(for: request.profile) {
+            if checks.fitsDevice, let deviceHash = idToken.deviceHash(for: request.profile) {
                 try limits.charge(exchangeOf: idToken, onDevice: deviceHash, by: request.client)
             } else {
                 try limits.charge(failureOf: idToken)
@@ -74,16 +76,16 @@ public struct Exchange: Sendable {
         }
     }
 
-    private func appraise(
+    private func check(
         _ request: ExchangeRequest, _ idToken: IDTokenClaims, at now: UnixTime
-    ) throws(ExchangeError) -> Appraisal {
+    ) throws(ExchangeError) -> ExchangeChecks {
         // Claim shape, so it is judged before anything that depends on state: no grant could come of this token.
         guard let deviceHash = idToken.deviceHash(for: request.profile) else {
             throw .refused(.subjectToken(.deviceHash))
         }
         if let named = idToken.mayAct, named != request.client.id { throw .refused(.mayActOther) }
         let consentScope = try ExchangeError.port { () throws(PortError) in try directory.scopesRequiringConsent }
-        return Appraisal(
+        return ExchangeChecks(
             of: request, idToken, deviceHash: deviceHash, scopesRequiringConsent: consentScope,
             idleLimit: lifetimes.sessionIdle, at: now)
     }

@@ -1,5 +1,5 @@
-/// An exchange whose form is sound and whose client is known.
-public struct ExchangeRequest: Sendable {
+/// An exchange whose form is sound and whose client is known; it prints as `****`.
+public final class ExchangeRequest: Sendable, CustomStringConvertible, CustomReflectable {
     public let requestID: UniqueID
     /// The app that asks, as authenticated.
     public let client: Client
@@ -29,4 +29,7 @@ public struct ExchangeRequest: Sendable {
     }
 
     public var profile: Profile { device.profile }
+
+    public var description: String { "ExchangeRequest(****)" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

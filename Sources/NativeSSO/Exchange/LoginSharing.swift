@@ -29,16 +29,19 @@ public struct LoginSharing: Sendable {
             sourceClient: source.client, audience: [source.client], issuedAt: now, expiresAt: now.adding(1),
             login: Login(authenticatedAt: now, contextClass: target.client.acceptedContextClasses.first),
             deviceIDHash: hash, deviceSecretHash: hash, hashFunction: .sha256)
-        let appraisal = Appraisal(
+        let checks = ExchangeChecks(
             of: request, idToken, deviceHash: hash, scopesRequiringConsent: scopesRequiringConsent, idleLimit: 1,
             at: now)
+        let asked = Admission(
+            request, idToken, checks, device: DeviceDigest(validated: [UInt8](repeating: 0, count: 32)),
+            proposedGrantID: anyID, proposedSessionRowID: anyID)
         let facts = AdmissionFacts(
             now: now, clientIsEnabled: target.client.isEnabled, source: source.membership, target: target.membership,
             otherAudienceInGroup: true,
             session: SessionFacts(
                 id: anyID, subject: subject, endedAt: nil, expiresAt: now.adding(1), lastUsedAt: now),
             deviceIsBlocked: false, grant: nil)
-        self.refusal = NativeSSO.refusal(appraisal, facts)
-        self.scope = appraisal.scope
+        self.refusal = NativeSSO.refusal(asked, facts)
+        self.scope = checks.scope
     }
 }

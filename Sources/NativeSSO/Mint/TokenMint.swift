@@ -21,31 +21,32 @@ public struct TokenMint: Sendable {
 
     /// The answer to an exchange. RFC 8693 §2.2.1.
     func answer(
-        _ grant: Grant, to client: Client, idToken: IDTokenClaims, device: DeviceValue, at now: UnixTime
+        _ asked: Admission, _ grant: GrantFacts, at now: UnixTime
     ) async throws(PortError) -> TokenAnswer {
+        let (client, idToken, device) = (asked.request.client, asked.idToken, asked.request.device)
+        let (scope, key) = (asked.checks.scope, asked.request.proof?.key)
         let claims = AccessTokenClaims(
             issuer: issuer, subject: idToken.subject, audiences: client.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
-            scope: grant.scope, login: idToken.login,
-            sessionID: client.includesSessionID ? idToken.sessionID : nil, key: grant.key)
+            scope: scope, login: idToken.login, sessionID: client.includesSessionID ? idToken.sessionID : nil, key: key)
         let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
-            accessToken: try await signer.sign(payload: claims.json, type: .accessToken), isBound: grant.key != nil,
-            expiresIn: claims.expiresAt.since(now),
-            scope: grant.scope,
+            accessToken: try await signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
+            expiresIn: claims.expiresAt.since(now), scope: scope,
             refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
             idToken: client.issuesIDToken ? try await self.idToken(claims, idToken, device) : nil)
     }
 
-    /// The answer to a refresh: the successor of `generation`. RFC 6749 §6.
-    /// - Parameter key: The one that the request showed.
+    /// The answer to a refresh: the successor of the token that was presented. RFC 6749 §6.
+    /// - Parameter key: The one that the new access token is bound to.
     func answer(
-        _ chain: ChainFacts, grantID: UniqueID, successorOf generation: Int32, scope: Scope, to client: Client,
-        key: KeyThumbprint?, at now: UnixTime, isRedelivery: Bool
+        _ asked: Rotation, _ chain: ChainFacts, key: KeyThumbprint?, at now: UnixTime, isRedelivery: Bool
     ) async throws(PortError) -> TokenAnswer {
-        let (successor, overflow) = generation.addingReportingOverflow(1)
+        let client = asked.request.client
+        let (successor, overflow) = asked.token.generation.addingReportingOverflow(1)
         guard !overflow else { throw .broken("generation overflow") }
         guard let subject = chain.session.subject else { throw .broken("a chain in a session of nobody") }
+        let scope = asked.grantedScope(of: chain)
         // A session's life may have been cut short since the grant was made.
         let end = min(chain.expiresAt, chain.session.expiresAt)
         let claims = AccessTokenClaims(
@@ -55,7 +56,7 @@ public struct TokenMint: Sendable {
         return TokenAnswer(
             accessToken: try await signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope,
-            refreshToken: try refreshToken(grantID, successor), idToken: nil, isRedelivery: isRedelivery)
+            refreshToken: try refreshToken(asked.token.grantID, successor), idToken: nil, isRedelivery: isRedelivery)
     }
 
     /// The answer to an enrolment. The id_token is good for as long as the identity provider's, and as a subject token for

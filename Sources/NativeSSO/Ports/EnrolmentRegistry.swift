@@ -10,74 +10,44 @@ public protocol EnrolmentRegistry: Sendable {
 
 /// What an enrolment asks of the registry.
 public struct EnrolmentEntry: Sendable {
-    /// How the id_token came. The raw value is what the audit shows.
-    public enum Manner: String, Sendable {
-        /// The app showed it.
-        case exchange
-        /// The broker got it from the identity provider, for the app's code.
-        case code
-    }
-
-    public let requestID: UniqueID
-    /// Of the identity provider: whose sharing groups count, and whose logout ends the session.
-    public let issuer: Issuer
-    /// The session as the identity provider names it; `nil`: it does not.
-    public let providerSessionID: SessionID?
-    public let subject: Subject
-    /// The app that logged in, and asks.
-    public let client: ClientID
-    public let device: DeviceDigest
-    public let profile: Profile
-    public let manner: Manner
+    public let request: EnrolmentRequest
+    public let idToken: FreshIDToken
+    public let checks: EnrolmentChecks
     public let token: EnrolledTokenDigest
-    public let tokenIssuedAt: UnixTime
-    /// When the id_token is refused for its age.
-    public let tokenUsableUntil: UnixTime
-    public let login: Login
-    /// From now to the end of the session.
-    public let lifetime: Seconds
-    /// `false`: look, but record nothing, whatever the guards say, so that a refusal that only the broker can give costs the
-    /// caller as much time as any other.
-    public let isPermitted: Bool
-    /// A session that is recorded pins its key, if pins are heeded.
-    public let proof: PresentedProof?
-    /// Whether the first key that this client shows on this device is the only one that it may show there.
-    public let heedsPin: Bool
-    public let assertion: PresentedAssertion?
+    public let device: DeviceDigest
     /// The name of a new session: `sid` of the broker's id_token. Unlike the identity provider's it is never used again.
     public let proposedSessionID: SessionID
     public let proposedRowID: UniqueID
 
     public init(
-        requestID: UniqueID, issuer: Issuer, providerSessionID: SessionID?, subject: Subject, client: ClientID,
-        device: DeviceDigest, profile: Profile, manner: Manner = .exchange, token: EnrolledTokenDigest,
-        tokenIssuedAt: UnixTime, tokenUsableUntil: UnixTime, login: Login, lifetime: Seconds, isPermitted: Bool,
-        proof: PresentedProof? = nil, heedsPin: Bool = false, assertion: PresentedAssertion? = nil,
-        proposedSessionID: SessionID, proposedRowID: UniqueID
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
+        device: DeviceDigest, proposedSessionID: SessionID, proposedRowID: UniqueID
     ) {
-        self.requestID = requestID
-        self.issuer = issuer
-        self.providerSessionID = providerSessionID
-        self.subject = subject
-        self.client = client
-        self.device = device
-        self.profile = profile
-        self.manner = manner
+        self.request = request
+        self.idToken = idToken
+        self.checks = checks
         self.token = token
-        self.tokenIssuedAt = tokenIssuedAt
-        self.tokenUsableUntil = tokenUsableUntil
-        self.login = login
-        self.lifetime = lifetime
-        self.isPermitted = isPermitted
-        self.proof = proof
-        self.heedsPin = heedsPin
-        self.assertion = assertion
+        self.device = device
         self.proposedSessionID = proposedSessionID
         self.proposedRowID = proposedRowID
     }
 
+    /// With new ids, whose time is `milliseconds` since 1970.
+    init(
+        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
+        device: DeviceDigest, milliseconds: Int64
+    ) {
+        var randomness = SystemRandomNumberGenerator()
+        self.init(
+            request, idToken, checks, token: token, device: device, proposedSessionID: .new(),
+            proposedRowID: .timeOrdered(milliseconds: UInt64(clamping: milliseconds), using: &randomness))
+    }
+
+    /// When the id_token is refused for its age.
+    public var tokenUsableUntil: UnixTime { idToken.issuedAt.adding(EnrolmentChecks.maximumAge) }
+
     /// What is to be used up. The claim of a code has done so.
-    public var unusedProof: PresentedProof? { manner == .code ? nil : proof }
+    public var unusedProof: PresentedProof? { request.manner == .code ? nil : request.proof }
 }
 
 /// What the registry saw, and what it wrote.
@@ -91,9 +61,8 @@ public struct EnrolmentFacts: Sendable {
     public let loginHasEnded: Bool
     /// Whether the id_token began a session that is another device's, or is over.
     public let tokenIsUsed: Bool
-    /// The only key that this client may show on this device, as it stood before this call; `nil`: none is pinned yet, or pins
-    /// are not heeded.
-    public let pinnedKey: KeyThumbprint?
+    /// The key that was bound to this client on this device before this call; `nil`: none, or the client has no key binding.
+    public let boundKey: KeyThumbprint?
     /// Whether the proof was presented before, here or at another replica. Then nothing was recorded.
     public let proofWasUsed: Bool
     /// The same of the client's assertion. Then the proof was not used up.
@@ -103,7 +72,7 @@ public struct EnrolmentFacts: Sendable {
 
     public init(
         now: UnixTime, clientIsEnabled: Bool, membership: Membership?, deviceIsBlocked: Bool, loginHasEnded: Bool,
-        tokenIsUsed: Bool, pinnedKey: KeyThumbprint? = nil, proofWasUsed: Bool = false, assertionWasUsed: Bool = false,
+        tokenIsUsed: Bool, boundKey: KeyThumbprint? = nil, proofWasUsed: Bool = false, assertionWasUsed: Bool = false,
         session: EnrolledSession?
     ) {
         self.now = now
@@ -112,7 +81,7 @@ public struct EnrolmentFacts: Sendable {
         self.deviceIsBlocked = deviceIsBlocked
         self.loginHasEnded = loginHasEnded
         self.tokenIsUsed = tokenIsUsed
-        self.pinnedKey = pinnedKey
+        self.boundKey = boundKey
         self.proofWasUsed = proofWasUsed
         self.assertionWasUsed = assertionWasUsed
         self.session = session

@@ -35,7 +35,7 @@ public struct FreshIDToken: Sendable {
     public init(
         issuer: Issuer, subject: Subject, providerSessionID: SessionID?, client: ClientID, audience: [ClientID],
         issuedAt: UnixTime, expiresAt: UnixTime, login: Login, deviceIDHash: String?, deviceSecretHash: String?,
-        hashFunction: TokenHashFunction, claims: JSONObject
+        hashFunction: TokenHashFunction, claims: JSONObject = JSONObject()
     ) {
         self.issuer = issuer
         self.subject = subject

@@ -6,8 +6,8 @@ public protocol GrantRegistry: Sendable {
     /// Records the grant of an exchange if, and only if, every guard holds.
     func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts
 
-    /// Advances a refresh chain by one generation if every guard holds; revokes it where the token shows misuse.
-    func advance(_ advancement: Advancement) async throws(PortError) -> AdvanceFacts
+    /// Issues the next generation of a token family if every guard holds; revokes the grant where the token shows misuse.
+    func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts
 }
 
 /// A client's place in a client-sharing group.

@@ -1,5 +1,5 @@
 /// A refresh request whose form is sound and whose client is known; it prints as `****`. RFC 6749 §6.
-public struct RefreshRequest: Sendable, CustomStringConvertible, CustomReflectable {
+public final class RefreshRequest: Sendable, CustomStringConvertible, CustomReflectable {
     public let requestID: UniqueID
     public let client: Client
     /// As presented. A credential.
@@ -45,35 +45,24 @@ public struct Refresh: Sendable {
     public func run(
         _ request: RefreshRequest, about subject: inout AuditSubject
     ) async throws(RefreshError) -> TokenAnswer {
-        let asked = try advancement(request)
-        subject.grant = asked.grantID  // the tag vouches for it
+        let presented = try RefreshError.port { () throws(PortError) in try mint.read(request.refreshToken) }
+        guard let token = presented else { throw .refused(.tokenNotOurs) }
+        subject.grant = token.grantID  // the tag vouches for it
         try RefreshError.counting { () throws(RateLimited) in
-            try limits.charge(refreshOf: asked.grantID, by: request.client)
+            try limits.charge(refreshOf: token.grantID, by: request.client)
         }
+        let asked = Rotation(request, token, lifetimes)
         // One statement, one commit; facts either way.
-        let facts = try await RefreshError.port { () async throws(PortError) in try await registry.advance(asked) }
+        let facts = try await RefreshError.port { () async throws(PortError) in try await registry.rotate(asked) }
         subject.session = facts.grant?.session.id
         let (decision, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
-        // The successor of an unbound chain is the one that was made without a key; whoever comes late with one binds nothing by it.
-        let bearsOn = decision == .redelivered && chain.key == nil && request.client.proofPolicy == .optional
+        // A redelivered token of an unbound family stays unbound, even if the retry carries a proof.
+        let staysUnbound = decision == .redelivered && chain.key == nil && request.client.proofPolicy == .optional
         // Both decisions lead to the same successor: that is what makes a retry harmless.
         return try await RefreshError.port { () async throws(PortError) in
             try await mint.answer(
-                chain, grantID: asked.grantID, successorOf: asked.generation, scope: asked.grantedScope(of: chain),
-                to: request.client, key: bearsOn ? nil : asked.proof?.key, at: facts.now,
+                asked, chain, key: staysUnbound ? nil : request.proof?.key, at: facts.now,
                 isRedelivery: decision == .redelivered)
         }
-    }
-
-    private func advancement(_ request: RefreshRequest) throws(RefreshError) -> Advancement {
-        let presented = try RefreshError.port { () throws(PortError) in try mint.read(request.refreshToken) }
-        guard let token = presented else { throw .refused(.tokenNotOurs) }
-        return Advancement(
-            requestID: request.requestID, grantID: token.grantID, generation: token.generation,
-            client: request.client.id, scope: ScopeDemand.heeded(request.scope),
-            allowedScope: request.client.allowedScope,
-            grace: lifetimes.grace(for: request.client), boundGrace: lifetimes.refreshGrace,
-            idleLimit: lifetimes.sessionIdle, proof: request.proof, keyUse: Advancement.KeyUse(of: request.client),
-            assertion: request.assertion)
     }
 }

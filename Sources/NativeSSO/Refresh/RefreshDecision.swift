@@ -7,7 +7,7 @@ package enum RefreshDecision: Sendable, Equatable {
 }
 
 /// Architecture, *Refresh tokens*, from what the registry saw. Pure; a property test holds it equal to the statement.
-package func decide(_ asked: Advancement, _ facts: AdvanceFacts) throws(RefreshError) -> (RefreshDecision, ChainFacts) {
+package func decide(_ asked: Rotation, _ facts: RotationFacts) throws(RefreshError) -> (RefreshDecision, ChainFacts) {
     if facts.assertionWasUsed || facts.proofWasUsed {
         guard facts.effect == .none else { throw .broken("the registry \(facts.effect.rawValue) for what was used") }
         throw .refused(facts.assertionWasUsed ? .assertionReplayed : .proofReplayed)
@@ -19,29 +19,31 @@ package func decide(_ asked: Advancement, _ facts: AdvanceFacts) throws(RefreshE
         }
         throw .refused(refusal)
     }
-    let decision: RefreshDecision = asked.generation == chain.generation ? .advanced : .redelivered
+    let decision: RefreshDecision = asked.token.generation == chain.generation ? .advanced : .redelivered
     guard facts.effect == (decision == .advanced ? .advanced : .none) else {
         throw .broken("the registry \(facts.effect.rawValue) where the rules say \(decision)")
     }
     return (decision, chain)
 }
 
-private func refusal(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime) -> RefreshRefusal? {
+private func refusal(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -> RefreshRefusal? {
     if chain.revokedAt != nil {
-        let isProof = chain.cameLate && chain.client == asked.client && keyRefusal(asked, chain) == nil
+        let isProof = chain.cameLate && chain.client == asked.request.client.id && keyRefusal(asked, chain) == nil
         return isProof && showsTwoHolders(asked, chain) ? .replayed : .grantRevoked
     }
     // Before all that shows misuse: whoever has an old token and not the key must not be able to log anybody out.
     if let refusal = keyRefusal(asked, chain) { return refusal }
-    if chain.client != asked.client { return .foreignClient }
-    if asked.generation > chain.generation { return .stateRegressed }
+    if chain.client != asked.request.client.id { return .foreignClient }
+    if asked.token.generation > chain.generation { return .stateRegressed }
     if showsTwoHolders(asked, chain) { return .replayed }
-    if asked.generation < chain.exchangedGeneration { return .superseded }
-    if asked.generation < chain.generation, !isWithinGrace(asked, chain, at: now) { return .late }
+    if asked.token.generation < chain.exchangedGeneration { return .superseded }
+    if asked.token.generation < chain.generation, !isWithinGrace(asked, chain, at: now) { return .late }
     if now >= chain.expiresAt { return .grantExpired }
     if !chain.clientIsEnabled { return .clientDisabled }
     if !chain.sharesLogin { return .sharingEnded }
-    if let death = chain.session.refusal(idleLimit: asked.idleLimit, at: now) { return RefreshRefusal(death) }
+    if let death = chain.session.refusal(idleLimit: asked.lifetimes.sessionIdle, at: now) {
+        return RefreshRefusal(death)
+    }
     if chain.deviceIsBlocked { return .deviceBlocked }
     if let scope = asked.scope, !scope.isSubset(of: chain.scope) || !scope.isSubset(of: asked.allowedScope(in: chain)) {
         return .scopeExceedsGrant
@@ -51,36 +53,38 @@ private func refusal(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime
 }
 
 /// Never a bearer token from a bound chain, and never one for somebody else's key. RFC 9449 §5, §11.3.
-private func keyRefusal(_ asked: Advancement, _ chain: ChainFacts) -> RefreshRefusal? {
+private func keyRefusal(_ asked: Rotation, _ chain: ChainFacts) -> RefreshRefusal? {
     guard let bound = chain.key else { return nil }
-    guard let presented = asked.proof?.key else { return asked.keyUse == .off ? .proofsOff : .proofMissing }
-    let isClientsToChange = asked.keyUse == .changeable && asked.client == chain.client
+    guard let presented = asked.request.proof?.key else { return asked.keyUse == .off ? .proofsOff : .proofMissing }
+    let isClientsToChange = asked.keyUse == .changeable && asked.request.client.id == chain.client
     return presented == bound || isClientsToChange ? nil : .keyMismatch
 }
 
 /// Whether a token that a refresh made of this one was itself presented: before this one came again, or, where this chain was revoked
 /// because its predecessor came late, just now. An exchange shows nothing of the kind: what it took the place of may have been lost
 /// on the way, or be another part of the same app. The table is in migration 0020.
-private func showsTwoHolders(_ asked: Advancement, _ chain: ChainFacts) -> Bool {
+private func showsTwoHolders(_ asked: Rotation, _ chain: ChainFacts) -> Bool {
     chain.wasSpent
-        || chain.cameLate && asked.generation == chain.generation && asked.generation > chain.exchangedGeneration
-        || asked.generation >= chain.exchangedGeneration && asked.generation <= chain.generation - 2
+        || chain.cameLate && asked.token.generation == chain.generation
+            && asked.token.generation > chain.exchangedGeneration
+        || asked.token.generation >= chain.exchangedGeneration && asked.token.generation <= chain.generation - 2
 }
 
 /// Only the direct predecessor, whose successor nobody has used: had it been used, the chain would be further on.
-private func isWithinGrace(_ asked: Advancement, _ chain: ChainFacts, at now: UnixTime) -> Bool {
-    let grace = chain.key == nil ? asked.grace : asked.boundGrace
-    return asked.generation == chain.generation - 1 && now.since(chain.rotatedAt) < grace
+private func isWithinGrace(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -> Bool {
+    let grace = chain.key == nil ? asked.grace : asked.lifetimes.refreshGrace
+    return asked.token.generation == chain.generation - 1 && now.since(chain.rotatedAt) < grace
 }
 
-extension Advancement {
+extension Rotation {
     /// What the new access token holds: what was asked for, without what the client or its membership has lost since.
     func grantedScope(of chain: ChainFacts) -> Scope {
         (scope ?? chain.scope).intersection(allowedScope(in: chain))
     }
 
     fileprivate func allowedScope(in chain: ChainFacts) -> Scope {
-        chain.scopeCeiling.map(allowedScope.intersection) ?? allowedScope
+        let allowed = request.client.allowedScope
+        return chain.scopeCeiling.map(allowed.intersection) ?? allowed
     }
 }
 

@@ -40,4 +40,6 @@ public struct DeviceDigest: Hashable, Sendable {
         guard octets.count == 32 else { return nil }
         self.octets = octets
     }
+
+    init(validated octets: [UInt8]) { self.octets = octets }
 }

@@ -1,5 +1,5 @@
 /// What a verified id_token says, with the shape rules of OpenID Connect Core §2 already kept.
-public struct IDTokenClaims: Sendable {
+public final class IDTokenClaims: Sendable {
     public let issuer: Issuer
     public let subject: Subject
     public let sessionID: SessionID

@@ -18,9 +18,4 @@ public struct Lifetimes: Sendable, Hashable {
         self.unboundRefreshGrace = unboundRefreshGrace
         self.sessionIdle = sessionIdle
     }
-
-    /// RFC 9449 §5: a confidential client's refresh token is bound by the client's authentication.
-    func grace(for client: Client) -> Seconds {
-        client.authentication == .none ? unboundRefreshGrace : refreshGrace
-    }
 }

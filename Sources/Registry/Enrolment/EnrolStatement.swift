@@ -12,32 +12,34 @@ enum EnrolStatement {
         """)
 
     static func parameters(_ entry: EnrolmentEntry) throws(PortError) -> [PostgresValue] {
-        [
-            .uuid(entry.requestID),
-            .text(entry.issuer.string),
-            .optionalText(entry.providerSessionID?.string),
-            .text(entry.subject.string),
-            .text(entry.client.string),
+        let (request, idToken) = (entry.request, entry.idToken)
+        return try [
+            .uuid(request.requestID),
+            .text(idToken.issuer.string),
+            .optionalText(idToken.providerSessionID?.string),
+            .text(idToken.subject.string),
+            .text(request.client.id.string),
             .bytes(entry.device.octets),
-            .text(entry.profile.rawValue),
+            .text(request.profile.rawValue),
             .bytes(entry.token.octets),
-            try .pastInstant(entry.tokenUsableUntil),
-            try .instant(entry.login.authenticatedAt),
-            .optionalText(entry.login.contextClass),
-            .textArray(entry.login.methods),
-            .int64(entry.lifetime.count),
-            .bool(entry.isPermitted),
+            .pastInstant(entry.tokenUsableUntil),
+            .instant(idToken.login.authenticatedAt),
+            .optionalText(idToken.login.contextClass),
+            .textArray(idToken.login.methods),
+            .int64(request.issuer.sessionLifetime.count),
+            .bool(entry.checks.isPermitted),
             .uuid(entry.proposedRowID),
             .text(entry.proposedSessionID.string),
-            try .pastInstant(entry.tokenIssuedAt),
-            .text(entry.manner.rawValue),
-            .bool(entry.heedsPin),
-        ] + proof(entry) + (try PostgresValue.assertion(entry.assertion))
+            .pastInstant(idToken.issuedAt),
+            .text(request.manner.rawValue),
+            .bool(request.client.isKnownByKey),
+        ] + proof(entry) + PostgresValue.assertion(request.assertion)
     }
 
     /// The key counts for the session, whoever uses the proof up.
     private static func proof(_ entry: EnrolmentEntry) -> [PostgresValue] {
-        guard let key = entry.proof?.key, entry.unusedProof == nil else { return PostgresValue.proof(entry.proof) }
+        let proof = entry.request.proof
+        guard let key = proof?.key, entry.unusedProof == nil else { return PostgresValue.proof(proof) }
         return [.text(key.string), .null, .null]
     }
 
@@ -49,7 +51,7 @@ enum EnrolStatement {
             deviceIsBlocked: try row.bool(4),
             loginHasEnded: try row.bool(5),
             tokenIsUsed: try row.bool(6),
-            pinnedKey: try row.optionalText(9).map { try row.identifier($0, "pinned_jkt") },
+            boundKey: try row.optionalText(9).map { try row.identifier($0, "pinned_jkt") },
             proofWasUsed: try row.bool(10),
             assertionWasUsed: try row.bool(11),
             session: try session(row))

@@ -25,31 +25,33 @@ enum AdmitStatement {
     static func row(_ admission: Admission) -> RowKey { RowKey(admission.device.octets) }
 
     static func parameters(_ admission: Admission) throws(PortError) -> [PostgresValue] {
-        try [
-            .uuid(admission.requestID),
-            .text(admission.issuer.string),
-            .text(admission.sessionID.string),
-            .text(admission.subject.string),
-            .text(admission.sourceClient.string),
+        let (request, idToken, checks) = (admission.request, admission.idToken, admission.checks)
+        let (client, login) = (request.client, idToken.login)
+        return try [
+            .uuid(request.requestID),
+            .text(idToken.issuer.string),
+            .text(idToken.sessionID.string),
+            .text(idToken.subject.string),
+            .text(idToken.sourceClient.string),
             .textArray(admission.otherAudience.map(\.string)),
-            .text(admission.client.string),
-            .bool(admission.allowsSelfExchange),
+            .text(client.id.string),
+            .bool(client.allowsSelfExchange),
             .bytes(admission.device.octets),
-            .text(admission.profile.rawValue),
-            .textArray(admission.scope.tokens),
-            .textArray(admission.audiences),
-            .instant(admission.login.authenticatedAt),
-            .optionalText(admission.login.contextClass),
-            .textArray(admission.login.methods),
-            .int64(admission.idleLimit.count),
-            .optionalInt64(admission.grantLifetime?.count),
+            .text(request.profile.rawValue),
+            .textArray(checks.scope.tokens),
+            .textArray(client.audiences),
+            .instant(login.authenticatedAt),
+            .optionalText(login.contextClass),
+            .textArray(login.methods),
+            .int64(checks.idleLimit.count),
+            .optionalInt64(checks.grantLifetime?.count),
             .optionalInt64(admission.firstSightLifetime?.count),
-            .bool(admission.isPermitted),
+            .bool(checks.isPermitted),
             .uuid(admission.proposedGrantID),
             .uuid(admission.proposedSessionRowID),
-            .bool(admission.heedsPin),
-        ] + PostgresValue.proof(admission.proof) + [.issuedAt(admission.tokenIssuedAt, of: admission.login)]
-            + PostgresValue.assertion(admission.assertion)
+            .bool(client.isKnownByKey),
+        ] + PostgresValue.proof(request.proof) + [.issuedAt(idToken.issuedAt, of: login)]
+            + PostgresValue.assertion(request.assertion)
     }
 
     static func facts(_ answer: Row) throws -> AdmissionFacts {
@@ -62,7 +64,7 @@ enum AdmitStatement {
             otherAudienceInGroup: try row.bool(7),
             session: try row.session(at: 8),
             deviceIsBlocked: try row.bool(13),
-            pinnedKey: try row.optionalText(17).map { try row.identifier($0, "pinned_jkt") },
+            boundKey: try row.optionalText(17).map { try row.identifier($0, "pinned_jkt") },
             proofWasUsed: try row.bool(18),
             assertionWasUsed: try row.bool(20),
             needsLaterLogin: try row.bool(19),

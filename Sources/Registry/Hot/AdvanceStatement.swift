@@ -1,7 +1,7 @@
 import NativeSSO
 import PostgresClient
 
-/// `native_sso.advance`: parameters from an ``Advancement``, ``AdvanceFacts`` from its answer, the one value of type
+/// `native_sso.advance`: parameters from an ``Rotation``, ``RotationFacts`` from its answer, the one value of type
 /// `native_sso.advancement`.
 enum AdvanceStatement {
     static let statement = Statement(
@@ -18,29 +18,29 @@ enum AdvanceStatement {
 
     /// The grant. Nothing in a refresh tells its device, so that an exchange and a refresh of the same two devices, both in
     /// the same moment, may each lock what the other wants: then one batch gives up after its lock timeout and runs anew.
-    static func row(_ asked: Advancement) -> RowKey { RowKey(asked.grantID.octets) }
+    static func row(_ asked: Rotation) -> RowKey { RowKey(asked.token.grantID.octets) }
 
-    static func parameters(_ asked: Advancement) throws(PortError) -> [PostgresValue] {
+    static func parameters(_ asked: Rotation) throws(PortError) -> [PostgresValue] {
         try [
-            .uuid(asked.requestID),
-            .uuid(asked.grantID),
-            .int32(asked.generation),
-            .text(asked.client.string),
+            .uuid(asked.request.requestID),
+            .uuid(asked.token.grantID),
+            .int32(asked.token.generation),
+            .text(asked.request.client.id.string),
             asked.scope.map { .textArray($0.tokens) } ?? .null,
-            .textArray(asked.allowedScope.tokens),
+            .textArray(asked.request.client.allowedScope.tokens),
             .int64(asked.grace.count),
-            .int64(asked.idleLimit.count),
-            .int64(asked.boundGrace.count),
+            .int64(asked.lifetimes.sessionIdle.count),
+            .int64(asked.lifetimes.refreshGrace.count),
             .bool(asked.keyUse == .changeable),
-        ] + PostgresValue.proof(asked.proof) + PostgresValue.assertion(asked.assertion)
+        ] + PostgresValue.proof(asked.request.proof) + PostgresValue.assertion(asked.request.assertion)
     }
 
-    static func facts(_ answer: Row) throws -> AdvanceFacts {
+    static func facts(_ answer: Row) throws -> RotationFacts {
         let row = try answer.record(0)
-        guard let effect = AdvanceFacts.Effect(rawValue: try row.text(1)) else {
+        guard let effect = RotationFacts.Effect(rawValue: try row.text(1)) else {
             throw CorruptRow(column: "effect")
         }
-        return AdvanceFacts(
+        return RotationFacts(
             now: try row.instant(0), effect: effect, proofWasUsed: try row.bool(23), assertionWasUsed: try row.bool(28),
             grant: try chain(row))
     }

@@ -19,10 +19,10 @@ public struct PostgresGrantRegistry: GrantRegistry {
             AdmitStatement.facts)
     }
 
-    public func advance(_ advancement: Advancement) async throws(PortError) -> AdvanceFacts {
+    public func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
         try await row(
-            AdvanceStatement.statement, try AdvanceStatement.parameters(advancement),
-            locking: AdvanceStatement.row(advancement), AdvanceStatement.facts)
+            AdvanceStatement.statement, try AdvanceStatement.parameters(rotation),
+            locking: AdvanceStatement.row(rotation), AdvanceStatement.facts)
     }
 
     private func row<Facts>(

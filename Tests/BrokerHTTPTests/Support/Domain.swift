@@ -156,8 +156,8 @@ struct GatedRegistry: GrantRegistry {
         return try await registry.admit(admission)
     }
 
-    func advance(_ advancement: Advancement) async throws(PortError) -> AdvanceFacts {
+    func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
         await gate.pass()
-        return try await registry.advance(advancement)
+        return try await registry.rotate(rotation)
     }
 }

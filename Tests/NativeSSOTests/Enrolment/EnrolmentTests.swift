@@ -45,7 +45,7 @@ import Testing
         // V-02: never the identity provider's, and never one that was used before.
         let sid = try #require(claims.string("sid"))
         #expect(sid != "idp-session" && sid.utf8.count == 22)
-        #expect(stage.registry.entries.map(\.providerSessionID?.string) == ["idp-session"])
+        #expect(stage.registry.entries.map(\.idToken.providerSessionID?.string) == ["idp-session"])
     }
 
     /// What goes on is what an exchange can read, or nothing is written: an app would hold a login that no sibling can use.
@@ -93,8 +93,8 @@ import Testing
         stage.proof = proof
         let claims = try #require(UnverifiedJWS(try await stage.run("e30.e31.c2ln").idToken)).claims
         #expect(claims["cnf"]?.object?.string("jkt") == proof.key.string)
-        #expect(stage.registry.entries.map(\.heedsPin) == [false, false])
-        #expect(stage.registry.entries.last?.proof == proof)
+        #expect(stage.registry.entries.map(\.request.client.isKnownByKey) == [false, false])
+        #expect(stage.registry.entries.last?.request.proof == proof)
     }
 
     /// RFC 9449 §5: a public client is known by its key, a confidential one by how it authenticates.
@@ -106,7 +106,7 @@ import Testing
             var stage = try EnrolmentStage()
             (stage.client.proofPolicy, stage.client.authentication) = (policy, authentication)
             _ = try await stage.run()
-            #expect(stage.registry.entries.map(\.heedsPin) == [heeds])
+            #expect(stage.registry.entries.map(\.request.client.isKnownByKey) == [heeds])
         }
     }
 }

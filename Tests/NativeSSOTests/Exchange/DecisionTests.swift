@@ -49,7 +49,7 @@ extension AdmissionFacts {
         AdmissionFacts(
             now: now, clientIsEnabled: clientIsEnabled, source: source, target: target,
             otherAudienceInGroup: otherAudienceInGroup, session: session, deviceIsBlocked: deviceIsBlocked,
-            pinnedKey: pinnedKey, proofWasUsed: proofWasUsed, assertionWasUsed: assertionWasUsed,
+            boundKey: boundKey, proofWasUsed: proofWasUsed, assertionWasUsed: assertionWasUsed,
             needsLaterLogin: needsLaterLogin, grant: grant)
     }
 }

@@ -53,7 +53,7 @@ import Testing
         #expect(await broker.failure(of: scenario.exchange.request) == .limited(.session))
         #expect(await broker.failure(of: try scenario.request(keys: broker.keys)) == .limited(.session))
         #expect(broker.registry.admissions.isEmpty)
-        #expect(broker.registry.advancements.isEmpty)
+        #expect(broker.registry.rotations.isEmpty)
     }
 
     @Test func aRefreshIsChargedToItsGrant() async throws {

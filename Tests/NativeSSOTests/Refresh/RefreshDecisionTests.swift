@@ -31,17 +31,17 @@ import Testing
         let broker = try await Broker(scenario)
         #expect(try await broker.refresh(scenario.request(keys: broker.keys)).isRedelivery == false)
         let seen = try await scenario.attempt(on: broker.registry).facts
-        broker.registry.falsify(AdvanceFacts(now: seen.now, effect: .advanced, grant: seen.grant))
+        broker.registry.falsify(RotationFacts(now: seen.now, effect: .advanced, grant: seen.grant))
         scenario.generation = .max
         #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .broken)
     }
 
-    private func expectDefect(_ scenario: RefreshScenario, except right: AdvanceFacts.Effect) async throws {
-        for effect in AdvanceFacts.Effect.allCases where effect != right {
+    private func expectDefect(_ scenario: RefreshScenario, except right: RotationFacts.Effect) async throws {
+        for effect in RotationFacts.Effect.allCases where effect != right {
             let broker = try await Broker(scenario)
             let seen = try await scenario.attempt(on: broker.registry).facts
             broker.registry.falsify(
-                AdvanceFacts(
+                RotationFacts(
                     now: seen.now, effect: effect, proofWasUsed: seen.proofWasUsed,
                     assertionWasUsed: seen.assertionWasUsed, grant: seen.grant))
             #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .broken)

@@ -16,7 +16,7 @@ import Testing
         #expect(await broker.failure(of: request) == .outage(.keyModule))
         broker.keys.fail(with: Self.defect)
         #expect(await broker.failure(of: request) == .broken)
-        #expect(broker.registry.advancements.isEmpty)
+        #expect(broker.registry.rotations.isEmpty)
     }
 
     @Test func theDatabase() async throws {

@@ -40,7 +40,7 @@ import Testing
                 requestID: .random(), client: scenario.client, refreshToken: text, scope: nil)
             #expect(await broker.failure(of: request) == .refused(.tokenNotOurs))
         }
-        #expect(broker.registry.advancements.isEmpty)
+        #expect(broker.registry.rotations.isEmpty)
     }
 
     @Test func whatShowsTwoHoldersRevokes() {

@@ -8,7 +8,10 @@ import Testing
             let client = Client(
                 id: ClientID(validated: "app"), authentication: authentication, allowedScope: .empty,
                 defaultScope: .empty, audiences: [])
-            #expect(lifetimes.grace(for: client) == (authentication == .none ? 10 : 60))
+            let request = RefreshRequest(
+                requestID: UniqueID(high: 0, low: 1), client: client, refreshToken: "", scope: nil)
+            let token = RefreshToken(grantID: UniqueID(high: 0, low: 2), generation: 1)
+            #expect(Rotation(request, token, lifetimes).grace == (authentication == .none ? 10 : 60))
         }
     }
 

@@ -24,7 +24,7 @@ struct ConcurrentSweepTests {
             } do: {
                 // Whatever had to wait would fail: the service's lock_timeout is shorter than this test.
                 for generation in stride(from: Int32(1), to: 21, by: 2) {
-                    let facts = try await database.registry.advance(world.advancement(generation: generation))
+                    let facts = try await database.registry.rotate(world.rotation(generation: generation))
                     #expect(facts.effect == .advanced)
                     #expect(try await database.registry.admit(world.admission(number: 1)).grant != nil)
                 }

@@ -44,7 +44,7 @@ struct SweeperTests {
             let grants = try await database.run(RetentionSQL.grants, [])[0]
             #expect(try [grants.int64(0), grants.int64(1)] == [2, 1])
             #expect(try await database.run(RetentionSQL.proofs, [])[0].int64(0) == 1)
-            #expect(try await database.registry.advance(world.advancement(generation: 1)).effect == .advanced)
+            #expect(try await database.registry.rotate(world.rotation(generation: 1)).effect == .advanced)
         }
     }
 

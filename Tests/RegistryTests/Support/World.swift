@@ -34,43 +34,39 @@ struct World {
         return World(grantID: grant, sessionRowID: session, client: two, device: device)
     }
 
-    func advancement(generation: Int32) -> Advancement {
-        Advancement(
-            requestID: UniqueID(high: 1, low: UInt64(generation)), grantID: grantID, generation: generation,
-            client: client, scope: nil, allowedScope: Scope(["openid"]), grace: 60, boundGrace: 60,
-            idleLimit: .days(30))
+    func rotation(generation: Int32) -> Rotation {
+        .made(of: Client.app(client), grantID: grantID, generation: generation)
     }
 
     /// An exchange in the login that is there.
-    func admission(number: UInt64) -> Admission { admission(sid: "sid-1", number: number, firstSight: nil) }
+    func admission(number: UInt64) throws -> Admission { try admission(sid: "sid-1", number: number, firstSight: nil) }
 
     /// One that brings its login in.
     func firstAdmission(
         sid: String, number: UInt64 = 1000, login: Login = Login(),
         tokenIssuedAt: UnixTime = UnixTime(seconds: 1_800_000_000)
-    ) -> Admission {
-        admission(
+    ) throws -> Admission {
+        try admission(
             sid: sid, number: number, firstSight: .days(30), login: login, tokenIssuedAt: tokenIssuedAt)
     }
 
     /// An exchange that brings no login in.
     /// - Parameter isPermitted: Whether what only the broker can judge, such as the device, is in order.
-    func admission(sid: String, client: ClientID, number: UInt64, isPermitted: Bool = true) -> Admission {
-        admission(sid: sid, client: client, number: number, firstSight: nil, isPermitted: isPermitted)
+    func admission(sid: String, client: ClientID, number: UInt64, isPermitted: Bool = true) throws -> Admission {
+        try admission(sid: sid, client: client, number: number, firstSight: nil, isPermitted: isPermitted)
     }
 
     private func admission(
         sid: String, client: ClientID? = nil, number: UInt64, firstSight: Seconds?, login: Login = Login(),
         tokenIssuedAt: UnixTime = UnixTime(seconds: 1_800_000_000), isPermitted: Bool = true
-    ) -> Admission {
-        Admission(
-            requestID: UniqueID(high: 2, low: number), issuer: Issuer(validated: "https://idp.example.com"),
-            sessionID: SessionID(validated: sid), subject: Subject(validated: "user"),
-            sourceClient: ClientID(validated: "app-one"), otherAudience: [], client: client ?? self.client,
-            allowsSelfExchange: false, device: device,
-            profile: .deviceID, scope: Scope(["openid"]), audiences: ["https://api.example.com"], login: login,
-            tokenIssuedAt: tokenIssuedAt, idleLimit: .days(30), grantLifetime: nil, firstSightLifetime: firstSight,
-            isPermitted: isPermitted,
-            proposedGrantID: UniqueID(high: 3, low: number), proposedSessionRowID: UniqueID(high: 4, low: number))
+    ) throws -> Admission {
+        try .made(
+            by: Client.app(client ?? self.client),
+            IDTokenClaims(
+                issuer: Issuer(validated: "https://idp.example.com"), subject: Subject(validated: "user"),
+                sessionID: SessionID(validated: sid), sourceClient: ClientID(validated: "app-one"), audience: [],
+                issuedAt: tokenIssuedAt, expiresAt: tokenIssuedAt.adding(3600), login: login, deviceIDHash: nil,
+                deviceSecretHash: nil, hashFunction: .sha256),
+            device: device, firstSight: firstSight, isPermitted: isPermitted, number: number)
     }
 }

@@ -51,19 +51,19 @@ struct CodeCompletion: Sendable {
         let enrols = request.enrols(kept.tokens)
         let login = EnrolmentRequest(
             requestID: request.requestID, client: request.client, issuer: request.issuer,
-            idToken: SubjectToken(kept.tokens.idToken), device: request.device,
+            idToken: SubjectToken(kept.tokens.idToken), manner: .code, device: request.device,
             scope: request.device == nil && enrols ? Scope(["openid", ScopeDemand.ignoredToken]) : nil,
             proof: request.proof)
         let idToken = try await enrolling { () async throws(EnrolmentError) in try await enrolment.verify(login) }
         guard idToken.fits(accessToken: kept.tokens.accessToken) else { throw .refused(.fault(.accessTokenHash)) }
         guard enrols else {
-            try await enrolling { () async throws(EnrolmentError) in try enrolment.check(login, idToken, by: .code) }
+            try await enrolling { () async throws(EnrolmentError) in try enrolment.check(login, idToken) }
             return kept
         }
         let secret = kept.deviceSecret.flatMap { DeviceValue($0, profile: .deviceSecret) }
         guard let device = request.device ?? secret else { throw .broken("a device secret was not kept") }
         let enrolled = try await enrolling { () async throws(EnrolmentError) in
-            try await enrolment.enrol(login, idToken, device: device, by: .code, accessToken: kept.tokens.accessToken)
+            try await enrolment.enrol(login, idToken, device: device, accessToken: kept.tokens.accessToken)
         }
         var answer = kept
         answer.tokens.idToken = enrolled.idToken

@@ -1,58 +1,49 @@
 /// What a refresh asks of the registry.
-public struct Advancement: Sendable {
-    public let requestID: UniqueID
-    public let grantID: UniqueID
-    /// The generation of the token that was presented.
-    public let generation: Int32
-    public let client: ClientID
+public struct Rotation: Sendable {
+    public let request: RefreshRequest
+    /// The token that was presented; its tag holds.
+    public let token: RefreshToken
+    public let lifetimes: Lifetimes
     /// What the request named; `nil`: everything that the grant holds.
     public let scope: Scope?
-    /// What the client may have today.
-    public let allowedScope: Scope
-    /// How long a lost answer may be asked for again where no key binds the chain.
-    public let grace: Seconds
-    /// The same where one does.
-    public let boundGrace: Seconds
-    /// Longest time between two uses of the session.
-    public let idleLimit: Seconds
-    /// Used up by this call, whatever becomes of the rest. The chain goes on bound to its key.
-    public let proof: PresentedProof?
-    public let keyUse: KeyUse
-    /// By which the client authenticated. Used up as the proof is.
-    public let assertion: PresentedAssertion?
+
+    public init(_ request: RefreshRequest, _ token: RefreshToken, _ lifetimes: Lifetimes) {
+        self.request = request
+        self.token = token
+        self.lifetimes = lifetimes
+        scope = ScopeDemand.heeded(request.scope)
+    }
+
+    /// The time in which the previous token returns the same successor, where no key binds the token family.
+    /// RFC 9449 §5: a confidential client's refresh token is bound by the client's authentication.
+    public var grace: Seconds {
+        request.client.authentication == .none ? lifetimes.unboundRefreshGrace : lifetimes.refreshGrace
+    }
+
+    public var keyUse: KeyUse { KeyUse(of: request.client) }
 
     /// What a key means to the client that asks.
     public enum KeyUse: Sendable, Hashable {
-        /// A bound chain goes on with a proof by its own key only. RFC 9449 §5.
+        /// A bound token family goes on with a proof by its own key only. RFC 9449 §5.
         case fixed
-        /// The same with a proof by any key: the client's own authentication binds the chain. RFC 9449 §5.
+        /// The same with a proof by any key: the client's own authentication binds the token family. RFC 9449 §5.
         case changeable
-        /// Proofs are not looked at, so that a bound chain does not go on.
+        /// Proofs are not looked at, so that a bound token family does not go on.
         case off
-    }
 
-    public init(
-        requestID: UniqueID, grantID: UniqueID, generation: Int32, client: ClientID, scope: Scope?,
-        allowedScope: Scope, grace: Seconds, boundGrace: Seconds, idleLimit: Seconds, proof: PresentedProof? = nil,
-        keyUse: KeyUse = .fixed, assertion: PresentedAssertion? = nil
-    ) {
-        self.requestID = requestID
-        self.grantID = grantID
-        self.generation = generation
-        self.client = client
-        self.scope = scope
-        self.allowedScope = allowedScope
-        self.grace = grace
-        self.boundGrace = boundGrace
-        self.idleLimit = idleLimit
-        self.proof = proof
-        self.keyUse = keyUse
-        self.assertion = assertion
+        init(of client: Client) {
+            self =
+                if client.proofPolicy == .off {
+                    .off
+                } else {
+                    client.authentication == .none ? .fixed : .changeable
+                }
+        }
     }
 }
 
 /// What the registry saw, and what it did.
-public struct AdvanceFacts: Sendable {
+public struct RotationFacts: Sendable {
     public enum Effect: String, Sendable, CaseIterable {
         /// Nothing was written.
         case none
@@ -137,16 +128,5 @@ public struct ChainFacts: Sendable {
         self.scopeCeiling = scopeCeiling
         self.deviceIsBlocked = deviceIsBlocked
         self.key = key
-    }
-}
-
-extension Advancement.KeyUse {
-    public init(of client: Client) {
-        self =
-            if client.proofPolicy == .off {
-                .off
-            } else {
-                client.authentication == .none ? .fixed : .changeable
-            }
     }
 }

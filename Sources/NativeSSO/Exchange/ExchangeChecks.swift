@@ -1,37 +1,29 @@
 import StrictCoding
 
-/// What the broker can say of an exchange before the registry is asked: whatever depends on the token, the request and
-/// the client's registration alone.
+/// The request checks of an exchange: what the request, the id_token and the client's registration decide alone.
 ///
 /// A request that fails here still goes to the registry (which then writes nothing), so that a wrong device, an
 /// unknown session and a foreign group cost the caller the same time.
-package struct Appraisal: Sendable {
+public struct ExchangeChecks: Sendable {
     /// First reason against the subject token or its binding: steps before the sharing group.
     let binding: ExchangeRefusal?
     /// Whether the device value is the one that the subject token names, whatever else is against it.
     let fitsDevice: Bool
     /// First reason against the scope: after the device, before the member's ceiling.
     let scopeRefusal: ExchangeRefusal?
-    /// What the user would first have to do: last of all, so that nobody is sent through a login for a request that is
-    /// refused all the same.
+    /// What the user would first have to do. It comes last, so that no user logs in for a request that is refused anyway.
     let interaction: ExchangeRefusal?
     /// What a grant would hold.
-    let scope: Scope
+    public let scope: Scope
     /// Whether a session unknown to the registry may begin with this exchange.
     let allowsFirstSight: Bool
-    let client: ClientID
-    let sourceClient: ClientID
-    let subject: Subject
-    let allowsSelfExchange: Bool
-    /// The key that the app showed.
-    let key: KeyThumbprint?
-    /// Whether a pin of the device counts for this client.
-    let heedsPin: Bool
-    let idleLimit: Seconds
+    /// Longest time between two uses of the session.
+    public let idleLimit: Seconds
     /// From now to the end of a grant; `nil`: that of its session.
-    let grantLifetime: Seconds?
+    public let grantLifetime: Seconds?
 
-    var isPermitted: Bool { binding == nil && scopeRefusal == nil && interaction == nil }
+    /// `false`: the registry looks, but writes nothing, so that this refusal takes the caller as much time as any other.
+    public var isPermitted: Bool { binding == nil && scopeRefusal == nil && interaction == nil }
 
     package init(
         of request: ExchangeRequest, _ idToken: IDTokenClaims, deviceHash: String, scopesRequiringConsent: Scope,
@@ -67,12 +59,6 @@ package struct Appraisal: Sendable {
 
         // Only a token that is still good shows that the login is; an old one may name a session that ended long ago.
         allowsFirstSight = issuer.admitsOnFirstSight && !isExpired
-        client = request.client.id
-        sourceClient = idToken.sourceClient
-        subject = idToken.subject
-        allowsSelfExchange = request.client.allowsSelfExchange
-        key = request.proof?.key
-        heedsPin = request.client.isKnownByKey
         self.idleLimit = idleLimit
         grantLifetime = request.client.grantLifetime(from: idToken.login, at: now)
     }

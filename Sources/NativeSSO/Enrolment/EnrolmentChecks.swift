@@ -1,22 +1,18 @@
-/// What the broker can say of an enrolment before the registry is asked.
-package struct EnrolmentAppraisal: Sendable {
+/// The request checks of an enrolment: what the request, the id_token and the client's registration decide alone.
+public struct EnrolmentChecks: Sendable {
     /// First reason against the id_token or its binding.
     let binding: EnrolmentRefusal?
     /// First reason against the scope: last of all.
     let scopeRefusal: EnrolmentRefusal?
-    /// The key that the app showed.
-    let key: KeyThumbprint?
-    /// Whether a pin of the device counts for this client.
-    let heedsPin: Bool
 
-    var isPermitted: Bool { binding == nil && scopeRefusal == nil }
+    /// `false`: the registry looks, but records nothing, so that this refusal takes the caller as much time as any other.
+    public var isPermitted: Bool { binding == nil && scopeRefusal == nil }
 
     /// The longest time between a login and its enrolment. An app enrols at once; who found the token later comes too late.
-    package static let maximumAge: Seconds = .minutes(5)
+    public static let maximumAge: Seconds = .minutes(5)
 
     package init(
-        of request: EnrolmentRequest, _ idToken: FreshIDToken, by manner: EnrolmentEntry.Manner = .exchange,
-        at now: UnixTime
+        of request: EnrolmentRequest, _ idToken: FreshIDToken, at now: UnixTime
     ) {
         binding =
             if idToken.client != request.client.id || idToken.audience.count != 1 {
@@ -25,14 +21,12 @@ package struct EnrolmentAppraisal: Sendable {
                 .expired
             } else if now.since(idToken.issuedAt) > Self.maximumAge {
                 .stale
-            } else if manner == .exchange, !idToken.isBound(to: request.device, mode: request.issuer.hashMode) {
+            } else if request.manner == .exchange, !idToken.isBound(to: request.device, mode: request.issuer.hashMode) {
                 .deviceHashMismatch
             } else {
                 nil
             }
         scopeRefusal = Self.scopeRefusal(request)
-        key = request.proof?.key
-        heedsPin = request.client.isKnownByKey
     }
 
     /// `device_sso` asks for the device secret, Native SSO §3.1; it belongs to the login, and to no client's registration.

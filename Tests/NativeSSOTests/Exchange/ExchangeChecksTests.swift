@@ -3,13 +3,13 @@ import Testing
 
 @testable import NativeSSO
 
-@Suite struct AppraisalTests {
+@Suite struct ExchangeChecksTests {
     @Test func ageIsCountedToTheSecond() throws {
         for (beyond, expected) in [(0, nil), (1, ExchangeRefusal.subjectTokenTooOld)] as [(Int64, ExchangeRefusal?)] {
             var scenario = try ExchangeScenario()
             let age = Seconds(scenario.policy.maximumSubjectTokenAge.count + beyond)
             scenario.issuedAt = scenario.now.adding(Seconds(-age.count))
-            #expect(try scenario.appraisal.binding == expected)
+            #expect(try scenario.checks.binding == expected)
         }
     }
 
@@ -25,7 +25,7 @@ import Testing
                 issuer: Issuer(validated: "https://sso.example.com"), profiles: Set(Profile.allCases),
                 maximumAgeByProvider: [Issuer(validated: "https://idp.example.com"): .days(30)])
             scenario.issuedAt = scenario.now.adding(Seconds(-Seconds.days(30).count - 1))
-            #expect(try scenario.appraisal.binding == expected)
+            #expect(try scenario.checks.binding == expected)
         }
     }
 
@@ -41,7 +41,7 @@ import Testing
                 issuer: Issuer(validated: "https://sso.example.com"), profiles: Set(Profile.allCases),
                 providersRequiringUnexpired: [Issuer(validated: "https://idp.example.com")])
             scenario.expiresAt = scenario.now
-            #expect(try scenario.appraisal.binding == expected)
+            #expect(try scenario.checks.binding == expected)
         }
     }
 
@@ -52,7 +52,7 @@ import Testing
             scenario.issuedAt = UnixTime(seconds: seconds)
             scenario.expiresAt = UnixTime(seconds: seconds)
             scenario.login = Login(authenticatedAt: UnixTime(seconds: seconds))
-            #expect(try scenario.appraisal.binding == (seconds == .min ? .subjectTokenTooOld : nil))
+            #expect(try scenario.checks.binding == (seconds == .min ? .subjectTokenTooOld : nil))
         }
     }
 
@@ -64,7 +64,7 @@ import Testing
             scenario.policy = IssuerPolicy(
                 issuer: scenario.issuer, profiles: [.deviceID], requiresUnexpiredIDToken: isRequired)
             scenario.expiresAt = scenario.now.adding(Seconds(left))
-            #expect(try scenario.appraisal.binding == expected)
+            #expect(try scenario.checks.binding == expected)
         }
     }
 
@@ -76,7 +76,7 @@ import Testing
             scenario.policy = IssuerPolicy(
                 issuer: scenario.issuer, profiles: [.deviceID], admitsOnFirstSight: isAllowed, sessionLifetime: 77)
             scenario.expiresAt = scenario.now.adding(Seconds(left))
-            #expect(try scenario.appraisal.allowsFirstSight == expected)
+            #expect(try scenario.checks.allowsFirstSight == expected)
             #expect(try scenario.admission.firstSightLifetime == (expected ? 77 : nil))
         }
     }
@@ -89,7 +89,7 @@ import Testing
             var scenario = try ExchangeScenario()
             scenario.client = client(scenario, contextClasses: ["urn:example:loa2", "urn:example:loa3"])
             scenario.login.contextClass = contextClass
-            #expect(try scenario.appraisal.interaction == expected)
+            #expect(try scenario.checks.interaction == expected)
         }
     }
 
@@ -98,9 +98,9 @@ import Testing
         var scenario = try ExchangeScenario()
         scenario.client = client(scenario, contextClasses: ["caf\u{E9}"])
         scenario.login.contextClass = "cafe\u{301}"
-        #expect(try scenario.appraisal.interaction == .assuranceInsufficient)
+        #expect(try scenario.checks.interaction == .assuranceInsufficient)
         scenario.login.contextClass = "caf\u{E9}"
-        #expect(try scenario.appraisal.interaction == nil)
+        #expect(try scenario.checks.interaction == nil)
     }
 
     @Test func theLoginMayBeAsOldAsTheClientSays() throws {
@@ -110,7 +110,7 @@ import Testing
             var scenario = try ExchangeScenario()
             scenario.client = client(scenario, maximumAge: .minutes(10))
             scenario.login.authenticatedAt = age.map { scenario.now.adding(Seconds(-$0)) }
-            #expect(try scenario.appraisal.interaction == expected)
+            #expect(try scenario.checks.interaction == expected)
         }
     }
 

@@ -1,0 +1,75 @@
+import NativeSSO
+import Testing
+
+extension Client {
+    /// A public client that may have the scope `openid`.
+    static func app(_ id: ClientID, proofPolicy: ProofPolicy = .off) -> Client {
+        Client(
+            id: id, allowedScope: Scope(["openid"]), defaultScope: Scope(["openid"]),
+            audiences: ["https://api.example.com"], proofPolicy: proofPolicy)
+    }
+}
+
+extension Admission {
+    /// An exchange in the 2018 profile, at the instant of `iat`.
+    /// - Parameters:
+    ///   - firstSight: The life of a session that may begin with it; `nil`: none may.
+    ///   - isPermitted: Whether the device value is the one of the id_token.
+    static func made(
+        by client: Client, _ idToken: IDTokenClaims, device: DeviceDigest, firstSight: Seconds? = nil,
+        isPermitted: Bool = true, number: UInt64
+    ) throws -> Admission {
+        let request = ExchangeRequest(
+            requestID: UniqueID(high: 2, low: number), client: client,
+            issuer: IssuerPolicy(
+                issuer: idToken.issuer, profiles: [.deviceID], admitsOnFirstSight: firstSight != nil,
+                sessionLifetime: firstSight ?? .days(30)),
+            subjectToken: SubjectToken("an id_token"),
+            device: try #require(DeviceValue("95twdf3w4y6wvftw35634t", profile: .deviceID)), scope: nil)
+        let checks = ExchangeChecks(
+            of: request, idToken, deviceHash: isPermitted ? request.device.hash(function: .sha256) : "another",
+            scopesRequiringConsent: .empty, idleLimit: .days(30), at: idToken.issuedAt)
+        return Admission(
+            request, idToken, checks, device: device, proposedGrantID: UniqueID(high: 3, low: number),
+            proposedSessionRowID: UniqueID(high: 4, low: number))
+    }
+}
+
+extension Rotation {
+    static func made(of client: Client, grantID: UniqueID, generation: Int32) -> Rotation {
+        Rotation(
+            RefreshRequest(
+                requestID: UniqueID(high: 1, low: UInt64(generation)), client: client, refreshToken: "a refresh token",
+                scope: nil),
+            RefreshToken(grantID: grantID, generation: generation),
+            Lifetimes(refreshGrace: 60, unboundRefreshGrace: 60, sessionIdle: .days(30)))
+    }
+}
+
+extension EnrolmentEntry {
+    /// An enrolment in the 2018 profile, by app-one at the instant of `iat`.
+    /// - Parameter isPermitted: Whether the app asks for no more scope than it may have.
+    static func made(
+        issuer: Issuer, providerSessionID: SessionID?, subject: Subject, proofPolicy: Client.ProofPolicy = .off,
+        device: UInt8, token: String, issuedAt: UnixTime, login: Login, lifetime: Seconds, isPermitted: Bool = true,
+        proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil, requestID: UniqueID,
+        proposedSessionID: String, proposedRowID: UniqueID
+    ) throws -> EnrolmentEntry {
+        let client = Client.app(ClientID(validated: "app-one"), proofPolicy: proofPolicy)
+        let token = SubjectToken(token)
+        let value = try #require(DeviceValue("95twdf3w4y6wvftw35634t", profile: .deviceID))
+        let request = EnrolmentRequest(
+            requestID: requestID, client: client,
+            issuer: IssuerPolicy(issuer: issuer, profiles: [.deviceID], sessionLifetime: lifetime), idToken: token,
+            device: value, scope: Scope([isPermitted ? "openid" : "admin"]), proof: proof, assertion: assertion)
+        let idToken = FreshIDToken(
+            issuer: issuer, subject: subject, providerSessionID: providerSessionID, client: client.id,
+            audience: [client.id], issuedAt: issuedAt, expiresAt: issuedAt.adding(3600), login: login,
+            deviceIDHash: nil, deviceSecretHash: nil, hashFunction: .sha256)
+        return EnrolmentEntry(
+            request, idToken, EnrolmentChecks(of: request, idToken, at: issuedAt),
+            token: EnrolledTokenDigest(of: token),
+            device: try #require(DeviceDigest(octets: Array(repeating: device, count: 32))),
+            proposedSessionID: SessionID(validated: proposedSessionID), proposedRowID: proposedRowID)
+    }
+}
