@@ -164,13 +164,7 @@ struct RequestLimiterTests {
         #expect(check(apps, "a.a.a") == .client)
     }
 
-    private var fresh: FreshIDToken {
-        FreshIDToken(
-            issuer: Issuer(validated: "https://idp.example.com"), subject: Subject(validated: "user"),
-            providerSessionID: nil, client: ClientID(validated: "app-one"), audience: [ClientID(validated: "app-one")],
-            issuedAt: UnixTime(seconds: 1), expiresAt: UnixTime(seconds: 2), login: Login(), deviceIDHash: nil,
-            deviceSecretHash: nil, hashFunction: .sha256, claims: JSONObject())
-    }
+    private var fresh: IDTokenClaims { token(sid: nil) }
 
     @Test("An app is charged for those who hold a login; a client that authenticates, when it does; each once")
     func clients() throws {
@@ -204,13 +198,12 @@ struct RequestLimiterTests {
     }
 
     private func token(
-        issuer: String = "https://idp.example.com", sid: String = "S1", subject: String = "user"
+        issuer: String = "https://idp.example.com", sid: String? = "S1", subject: String = "user"
     ) -> IDTokenClaims {
         IDTokenClaims(
             issuer: Issuer(validated: issuer), subject: Subject(validated: subject),
-            sessionID: SessionID(validated: sid), sourceClient: ClientID(validated: "app-one"),
+            sessionID: sid.map(SessionID.init(validated:)), sourceClient: ClientID(validated: "app-one"),
             audience: [ClientID(validated: "app-one")], issuedAt: UnixTime(seconds: 1),
-            expiresAt: UnixTime(seconds: 2), login: Login(), deviceIDHash: nil, deviceSecretHash: nil,
-            hashFunction: .sha256)
+            expiresAt: UnixTime(seconds: 2), login: Login(), hashFunction: .sha256)
     }
 }

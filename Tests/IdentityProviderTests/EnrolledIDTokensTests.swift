@@ -19,8 +19,9 @@ import Testing
         provider = TestProvider(try ScriptedFetcher([key]))
     }
 
-    private func fresh(_ token: SubjectToken) async throws(IDTokenVerificationError) -> FreshIDToken {
-        try await provider.validator.verifyFresh(token, from: TestProvider.issuer, at: provider.wallClock.now)
+    private func fresh(_ token: SubjectToken) async throws(IDTokenVerificationError) -> IDTokenClaims {
+        try await provider.validator.verify(
+            token, from: TestProvider.issuer, for: .enrolment, at: provider.wallClock.now)
     }
 
     private func defect<Value>(
@@ -41,10 +42,10 @@ import Testing
         let token = try await fresh(
             try provider.idToken(
                 key, [("sid", nil), ("di_hash", nil), ("nonce", .string("n-1")), ("email", .string("a@b"))]))
-        #expect(token.providerSessionID == nil && token.deviceIDHash == nil && token.deviceSecretHash == nil)
-        #expect(token.client.string == "app-one" && token.audience.count == 1)
+        #expect(token.sessionID == nil && token.deviceIDHash == nil && token.deviceSecretHash == nil)
+        #expect(token.sourceClient.string == "app-one" && token.audience.count == 1)
         #expect(token.claims.string("email") == "a@b")
-        #expect(try await fresh(try provider.idToken(key)).providerSessionID?.string == "08a5019c")
+        #expect(try await fresh(try provider.idToken(key)).sessionID?.string == "08a5019c")
     }
 
     @Test func theShapeIsStillTheRule() async throws {
@@ -89,7 +90,7 @@ import Testing
     ) async -> TestProvider.Outcome {
         let validator = validator ?? self.validator()
         return await defect { () throws(IDTokenVerificationError) in
-            try await validator.verify(token, from: Self.broker, at: provider.wallClock.now)
+            try await validator.verify(token, from: Self.broker, for: .exchange, at: provider.wallClock.now)
         }
     }
 
@@ -101,8 +102,8 @@ import Testing
 
     @Test func belongsToTheProviderOfTheLogin() async throws {
         let claims = try await validator().verify(
-            try enrolled(), from: Self.broker, at: provider.wallClock.now)
-        #expect(claims.issuer == TestProvider.issuer && claims.sessionID.string == "08a5019c")
+            try enrolled(), from: Self.broker, for: .exchange, at: provider.wallClock.now)
+        #expect(claims.issuer == TestProvider.issuer && claims.sessionID?.string == "08a5019c")
     }
 
     @Test func whatIsNotOfAnEnrolment() async throws {

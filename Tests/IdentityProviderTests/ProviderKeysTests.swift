@@ -339,7 +339,7 @@ import Testing
         let token = try provider.idToken(a)
         await #expect(throws: IDTokenVerificationError.self) {
             try await provider.validator.verify(
-                token, from: Issuer(validated: "https://idp.example.com/"), at: provider.wallClock.now)
+                token, from: Issuer(validated: "https://idp.example.com/"), for: .exchange, at: provider.wallClock.now)
         }
         #expect(provider.fetcher.count == 0)
     }

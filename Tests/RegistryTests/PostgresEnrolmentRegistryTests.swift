@@ -167,14 +167,14 @@ struct PostgresEnrolmentRegistryTests {
                 MemberRow(
                     issuer: Self.issuer, client: target,
                     membership: Membership(group: GroupID(validated: "vendor"), role: .target)))
+            let sessionID = try #require(facts.session?.id)
             let admission = try Admission.made(
                 by: Client.app(target),
                 IDTokenClaims(
                     issuer: Self.issuer, subject: Subject(validated: "user"),
-                    sessionID: try #require(facts.session?.id), sourceClient: Self.client, audience: [],
-                    issuedAt: facts.now, expiresAt: facts.now.adding(3600), login: Login(), deviceIDHash: nil,
-                    deviceSecretHash: nil, hashFunction: .sha256),
-                device: try Asked().entry(at: facts.now).device, number: 1)
+                    sessionID: sessionID, sourceClient: Self.client, audience: [], issuedAt: facts.now,
+                    expiresAt: facts.now.adding(3600), login: Login(), hashFunction: .sha256),
+                sessionID: sessionID, device: try Asked().entry(at: facts.now).device, number: 1)
             let grant = try #require(try await database.registry.admit(admission).grant)
             let rotation = Rotation.made(of: Client.app(target), grantID: grant.id, generation: 1)
             #expect(try await database.registry.rotate(rotation).effect == .advanced)

@@ -35,6 +35,9 @@ enum Flow {
         }
     }
 
+    /// An exchange's id_token has a `sid`.
+    static func key(sessionOf idToken: IDTokenClaims) -> UInt64 { key(idToken.issuer, idToken.sessionID?.string ?? "") }
+
     static func key(_ token: EnrolledTokenDigest) -> UInt64 { hash { $0.combine(token) } }
 
     static func key(_ grant: UniqueID) -> UInt64 { hash { $0.combine(grant) } }

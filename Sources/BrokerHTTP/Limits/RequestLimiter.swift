@@ -133,18 +133,18 @@ extension RequestLimiter: UseLimits {
         exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
     ) throws(RateLimited) {
         let now = now()
-        try charge(session, .session, Flow.key(idToken.issuer, idToken.sessionID.string), at: now)
+        try charge(session, .session, Flow.key(sessionOf: idToken), at: now)
         try charge(user, .user, Flow.key(idToken.issuer, idToken.subject.string), at: now)
         try charge(device, .device, Flow.key(idToken.issuer, deviceHash), at: now)
         try charge(unauthenticated: client, at: now)
     }
 
     public func charge(failureOf idToken: IDTokenClaims) throws(RateLimited) {
-        try charge(deviceFailures, .deviceFailures, Flow.key(idToken.issuer, idToken.sessionID.string), at: now())
+        try charge(deviceFailures, .deviceFailures, Flow.key(sessionOf: idToken), at: now())
     }
 
     public func check(
-        enrolmentOf idToken: FreshIDToken, token: EnrolledTokenDigest, by client: Client
+        enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
     ) throws(RateLimited) {
         let now = now()
         try check(deviceFailures, .deviceFailures, Flow.key(token), at: now)
@@ -153,7 +153,7 @@ extension RequestLimiter: UseLimits {
         try check(self.client, .client, Flow.key(client.id), at: now)
     }
 
-    public func count(enrolmentOf idToken: FreshIDToken, by client: Client) {
+    public func count(enrolmentOf idToken: IDTokenClaims, by client: Client) {
         let now = now()
         _ = user?.charge(Flow.key(idToken.issuer, idToken.subject.string), at: now)
         guard client.authentication == .none else { return }

@@ -4,8 +4,8 @@ import Synchronization
 /// Keeps what is charged, and refuses where it is told to.
 public final class RecordingUseLimits: UseLimits {
     public enum Charge: Sendable, Hashable {
-        case exchange(SessionID, device: String, client: ClientID)
-        case failure(SessionID)
+        case exchange(SessionID?, device: String, client: ClientID)
+        case failure(SessionID?)
         case enrolment(Subject, client: ClientID)
         case refusedEnrolment(EnrolledTokenDigest)
         case refresh(UniqueID, client: ClientID)
@@ -32,12 +32,12 @@ public final class RecordingUseLimits: UseLimits {
     }
 
     public func check(
-        enrolmentOf idToken: FreshIDToken, token: EnrolledTokenDigest, by client: Client
+        enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
     ) throws(RateLimited) {
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }
     }
 
-    public func count(enrolmentOf idToken: FreshIDToken, by client: Client) {
+    public func count(enrolmentOf idToken: IDTokenClaims, by client: Client) {
         state.withLock { $0.charges.append(.enrolment(idToken.subject, client: client.id)) }
     }
 

@@ -12,6 +12,7 @@ public final class StubIDTokenVerifier: IDTokenVerifier {
     /// One call.
     public struct Question: Sendable, Equatable {
         public let issuer: Issuer
+        public let use: IDTokenUse
         public let now: UnixTime
     }
 
@@ -25,10 +26,10 @@ public final class StubIDTokenVerifier: IDTokenVerifier {
     public var questions: [Question] { state.withLock { $0.questions } }
 
     public func verify(
-        _ subjectToken: SubjectToken, from issuer: Issuer, at now: UnixTime
+        _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
     ) async throws(IDTokenVerificationError) -> IDTokenClaims {
         let answer = state.withLock { state in
-            state.questions.append(Question(issuer: issuer, now: now))
+            state.questions.append(Question(issuer: issuer, use: use, now: now))
             return state.answer
         }
         switch answer {

@@ -79,7 +79,7 @@ public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
         let isEnabled = state.enabled.contains(entry.request.client.id)
         let isBlocked = state.blocked.contains(entry.device)
         let loginHasEnded = state.sessions.values.contains {
-            $0.hasEnded && $0.login != nil && $0.login == entry.idToken.providerSessionID
+            $0.hasEnded && $0.login != nil && $0.login == entry.idToken.sessionID
         }
         let earlier = state.sessions[entry.token]
         let isUsed = earlier.map { $0.device != entry.device || $0.hasEnded || $0.expiresAt <= state.now } ?? false
@@ -92,7 +92,7 @@ public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
                 ?? Session(
                     id: entry.proposedSessionID, expiresAt: state.now.adding(entry.request.issuer.sessionLifetime),
                     device: entry.device,
-                    login: entry.idToken.providerSessionID)
+                    login: entry.idToken.sessionID)
             state.sessions[entry.token] = recorded
             if entry.request.client.isKnownByKey, let key = entry.request.proof?.key { state.pins[pin] = key }
             session = EnrolledSession(id: recorded.id, expiresAt: recorded.expiresAt)

@@ -2,7 +2,7 @@ import NativeSSO
 
 extension RegistryState {
     mutating func admit(_ asked: Admission) -> AdmissionFacts {
-        let login = Login(issuer: asked.idToken.issuer, sid: asked.idToken.sessionID)
+        let login = Login(issuer: asked.idToken.issuer, sid: asked.sessionID)
         let device = Device(issuer: asked.idToken.issuer, digest: asked.device)
         let isEnabled = clientIsEnabled[asked.request.client.id] ?? false
         let source = members[Member(issuer: asked.idToken.issuer, client: asked.idToken.sourceClient)]

@@ -12,7 +12,9 @@ extension ExchangeScenario {
 
     package var admission: Admission {
         get throws {
-            Admission(request, claims, try checks, device: try digest(), milliseconds: now.seconds &* 1000)
+            Admission(
+                request, claims, sessionID: sessionID, try checks, device: try digest(),
+                milliseconds: now.seconds &* 1000)
         }
     }
 

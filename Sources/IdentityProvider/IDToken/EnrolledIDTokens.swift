@@ -37,20 +37,4 @@ public struct EnrolledIDTokens: Sendable {
             throw .refused(SubjectTokenDefect(error))
         }
     }
-
-    /// The identity provider of the login: `idp`, which nobody but an enrolment writes.
-    static func provider(of token: VerifiedJWS) throws(SubjectTokenDefect) -> Issuer {
-        guard let provider = token.claims.string("idp").flatMap(Issuer.init) else { throw .notEnrolled }
-        return provider
-    }
-}
-
-extension IDTokenClaims {
-    /// The same login as a claim of the identity provider that it came from: sharing groups, devices and sessions are its.
-    func of(_ provider: Issuer) -> IDTokenClaims {
-        IDTokenClaims(
-            issuer: provider, subject: subject, sessionID: sessionID, sourceClient: sourceClient, audience: audience,
-            issuedAt: issuedAt, expiresAt: expiresAt, login: login, deviceIDHash: deviceIDHash,
-            deviceSecretHash: deviceSecretHash, hashFunction: hashFunction, mayAct: mayAct)
-    }
 }

@@ -10,20 +10,27 @@ extension IDTokenClaims {
 
     /// Not checked: that `exp` is still to come (Native SSO §6.3), the token's age, and `nonce`, `at_hash`, `c_hash`, which belong
     /// to the app that logged in.
-    convenience init(_ token: VerifiedJWS, issuer: Issuer, at now: UnixTime) throws(SubjectTokenDefect) {
+    /// - Parameters:
+    ///   - issuer: Whose key verified the token.
+    ///   - provider: The identity provider of the login; `nil`: the issuer. Sharing groups, devices and sessions are its.
+    convenience init(
+        _ token: VerifiedJWS, issuer: Issuer, provider: Issuer? = nil, for use: IDTokenUse = .exchange, at now: UnixTime
+    ) throws(SubjectTokenDefect) {
         let claims = token.claims
         try Self.checkIssuer(claims, issuer)
-        let (subject, sessionID) = (try Self.subject(claims), try Self.sessionID(claims))
+        let subject = try Self.subject(claims)
+        let sessionID = use == .enrolment && !claims.contains("sid") ? nil : try Self.sessionID(claims)
         let (deviceIDHash, deviceSecretHash) = try Self.deviceHashes(claims)
         let (audience, sourceClient) = try Self.audience(claims)
         let (issuedAt, expiresAt) = try Self.times(claims, at: now)
         let login = try Self.login(claims, issuedAt: issuedAt)
         try Self.checkKind(claims)
         self.init(
-            issuer: issuer, subject: subject, sessionID: sessionID, sourceClient: sourceClient, audience: audience,
+            issuer: provider ?? issuer, subject: subject, sessionID: sessionID, sourceClient: sourceClient,
+            audience: audience,
             issuedAt: issuedAt, expiresAt: expiresAt, login: login, deviceIDHash: deviceIDHash,
             deviceSecretHash: deviceSecretHash, hashFunction: TokenHashFunction(token.header.algorithm),
-            mayAct: try Self.mayAct(claims))
+            mayAct: try Self.mayAct(claims), claims: claims)
     }
 
     /// Exactly the issuer whose keys verified the token: no slash, case or port is forgiven.

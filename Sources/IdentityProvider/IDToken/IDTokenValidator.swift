@@ -1,5 +1,6 @@
 public import JOSE
 public import NativeSSO
+import StrictCoding
 
 /// Verifies id_tokens of the configured identity providers. What it checks, and in which order, is written at
 /// ``verify(_:from:at:)``; what it leaves to others, at the protocol.
@@ -28,29 +29,26 @@ public struct IDTokenValidator: IDTokenVerifier {
     /// 1. Compact form, sizes, and a header without dangerous parameters (RFC 7515 §7.1, §4.1.11; RFC 8725 §3.6).
     /// 2. `alg` is on the issuer's list, `typ` is absent or `JWT` (RFC 8725 §3.1, §3.11).
     /// 3. A key of this issuer fits and verifies the signature (RFC 8725 §3.2–§3.4, §3.8).
-    /// 4. The claims are those of an id_token: ``IDTokenClaims/init(_:issuer:at:)``.
+    /// 4. The claims are those of an id_token: ``IDTokenClaims/init(_:issuer:provider:for:at:)``.
+    ///
+    /// A token of this broker is for exchanges alone. Its last rule: the identity provider that `idp` names is configured.
     public func verify(
-        _ subjectToken: SubjectToken, from issuer: Issuer, at now: UnixTime
+        _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
     ) async throws(IDTokenVerificationError) -> IDTokenClaims {
-        if let enrolled, enrolled.issuer == issuer { return try verify(subjectToken, by: enrolled, at: now) }
-        guard let provider = providers[issuer] else { throw .refused(.issuerMismatch) }
-        let token = try parse(subjectToken, provider.algorithms)
-        let verified = try await provider.keys.verify(token)
-        return try Self.claims { () throws(SubjectTokenDefect) in
-            try IDTokenClaims(verified, issuer: issuer, at: now)
+        if use == .exchange, let enrolled, enrolled.issuer == issuer {
+            let verified = try enrolled.verify(try parse(idToken, enrolled.algorithms))
+            return try Self.claims { () throws(SubjectTokenDefect) in
+                let login = verified.claims.string("idp").flatMap(Issuer.init)
+                let claims = try IDTokenClaims(verified, issuer: issuer, provider: login, at: now)
+                guard let login, providers[login] != nil else { throw .notEnrolled }
+                return claims
+            }
         }
-    }
-
-    /// The same of a token that this broker signed, and then: the identity provider that `idp` names is still configured.
-    private func verify(
-        _ subjectToken: SubjectToken, by enrolled: EnrolledIDTokens, at now: UnixTime
-    ) throws(IDTokenVerificationError) -> IDTokenClaims {
-        let verified = try enrolled.verify(try parse(subjectToken, enrolled.algorithms))
+        guard let provider = providers[issuer] else { throw .refused(.issuerMismatch) }
+        let token = try parse(idToken, provider.algorithms)
+        let verified = try await provider.keys.verify(token, with: use == .exchange ? .everLive : .current)
         return try Self.claims { () throws(SubjectTokenDefect) in
-            let claims = try IDTokenClaims(verified, issuer: enrolled.issuer, at: now)
-            let provider = try EnrolledIDTokens.provider(of: verified)
-            guard providers[provider] != nil else { throw .notEnrolled }
-            return claims.of(provider)
+            try IDTokenClaims(verified, issuer: issuer, for: use, at: now)
         }
     }
 
@@ -74,19 +72,6 @@ public struct IDTokenValidator: IDTokenVerifier {
             return try read()
         } catch {
             throw .refused(error)
-        }
-    }
-}
-
-extension IDTokenValidator: FreshIDTokenVerifier {
-    public func verifyFresh(
-        _ idToken: SubjectToken, from issuer: Issuer, at now: UnixTime
-    ) async throws(IDTokenVerificationError) -> FreshIDToken {
-        guard let provider = providers[issuer] else { throw .refused(.issuerMismatch) }
-        let token = try parse(idToken, provider.algorithms)
-        let verified = try await provider.keys.verify(token, with: .current)
-        return try Self.claims { () throws(SubjectTokenDefect) in
-            try FreshIDToken(verified, issuer: issuer, at: now)
         }
     }
 }

@@ -1,7 +1,7 @@
 /// Enrolment by exchange: an app that logged its user in at the identity provider by itself brings the login here, so that its
 /// sibling apps can use it although the identity provider knows nothing of Native SSO.
 public struct Enrolment: Sendable {
-    private let idTokens: any FreshIDTokenVerifier
+    private let idTokens: any IDTokenVerifier
     private let registry: any EnrolmentRegistry
     private let devices: any DeviceDigester
     private let limits: any UseLimits
@@ -9,7 +9,7 @@ public struct Enrolment: Sendable {
     private let clock: any WallClock
 
     public init(
-        idTokens: any FreshIDTokenVerifier, registry: any EnrolmentRegistry, devices: any DeviceDigester,
+        idTokens: any IDTokenVerifier, registry: any EnrolmentRegistry, devices: any DeviceDigester,
         limits: any UseLimits, mint: TokenMint, clock: any WallClock
     ) {
         self.idTokens = idTokens
@@ -28,7 +28,7 @@ public struct Enrolment: Sendable {
     ///   - device: Of the request, or a secret that was made for it.
     ///   - accessToken: That the app gets beside the id_token, if it gets one.
     func enrol(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, device: DeviceValue, accessToken: String? = nil
+        _ request: EnrolmentRequest, _ idToken: IDTokenClaims, device: DeviceValue, accessToken: String? = nil
     ) async throws(EnrolmentError) -> EnrolmentAnswer {
         let token = EnrolledTokenDigest(of: request.idToken)
         let checks = EnrolmentChecks(of: request, idToken, at: clock.now)
@@ -76,15 +76,16 @@ public struct Enrolment: Sendable {
     }
 
     /// Refuses a login that is not this client's, or not of now; nothing is recorded.
-    func check(_ request: EnrolmentRequest, _ idToken: FreshIDToken) throws(EnrolmentError) {
+    func check(_ request: EnrolmentRequest, _ idToken: IDTokenClaims) throws(EnrolmentError) {
         if let refusal = EnrolmentChecks(of: request, idToken, at: clock.now).binding { throw .refused(refusal) }
     }
 
     func checkSigning() throws(PortError) { try mint.checkSigning() }
 
-    func verify(_ request: EnrolmentRequest) async throws(EnrolmentError) -> FreshIDToken {
+    func verify(_ request: EnrolmentRequest) async throws(EnrolmentError) -> IDTokenClaims {
         do throws(IDTokenVerificationError) {
-            return try await idTokens.verifyFresh(request.idToken, from: request.issuer.issuer, at: clock.now)
+            return try await idTokens.verify(
+                request.idToken, from: request.issuer.issuer, for: .enrolment, at: clock.now)
         } catch {
             switch error {
             case .refused(let defect): throw .refused(.idToken(defect))

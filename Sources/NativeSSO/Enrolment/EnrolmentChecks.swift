@@ -12,10 +12,10 @@ public struct EnrolmentChecks: Sendable {
     public static let maximumAge: Seconds = .minutes(5)
 
     package init(
-        of request: EnrolmentRequest, _ idToken: FreshIDToken, at now: UnixTime
+        of request: EnrolmentRequest, _ idToken: IDTokenClaims, at now: UnixTime
     ) {
         binding =
-            if idToken.client != request.client.id || idToken.audience.count != 1 {
+            if idToken.sourceClient != request.client.id || idToken.audience.count != 1 {
                 .otherClient
             } else if idToken.expiresAt <= now {
                 .expired
@@ -38,17 +38,5 @@ public struct EnrolmentChecks: Sendable {
         }
         let rest = named.removing(ScopeDemand.ignoredToken)
         return rest.isSubset(of: request.client.allowedScope) ? nil : .scopeExceedsClient
-    }
-}
-
-extension FreshIDToken {
-    /// Whether the identity provider bound the token to no device, or to the very one that is shown. A token that is bound
-    /// already must not be bound to another device by whoever found it. Nobody finds the one that comes for a code: it is the
-    /// device's that has code and verifier, whatever value the provider bound it to.
-    func isBound(to device: DeviceValue?, mode: DeviceHashMode) -> Bool {
-        if let deviceIDHash {
-            return device?.matches(claim: deviceIDHash, function: hashFunction, mode: mode) == true
-        }
-        return deviceSecretHash == nil
     }
 }

@@ -2,6 +2,8 @@
 public struct Admission: Sendable {
     public let request: ExchangeRequest
     public let idToken: IDTokenClaims
+    /// `sid` of the id_token.
+    public let sessionID: SessionID
     public let checks: ExchangeChecks
     public let device: DeviceDigest
     /// Ids for the rows that the exchange may have to make.
@@ -9,11 +11,12 @@ public struct Admission: Sendable {
     public let proposedSessionRowID: UniqueID
 
     public init(
-        _ request: ExchangeRequest, _ idToken: IDTokenClaims, _ checks: ExchangeChecks, device: DeviceDigest,
-        proposedGrantID: UniqueID, proposedSessionRowID: UniqueID
+        _ request: ExchangeRequest, _ idToken: IDTokenClaims, sessionID: SessionID, _ checks: ExchangeChecks,
+        device: DeviceDigest, proposedGrantID: UniqueID, proposedSessionRowID: UniqueID
     ) {
         self.request = request
         self.idToken = idToken
+        self.sessionID = sessionID
         self.checks = checks
         self.device = device
         self.proposedGrantID = proposedGrantID
@@ -22,13 +25,13 @@ public struct Admission: Sendable {
 
     /// With new ids, whose time is `milliseconds` since 1970.
     package init(
-        _ request: ExchangeRequest, _ idToken: IDTokenClaims, _ checks: ExchangeChecks, device: DeviceDigest,
-        milliseconds: Int64
+        _ request: ExchangeRequest, _ idToken: IDTokenClaims, sessionID: SessionID, _ checks: ExchangeChecks,
+        device: DeviceDigest, milliseconds: Int64
     ) {
         var randomness = PooledRandomness()
         let milliseconds = UInt64(clamping: milliseconds)
         self.init(
-            request, idToken, checks, device: device,
+            request, idToken, sessionID: sessionID, checks, device: device,
             proposedGrantID: .timeOrdered(milliseconds: milliseconds, using: &randomness),
             proposedSessionRowID: .timeOrdered(milliseconds: milliseconds, using: &randomness))
     }

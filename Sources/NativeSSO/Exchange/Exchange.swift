@@ -33,11 +33,13 @@ public struct Exchange: Sendable {
         let now = clock.now
         let idToken = try await verify(request, at: now)
         subject.provider = idToken.issuer
+        guard let sessionID = idToken.sessionID else { throw .refused(.subjectToken(.sessionID)) }
         let checks = try check(request, idToken, at: now)
         try count(request, idToken, checks)
         let asked = try ExchangeError.port { () throws(PortError) in
             Admission(
-                request, idToken, checks, device: try devices.digest(request.device, at: idToken.issuer),
+                request, idToken, sessionID: sessionID, checks,
+                device: try devices.digest(request.device, at: idToken.issuer),
                 milliseconds: clock.milliseconds)
         }
         // One statement, one commit; facts either way.
@@ -53,7 +55,7 @@ public struct Exchange: Sendable {
 
     private func verify(_ request: ExchangeRequest, at now: UnixTime) async throws(ExchangeError) -> IDTokenClaims {
         do throws(IDTokenVerificationError) {
-            return try await idTokens.verify(request.subjectToken, from: request.issuer.issuer, at: now)
+            return try await idTokens.verify(request.subjectToken, from: request.issuer.issuer, for: .exchange, at: now)
         } catch {
             switch error {
             case .refused(let defect): throw .refused(.subjectToken(defect))

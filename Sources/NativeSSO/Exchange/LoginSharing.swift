@@ -21,11 +21,12 @@ public struct LoginSharing: Sendable {
         let hash = device.hash(function: .sha256, mode: mode)
         let anyID = UniqueID(high: 0, low: 0)
         let subject = Subject(validated: "anybody")
+        let sessionID = SessionID(validated: "any")
         let request = ExchangeRequest(
             requestID: anyID, client: target.client, issuer: issuer, subjectToken: SubjectToken(""), device: device,
             scope: scope)
         let idToken = IDTokenClaims(
-            issuer: issuer.issuer, subject: subject, sessionID: SessionID(validated: "any"),
+            issuer: issuer.issuer, subject: subject, sessionID: sessionID,
             sourceClient: source.client, audience: [source.client], issuedAt: now, expiresAt: now.adding(1),
             login: Login(authenticatedAt: now, contextClass: target.client.acceptedContextClasses.first),
             deviceIDHash: hash, deviceSecretHash: hash, hashFunction: .sha256)
@@ -33,7 +34,8 @@ public struct LoginSharing: Sendable {
             of: request, idToken, deviceHash: hash, scopesRequiringConsent: scopesRequiringConsent, idleLimit: 1,
             at: now)
         let asked = Admission(
-            request, idToken, checks, device: DeviceDigest(validated: [UInt8](repeating: 0, count: 32)),
+            request, idToken, sessionID: sessionID, checks,
+            device: DeviceDigest(validated: [UInt8](repeating: 0, count: 32)),
             proposedGrantID: anyID, proposedSessionRowID: anyID)
         let facts = AdmissionFacts(
             now: now, clientIsEnabled: target.client.isEnabled, source: source.membership, target: target.membership,

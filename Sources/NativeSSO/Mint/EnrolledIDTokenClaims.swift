@@ -5,7 +5,7 @@ import StrictCoding
 /// subject token. OpenID Connect Core §2, Native SSO §3.4.1.
 struct EnrolledIDTokenClaims: Sendable {
     let issuer: Issuer
-    let source: FreshIDToken
+    let source: IDTokenClaims
     let issuedAt: UnixTime
     let expiresAt: UnixTime
     let sessionID: SessionID
@@ -29,7 +29,7 @@ struct EnrolledIDTokenClaims: Sendable {
         json.object { object in
             object.member("iss", issuer.string)
             object.member("sub", source.subject.string)
-            object.member("aud", source.client.string)
+            object.member("aud", source.sourceClient.string)
             object.member("iat", issuedAt.seconds)
             object.member("exp", expiresAt.seconds)
             object.member("jti", JWTID.random())

@@ -28,13 +28,13 @@ public struct TokenMint: Sendable {
         let claims = AccessTokenClaims(
             issuer: issuer, subject: idToken.subject, audiences: client.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
-            scope: scope, login: idToken.login, sessionID: client.includesSessionID ? idToken.sessionID : nil, key: key)
+            scope: scope, login: idToken.login, sessionID: client.includesSessionID ? asked.sessionID : nil, key: key)
         let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
             accessToken: try await signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope,
             refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
-            idToken: client.issuesIDToken ? try await self.idToken(claims, idToken, device) : nil)
+            idToken: client.issuesIDToken ? try await self.idToken(claims, idToken, asked.sessionID, device) : nil)
     }
 
     /// The answer to a refresh: the successor of the token that was presented. RFC 6749 §6.
@@ -62,7 +62,7 @@ public struct TokenMint: Sendable {
     /// The answer to an enrolment. The id_token is good for as long as the identity provider's, and as a subject token for
     /// as long as the session.
     func answer(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ session: EnrolledSession, device: DeviceValue,
+        _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ session: EnrolledSession, device: DeviceValue,
         accessToken: String? = nil, at now: UnixTime
     ) async throws(PortError) -> EnrolmentAnswer {
         let claims = try claims(request, idToken, session, device, accessToken, at: now)
@@ -75,7 +75,7 @@ public struct TokenMint: Sendable {
     /// Whether an exchange will be able to read the id_token that this enrolment would give: what the identity provider said is
     /// copied, and a little comes to it. To be asked before anything is written. Throws where nothing could be signed now.
     func isExchangeable(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, device: DeviceValue, accessToken: String?,
+        _ request: EnrolmentRequest, _ idToken: IDTokenClaims, device: DeviceValue, accessToken: String?,
         at now: UnixTime
     ) throws(PortError) -> Bool {
         // Its `sid` is not known yet; all have one length.
@@ -88,7 +88,7 @@ public struct TokenMint: Sendable {
     static let maximumClaims = 11 << 10
 
     private func claims(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ session: EnrolledSession, _ device: DeviceValue,
+        _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ session: EnrolledSession, _ device: DeviceValue,
         _ accessToken: String?, at now: UnixTime
     ) throws(PortError) -> EnrolledIDTokenClaims {
         EnrolledIDTokenClaims(
@@ -115,11 +115,11 @@ public struct TokenMint: Sendable {
     }
 
     private func idToken(
-        _ access: AccessTokenClaims, _ source: IDTokenClaims, _ device: DeviceValue
+        _ access: AccessTokenClaims, _ source: IDTokenClaims, _ sessionID: SessionID, _ device: DeviceValue
     ) async throws(PortError) -> String {
         let claims = SiblingIDTokenClaims(
             issuer: issuer, subject: source.subject, audience: access.client, issuedAt: access.issuedAt,
-            expiresAt: access.expiresAt, sessionID: source.sessionID, login: source.login, device: device,
+            expiresAt: access.expiresAt, sessionID: sessionID, login: source.login, device: device,
             hashFunction: try signer.hashFunction)
         return try await signer.sign(payload: claims.json, type: .idToken)
     }

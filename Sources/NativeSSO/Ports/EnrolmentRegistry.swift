@@ -11,7 +11,7 @@ public protocol EnrolmentRegistry: Sendable {
 /// What an enrolment asks of the registry.
 public struct EnrolmentEntry: Sendable {
     public let request: EnrolmentRequest
-    public let idToken: FreshIDToken
+    public let idToken: IDTokenClaims
     public let checks: EnrolmentChecks
     public let token: EnrolledTokenDigest
     public let device: DeviceDigest
@@ -20,7 +20,7 @@ public struct EnrolmentEntry: Sendable {
     public let proposedRowID: UniqueID
 
     public init(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
+        _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
         device: DeviceDigest, proposedSessionID: SessionID, proposedRowID: UniqueID
     ) {
         self.request = request
@@ -34,7 +34,7 @@ public struct EnrolmentEntry: Sendable {
 
     /// With new ids, whose time is `milliseconds` since 1970.
     init(
-        _ request: EnrolmentRequest, _ idToken: FreshIDToken, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
+        _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
         device: DeviceDigest, milliseconds: Int64
     ) {
         var randomness = SystemRandomNumberGenerator()

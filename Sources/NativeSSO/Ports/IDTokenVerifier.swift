@@ -1,14 +1,22 @@
 /// The existing identity provider, as far as an id_token needs it: implemented by `IdentityProvider`.
 public protocol IDTokenVerifier: Sendable {
-    /// Verifies signature and claim shape of an id_token that was presented as subject token.
+    /// Verifies signature and claim shape of an id_token.
     ///
-    /// Does not check: `exp` (Native SSO §6.3 allows an expired one), the token's age, the device hash, or whether the
-    /// session is live.
+    /// Does not check: `exp` (Native SSO §6.3 allows an expired one), the token's age, for whom it was issued, the device
+    /// hash, or whether the session is live.
     /// - Parameter issuer: The issuer that the request's `audience` selected. No other issuer's key is tried, and the
     ///   token's contents select nothing.
     func verify(
-        _ subjectToken: SubjectToken, from issuer: Issuer, at now: UnixTime
+        _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
     ) async throws(IDTokenVerificationError) -> IDTokenClaims
+}
+
+/// What an id_token is shown for.
+public enum IDTokenUse: Sendable {
+    /// A subject token: it may be old, its key may have left the issuer's key set, and it names a session.
+    case exchange
+    /// A login that has just happened: its key is in the issuer's key set now.
+    case enrolment
 }
 
 /// An id_token as presented. A credential: it prints as `****`.

@@ -16,11 +16,11 @@ public protocol UseLimits: Sendable {
     /// Whether an enrolment may be tried whose id_token is genuine, fresh and the client's own. Counts nothing: whoever found a
     /// token of somebody else's, and is refused, must not have used up what is that user's.
     func check(
-        enrolmentOf idToken: FreshIDToken, token: EnrolledTokenDigest, by client: Client
+        enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
     ) throws(RateLimited)
 
     /// An enrolment that was recorded.
-    func count(enrolmentOf idToken: FreshIDToken, by client: Client)
+    func count(enrolmentOf idToken: IDTokenClaims, by client: Client)
 
     /// A genuine id_token whose enrolment is refused. Charged to that token and to nobody: not even to its user, who may come
     /// with another.

@@ -1,8 +1,13 @@
-/// What a verified id_token says, with the shape rules of OpenID Connect Core §2 already kept.
+public import StrictCoding
+
+/// What a verified id_token of a login says, with the shape rules of OpenID Connect Core §2 already kept.
 public final class IDTokenClaims: Sendable {
+    /// The identity provider of the login, also where this broker signed the token.
     public let issuer: Issuer
     public let subject: Subject
-    public let sessionID: SessionID
+    /// `sid`. Only an id_token for an enrolment may be without one: an identity provider that cannot be changed need not
+    /// know of sessions.
+    public let sessionID: SessionID?
     /// `azp`, or the only member of `aud`: the app for which the id_token was made.
     public let sourceClient: ClientID
     /// Every member of `aud`.
@@ -18,11 +23,14 @@ public final class IDTokenClaims: Sendable {
     public let hashFunction: TokenHashFunction
     /// `may_act.client_id`/`may_act.sub` where the token names who may act. RFC 8693 §4.4.
     public let mayAct: ClientID?
+    /// All claims: an enrolment copies the rest of them into the broker's id_token.
+    public let claims: JSONObject
 
     public init(
-        issuer: Issuer, subject: Subject, sessionID: SessionID, sourceClient: ClientID, audience: [ClientID],
-        issuedAt: UnixTime, expiresAt: UnixTime, login: Login, deviceIDHash: String?, deviceSecretHash: String?,
-        hashFunction: TokenHashFunction, mayAct: ClientID? = nil
+        issuer: Issuer, subject: Subject, sessionID: SessionID?, sourceClient: ClientID, audience: [ClientID],
+        issuedAt: UnixTime, expiresAt: UnixTime, login: Login, deviceIDHash: String? = nil,
+        deviceSecretHash: String? = nil, hashFunction: TokenHashFunction, mayAct: ClientID? = nil,
+        claims: JSONObject = JSONObject()
     ) {
         self.issuer = issuer
         self.subject = subject
@@ -36,6 +44,7 @@ public final class IDTokenClaims: Sendable {
         self.deviceSecretHash = deviceSecretHash
         self.hashFunction = hashFunction
         self.mayAct = mayAct
+        self.claims = claims
     }
 
     /// The claim that binds the token to a device under `profile`.
@@ -44,5 +53,23 @@ public final class IDTokenClaims: Sendable {
         case .deviceID: deviceIDHash
         case .deviceSecret, .deviceSecretTransitional: deviceSecretHash
         }
+    }
+
+    /// Whether the identity provider bound the token to no device, or to the very one that is shown. An attacker who found a
+    /// token must not bind it to another device. Nobody finds the token that comes for a code: it belongs to the device that
+    /// has code and verifier, whatever value the provider bound it to.
+    func isBound(to device: DeviceValue?, mode: DeviceHashMode) -> Bool {
+        if let deviceIDHash {
+            return device?.matches(claim: deviceIDHash, function: hashFunction, mode: mode) == true
+        }
+        return deviceSecretHash == nil
+    }
+
+    /// Whether the token belongs with the access token that came with it, as far as it says so: `at_hash` is optional in an
+    /// answer of a token endpoint. OpenID Connect Core §3.1.3.8.
+    func fits(accessToken: String) -> Bool {
+        guard claims.contains("at_hash") else { return true }
+        guard let hash = claims.string("at_hash") else { return false }
+        return ConstantTime.equal(hash.utf8, hashFunction.leftHalf(of: accessToken).utf8)
     }
 }

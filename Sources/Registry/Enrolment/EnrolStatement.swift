@@ -16,7 +16,7 @@ enum EnrolStatement {
         return try [
             .uuid(request.requestID),
             .text(idToken.issuer.string),
-            .optionalText(idToken.providerSessionID?.string),
+            .optionalText(idToken.sessionID?.string),
             .text(idToken.subject.string),
             .text(request.client.id.string),
             .bytes(entry.device.octets),

@@ -30,7 +30,7 @@ enum AdmitStatement {
         return try [
             .uuid(request.requestID),
             .text(idToken.issuer.string),
-            .text(idToken.sessionID.string),
+            .text(admission.sessionID.string),
             .text(idToken.subject.string),
             .text(idToken.sourceClient.string),
             .textArray(admission.otherAudience.map(\.string)),

@@ -38,7 +38,7 @@ import Testing
         bound.deviceSecret = "idp-device-secret"
         stage.relay.answer(.tokens(bound))
         stage.login.idTokens.answer(
-            .token(stage.idToken(atHash: CodeStage.accessTokenHash, deviceSecretHash: "of-its-own-secret")))
+            .claims(stage.idToken(atHash: CodeStage.accessTokenHash, deviceSecretHash: "of-its-own-secret")))
         stage.code = PresentedCode(code: "bound", redirectURI: "a:b", verifier: stage.code.verifier)
         let answer = try await stage.run()
         #expect(answer.tokens.idToken == CodeStage.tokens.idToken && answer.deviceSecret == "idp-device-secret")
@@ -47,7 +47,7 @@ import Testing
         // It is verified all the same.
         stage.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: stage.code.verifier)
         stage.login.audience = ["app-two"]
-        stage.login.idTokens.answer(.token(stage.idToken(atHash: nil)))
+        stage.login.idTokens.answer(.claims(stage.idToken(atHash: nil)))
         #expect(await stage.failure() == .refused(.fault(.otherClient)))
     }
 
@@ -59,7 +59,7 @@ import Testing
         bound.deviceSecret = "idp-device-secret"
         stage.relay.answer(.tokens(bound))
         stage.login.idTokens.answer(
-            .token(stage.idToken(atHash: CodeStage.accessTokenHash, deviceSecretHash: "of-its-own-secret")))
+            .claims(stage.idToken(atHash: CodeStage.accessTokenHash, deviceSecretHash: "of-its-own-secret")))
         let answer = try await stage.run()
         let claims = try #require(UnverifiedJWS(answer.tokens.idToken)).claims
         let device = answer.deviceSecret.flatMap { DeviceValue($0, profile: .deviceSecret) } ?? stage.login.device
@@ -212,11 +212,11 @@ import Testing
     @Test func anIDTokenThatIsNone() async throws {
         for (answer, expected) in [
             (
-                StubFreshIDTokenVerifier.Answer.refusal(.badSignature),
+                StubIDTokenVerifier.Answer.refusal(.badSignature),
                 Failure.refused(CodeRefusal.idToken(.badSignature))
             ),
             (.outage, .outage(.identityProvider)),
-            (.token(try CodeStage().idToken(atHash: "x")), .refused(.fault(.accessTokenHash))),
+            (.claims(try CodeStage().idToken(atHash: "x")), .refused(.fault(.accessTokenHash))),
         ] {
             let stage = try CodeStage()
             stage.login.idTokens.answer(answer)

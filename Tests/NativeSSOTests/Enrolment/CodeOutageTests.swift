@@ -129,7 +129,7 @@ import Testing
         #expect(event.kind == .codeOrphaned && event.reason == outcome.rawValue)
         #expect(event.requestID == stage.request.requestID && event.client == stage.login.client.id)
         // Nobody gets it afterwards, whatever the identity provider's keys say then.
-        stage.login.idTokens.answer(.token(stage.idToken(atHash: CodeStage.accessTokenHash)))
+        stage.login.idTokens.answer(.claims(stage.idToken(atHash: CodeStage.accessTokenHash)))
         #expect(await stage.failure() == .refused(.used))
         #expect(stage.relay.revoked.count == 1 && stage.register.answers.isEmpty)
     }

@@ -27,19 +27,20 @@ struct CodeStage {
 
     init(_ profile: Profile = .deviceSecret) throws {
         login = try EnrolmentStage(profile)
-        login.idTokens.answer(.token(idToken(atHash: Self.accessTokenHash)))
+        login.idTokens.answer(.claims(idToken(atHash: Self.accessTokenHash)))
     }
 
     static let accessTokenHash = DeviceValue("idp-access", profile: .deviceSecret)?.hash(function: .sha256)
 
     /// That of the login, beside an access token.
-    func idToken(atHash: String?, deviceSecretHash: String? = nil) -> FreshIDToken {
+    func idToken(atHash: String?, deviceSecretHash: String? = nil) -> IDTokenClaims {
         let token = login.idToken
         var claims = token.claims
         claims["at_hash"] = atHash.map(JSONValue.string)
-        return FreshIDToken(
-            issuer: token.issuer, subject: token.subject, providerSessionID: token.providerSessionID,
-            client: token.client, audience: token.audience, issuedAt: token.issuedAt, expiresAt: token.expiresAt,
+        return IDTokenClaims(
+            issuer: token.issuer, subject: token.subject, sessionID: token.sessionID,
+            sourceClient: token.sourceClient, audience: token.audience, issuedAt: token.issuedAt,
+            expiresAt: token.expiresAt,
             login: token.login, deviceIDHash: token.deviceIDHash,
             deviceSecretHash: deviceSecretHash ?? token.deviceSecretHash, hashFunction: token.hashFunction,
             claims: claims)

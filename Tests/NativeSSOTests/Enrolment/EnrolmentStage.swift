@@ -13,7 +13,7 @@ struct EnrolmentStage {
     let keys = SoftwareMACKeys()
     let signer = StubTokenSigner()
     let limits = RecordingUseLimits()
-    let idTokens: StubFreshIDTokenVerifier
+    let idTokens: StubIDTokenVerifier
     var client = Client(
         id: ClientID(validated: "app-one"), allowedScope: Scope(["openid", "profile"]),
         defaultScope: Scope(["openid"]), audiences: ["https://api.example.com"])
@@ -32,7 +32,7 @@ struct EnrolmentStage {
     var moreClaims = JSONObject()
 
     init(_ profile: Profile = .deviceSecret) throws {
-        idTokens = StubFreshIDTokenVerifier(.outage)
+        idTokens = StubIDTokenVerifier(.outage)
         if profile == .deviceID {
             device = DeviceValue(Self.deviceID, profile: .deviceID)
             scope = nil
@@ -41,7 +41,7 @@ struct EnrolmentStage {
         registry.put(client.id, Membership(group: GroupID(validated: "suite"), role: .source))
     }
 
-    var idToken: FreshIDToken {
+    var idToken: IDTokenClaims {
         let issuedAt = clock.now.adding(Seconds(-age.count))
         let audience = audience.map { ClientID(validated: $0) }
         var claims = JSONObject()
@@ -53,9 +53,9 @@ struct EnrolmentStage {
         confirmation["jkt"] = .string("a key that the identity provider saw")
         claims["cnf"] = .object(confirmation)
         for claim in moreClaims.members { claims[claim.name] = claim.value }
-        return FreshIDToken(
+        return IDTokenClaims(
             issuer: Self.issuer, subject: Subject(validated: "user"),
-            providerSessionID: SessionID(validated: "idp-session"), client: audience[0], audience: audience,
+            sessionID: SessionID(validated: "idp-session"), sourceClient: audience[0], audience: audience,
             issuedAt: issuedAt, expiresAt: issuedAt.adding(life),
             login: Login(authenticatedAt: issuedAt, contextClass: "urn:loa", methods: ["pwd"]),
             deviceIDHash: deviceIDHash, deviceSecretHash: deviceSecretHash, hashFunction: .sha256, claims: claims)
@@ -70,7 +70,7 @@ struct EnrolmentStage {
     }
 
     func run(_ token: String = "e30.e30.c2ln", verified: Bool = true) async throws(EnrolmentError) -> EnrolmentAnswer {
-        if verified { idTokens.answer(.token(idToken)) }
+        if verified { idTokens.answer(.claims(idToken)) }
         return try await Enrolment(
             idTokens: idTokens, registry: registry, devices: keys, limits: limits,
             mint: TokenMint(

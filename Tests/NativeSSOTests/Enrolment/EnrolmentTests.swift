@@ -45,7 +45,7 @@ import Testing
         // V-02: never the identity provider's, and never one that was used before.
         let sid = try #require(claims.string("sid"))
         #expect(sid != "idp-session" && sid.utf8.count == 22)
-        #expect(stage.registry.entries.map(\.idToken.providerSessionID?.string) == ["idp-session"])
+        #expect(stage.registry.entries.map(\.idToken.sessionID?.string) == ["idp-session"])
     }
 
     /// What goes on is what an exchange can read, or nothing is written: an app would hold a login that no sibling can use.

@@ -27,7 +27,7 @@ import Testing
         _ = try await first
         #expect(broker.codesInFlight == 0 && stage.relay.codes.count == 1)
         stage.relay.answer(.tokens(CodeStage.tokens))
-        stage.login.idTokens.answer(.token(stage.idToken(atHash: nil)))
+        stage.login.idTokens.answer(.claims(stage.idToken(atHash: nil)))
         // The code was not spent; the id_token that it gives is the first one's.
         #expect(await stage.failure() == .refused(.enrolment(.tokenUsed)))
     }

@@ -16,7 +16,8 @@ extension Admission {
     ///   - firstSight: The life of a session that may begin with it; `nil`: none may.
     ///   - isPermitted: Whether the device value is the one of the id_token.
     static func made(
-        by client: Client, _ idToken: IDTokenClaims, device: DeviceDigest, firstSight: Seconds? = nil,
+        by client: Client, _ idToken: IDTokenClaims, sessionID: SessionID, device: DeviceDigest,
+        firstSight: Seconds? = nil,
         isPermitted: Bool = true, number: UInt64
     ) throws -> Admission {
         let request = ExchangeRequest(
@@ -30,7 +31,8 @@ extension Admission {
             of: request, idToken, deviceHash: isPermitted ? request.device.hash(function: .sha256) : "another",
             scopesRequiringConsent: .empty, idleLimit: .days(30), at: idToken.issuedAt)
         return Admission(
-            request, idToken, checks, device: device, proposedGrantID: UniqueID(high: 3, low: number),
+            request, idToken, sessionID: sessionID, checks, device: device,
+            proposedGrantID: UniqueID(high: 3, low: number),
             proposedSessionRowID: UniqueID(high: 4, low: number))
     }
 }
@@ -62,10 +64,10 @@ extension EnrolmentEntry {
             requestID: requestID, client: client,
             issuer: IssuerPolicy(issuer: issuer, profiles: [.deviceID], sessionLifetime: lifetime), idToken: token,
             device: value, scope: Scope([isPermitted ? "openid" : "admin"]), proof: proof, assertion: assertion)
-        let idToken = FreshIDToken(
-            issuer: issuer, subject: subject, providerSessionID: providerSessionID, client: client.id,
+        let idToken = IDTokenClaims(
+            issuer: issuer, subject: subject, sessionID: providerSessionID, sourceClient: client.id,
             audience: [client.id], issuedAt: issuedAt, expiresAt: issuedAt.adding(3600), login: login,
-            deviceIDHash: nil, deviceSecretHash: nil, hashFunction: .sha256)
+            hashFunction: .sha256)
         return EnrolmentEntry(
             request, idToken, EnrolmentChecks(of: request, idToken, at: issuedAt),
             token: EnrolledTokenDigest(of: token),
