@@ -1,29 +1,6 @@
---
--- PostgreSQL database dump
---
-
-SET statement_timeout = 0;
-SET lock_timeout = 0;
-SET idle_in_transaction_session_timeout = 0;
-SET client_encoding = 'UTF8';
-SET standard_conforming_strings = on;
-SELECT pg_catalog.set_config('search_path', '', false);
-SET check_function_bodies = false;
-SET xmloption = content;
-SET client_min_messages = warning;
-SET row_security = off;
-
---
--- Name: native_sso; Type: SCHEMA; Schema: -; Owner: native_sso_admin
---
-
 CREATE SCHEMA native_sso;
 
-ALTER SCHEMA native_sso OWNER TO native_sso_admin;
-
---
--- Name: admission; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON SCHEMA native_sso IS 'Native SSO token-exchange broker: registry, sessions, grants, keys, audit.';
 
 CREATE TYPE native_sso.admission AS (
 	seen_at timestamp with time zone,
@@ -49,11 +26,11 @@ CREATE TYPE native_sso.admission AS (
 	assertion_used boolean
 );
 
-ALTER TYPE native_sso.admission OWNER TO native_sso_admin;
-
---
--- Name: admit_call; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON TYPE native_sso.admission IS '
+    seen_at timestamptz, client_enabled boolean, source_group text, source_role text, target_group text, target_role text,
+    scope_ceiling text[], other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz,
+    expires_at timestamptz, last_used_at timestamptz, device_blocked boolean, grant_id uuid, generation integer,
+    grant_expires_at timestamptz, pinned_jkt text, proof_used boolean, needs_later_login boolean, assertion_used boolean';
 
 CREATE TYPE native_sso.admit_call AS (
 	request_id uuid,
@@ -77,11 +54,11 @@ CREATE TYPE native_sso.admit_call AS (
 	heeds_pin boolean
 );
 
-ALTER TYPE native_sso.admit_call OWNER TO native_sso_admin;
-
---
--- Name: advance_call; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON TYPE native_sso.admit_call IS '
+    request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C",
+    source_client text COLLATE "C", other_audience text[], client text COLLATE "C", allows_self_exchange boolean,
+    device bytea, scope text[], audiences text[], auth_time timestamptz, acr text, amr text[], idle_seconds bigint,
+    grant_seconds bigint, permitted boolean, grant_id uuid, heeds_pin boolean';
 
 CREATE TYPE native_sso.advance_call AS (
 	grant_id uuid,
@@ -92,11 +69,8 @@ CREATE TYPE native_sso.advance_call AS (
 	idle_seconds bigint
 );
 
-ALTER TYPE native_sso.advance_call OWNER TO native_sso_admin;
-
---
--- Name: advancement; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON TYPE native_sso.advance_call IS '
+    grant_id uuid, generation integer, client text COLLATE "C", scope text[], allowed_scope text[], idle_seconds bigint';
 
 CREATE TYPE native_sso.advancement AS (
 	seen_at timestamp with time zone,
@@ -130,40 +104,31 @@ CREATE TYPE native_sso.advancement AS (
 	assertion_used boolean
 );
 
-ALTER TYPE native_sso.advancement OWNER TO native_sso_admin;
-
---
--- Name: chain_generation; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON TYPE native_sso.advancement IS '
+    seen_at timestamptz, effect text, client_id text, generation integer, rotated_at timestamptz, revoked_at timestamptz,
+    grant_expires_at timestamptz, scope text[], audiences text[], auth_time timestamptz, acr text, amr text[], sid text,
+    session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
+    client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean, jkt text,
+    proof_used boolean, refreshed_generation integer, exchanged_generation integer, was_spent boolean, came_late boolean,
+    assertion_used boolean';
 
 CREATE DOMAIN native_sso.chain_generation AS integer
 	CONSTRAINT chain_generation_check CHECK ((VALUE > 0));
 
-ALTER DOMAIN native_sso.chain_generation OWNER TO native_sso_admin;
-
---
--- Name: code_claim; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON DOMAIN native_sso.chain_generation IS 'A position in a token family, from 1 on.';
 
 CREATE TYPE native_sso.code_claim AS (
 	standing text,
 	answer bytea
 );
 
-ALTER TYPE native_sso.code_claim OWNER TO native_sso_admin;
-
---
--- Name: digest; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON TYPE native_sso.code_claim IS '
+    standing text, answer bytea';
 
 CREATE DOMAIN native_sso.digest AS bytea
 	CONSTRAINT digest_check CHECK ((octet_length(VALUE) = 32));
 
-ALTER DOMAIN native_sso.digest OWNER TO native_sso_admin;
-
---
--- Name: enrolment; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON DOMAIN native_sso.digest IS '32 octets.';
 
 CREATE TYPE native_sso.enrolment AS (
 	seen_at timestamp with time zone,
@@ -180,96 +145,61 @@ CREATE TYPE native_sso.enrolment AS (
 	assertion_used boolean
 );
 
-ALTER TYPE native_sso.enrolment OWNER TO native_sso_admin;
-
---
--- Name: identifier; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON TYPE native_sso.enrolment IS '
+    seen_at timestamptz, client_enabled boolean, member_group text, member_role text, device_blocked boolean,
+    login_ended boolean, token_used boolean, sid text, expires_at timestamptz, pinned_jkt text, proof_used boolean,
+    assertion_used boolean';
 
 CREATE DOMAIN native_sso.identifier AS text COLLATE pg_catalog."C"
 	CONSTRAINT identifier_check CHECK ((VALUE ~ '^[\x20-\x7e]{1,255}$'::text));
 
-ALTER DOMAIN native_sso.identifier OWNER TO native_sso_admin;
-
---
--- Name: issued_identifier; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON DOMAIN native_sso.identifier IS 'A name in the protocol: printable ASCII, compared octet by octet.';
 
 CREATE DOMAIN native_sso.issued_identifier AS text COLLATE pg_catalog."C"
 	CONSTRAINT issued_identifier_check CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 255)));
 
-ALTER DOMAIN native_sso.issued_identifier OWNER TO native_sso_admin;
-
---
--- Name: issuer_identifier; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON DOMAIN native_sso.issued_identifier IS 'A sid or sub as its issuer wrote it, compared octet by octet.';
 
 CREATE DOMAIN native_sso.issuer_identifier AS text COLLATE pg_catalog."C"
 	CONSTRAINT issuer_identifier_check CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 512)));
 
-ALTER DOMAIN native_sso.issuer_identifier OWNER TO native_sso_admin;
-
---
--- Name: jwk_thumbprint; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON DOMAIN native_sso.issuer_identifier IS 'An iss, compared octet by octet.';
 
 CREATE DOMAIN native_sso.jwk_thumbprint AS text COLLATE pg_catalog."C"
 	CONSTRAINT jwk_thumbprint_check CHECK ((octet_length(VALUE) = 43));
 
-ALTER DOMAIN native_sso.jwk_thumbprint OWNER TO native_sso_admin;
-
---
--- Name: keys_by_client; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON DOMAIN native_sso.jwk_thumbprint IS 'RFC 7638 with SHA-256, in base64url.';
 
 CREATE DOMAIN native_sso.keys_by_client AS jsonb
 	CONSTRAINT keys_by_client_check CHECK ((jsonb_typeof(VALUE) = 'object'::text));
 
-ALTER DOMAIN native_sso.keys_by_client OWNER TO native_sso_admin;
-
---
--- Name: logout_batch; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON DOMAIN native_sso.keys_by_client IS 'An object: client_id to JWK thumbprint.';
 
 CREATE TYPE native_sso.logout_batch AS (
 	ended bigint,
 	after uuid
 );
 
-ALTER TYPE native_sso.logout_batch OWNER TO native_sso_admin;
-
---
--- Name: profile_name; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON TYPE native_sso.logout_batch IS '
+    ended bigint, after uuid';
 
 CREATE DOMAIN native_sso.profile_name AS text COLLATE pg_catalog."C"
 	CONSTRAINT profile_name_check CHECK ((VALUE = ANY (ARRAY['device-id'::text, 'device-secret-x-oath'::text, 'device-secret'::text])));
 
-ALTER DOMAIN native_sso.profile_name OWNER TO native_sso_admin;
-
---
--- Name: registration; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON DOMAIN native_sso.profile_name IS 'The profile of Native SSO.';
 
 CREATE TYPE native_sso.registration AS (
 	outcome text,
 	session_id uuid
 );
 
-ALTER TYPE native_sso.registration OWNER TO native_sso_admin;
-
---
--- Name: scope_token; Type: DOMAIN; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON TYPE native_sso.registration IS '
+    outcome text, session_id uuid';
 
 CREATE DOMAIN native_sso.scope_token AS text COLLATE pg_catalog."C"
 	CONSTRAINT scope_token_check CHECK ((VALUE ~ '^[\x21\x23-\x5b\x5d-\x7e]{1,255}$'::text));
 
-ALTER DOMAIN native_sso.scope_token OWNER TO native_sso_admin;
-
---
--- Name: sweep_batch; Type: TYPE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON DOMAIN native_sso.scope_token IS 'RFC 6749 section 3.3.';
 
 CREATE TYPE native_sso.sweep_batch AS (
 	looked_at bigint,
@@ -277,11 +207,8 @@ CREATE TYPE native_sso.sweep_batch AS (
 	after text[]
 );
 
-ALTER TYPE native_sso.sweep_batch OWNER TO native_sso_admin;
-
---
--- Name: admit(uuid, text, text, text, text, text[], text, boolean, bytea, text, text[], text[], timestamp with time zone, text, text[], bigint, bigint, bigint, boolean, uuid, uuid, boolean, native_sso.jwk_thumbprint, bytea, bigint, timestamp with time zone, bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON TYPE native_sso.sweep_batch IS '
+    looked_at bigint, removed bigint, after text[]';
 
 CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.admission
     LANGUAGE plpgsql SECURITY DEFINER
@@ -512,12 +439,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone) OWNER TO native_sso_admin;
-
---
--- Name: admit_batch(native_sso.admit_call[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) RETURNS SETOF record
     LANGUAGE plpgsql SECURITY DEFINER ROWS 10
     AS $$
@@ -649,12 +570,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) OWNER TO native_sso_admin;
-
---
--- Name: advance(uuid, uuid, integer, text, text[], text[], bigint, bigint, bigint, boolean, native_sso.jwk_thumbprint, bytea, bigint, bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint DEFAULT 0, p_may_change_key boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.advancement
     LANGUAGE plpgsql SECURITY DEFINER
     AS $$
@@ -719,7 +634,7 @@ BEGIN
             v_exchanged_generation, v_spent, v_revoke_reason
         FROM sso_grant g WHERE g.grant_id = p_grant_id;
         IF FOUND AND v_generation = p_generation AND v_client_id = p_client AND v_revoked_at IS NULL THEN
-            -- It may go on: whoever ends the session waits, or was faster and is waited for. See admit.
+            -- It may go on: whoever ends the session waits, or was faster and is waited for.
             SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
             INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
             FROM session l
@@ -742,7 +657,7 @@ BEGIN
             EXIT;
         END IF;
         SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = v_client_id;
-        -- Both in one look: see admit.
+        -- Both in one look.
         SELECT t.role <> 'source' AND coalesce((
             SELECT s.role <> 'target' FROM sharing_group_member s
             WHERE s.issuer = v_idp_issuer AND s.client_id = v_source_client_id AND s.group_id = t.group_id), false),
@@ -872,12 +787,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) OWNER TO native_sso_admin;
-
---
--- Name: advance_batch(native_sso.advance_call[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) RETURNS SETOF record
     LANGUAGE plpgsql SECURITY DEFINER ROWS 10
     AS $$
@@ -959,12 +868,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) OWNER TO native_sso_admin;
-
---
--- Name: announce_registry_change(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.announce_registry_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -973,12 +876,6 @@ BEGIN
     RETURN NULL;
 END
 $$;
-
-ALTER FUNCTION native_sso.announce_registry_change() OWNER TO native_sso_admin;
-
---
--- Name: begin_logout(bytea, text, text, text, timestamp with time zone, uuid, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1023,12 +920,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) OWNER TO native_sso_admin;
-
---
--- Name: begin_sweep(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1041,54 +932,6 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-
-ALTER FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: claim_code(bytea, bytea, uuid, bigint, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
-CREATE FUNCTION native_sso.claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.code_claim
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    AS $$
-DECLARE
-    v_row relayed_code;
-BEGIN
-    IF p_proof IS NOT NULL AND NOT use_dpop_proof(p_proof, p_proof_seconds) THEN
-        RETURN ROW ('proof_used', NULL)::code_claim;
-    END IF;
-    -- Who was faster with this code is waited for here, for as long as a commit takes.
-    INSERT INTO relayed_code (code, binding, request_id, state, valid_until, expires_at)
-    VALUES (
-        p_code, p_binding, p_request_id, 'asked',
-        clock_timestamp() + make_interval(secs => least(p_patience_seconds, 300)), now() + interval '1 day')
-    ON CONFLICT (code) DO NOTHING;
-    IF FOUND THEN
-        PERFORM erase_kept_answers(4);
-        RETURN ROW ('granted', NULL)::code_claim;
-    END IF;
-    SELECT * INTO v_row FROM relayed_code r WHERE r.code = p_code;
-    -- It was released since: whoever comes again may have it.
-    IF NOT FOUND THEN
-        RETURN ROW ('in_flight', NULL)::code_claim;
-    END IF;
-    IF v_row.binding <> p_binding OR v_row.state = 'lost' OR v_row.valid_until < clock_timestamp() THEN
-        RETURN ROW ('used', NULL)::code_claim;
-    END IF;
-    IF v_row.state = 'asked' THEN
-        RETURN ROW ('in_flight', NULL)::code_claim;
-    END IF;
-    RETURN ROW ('kept', v_row.answer)::code_claim;
-END
-$$;
-
-ALTER FUNCTION native_sso.claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea, p_proof_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: count_sweepable(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) RETURNS record
     LANGUAGE sql SECURITY DEFINER
@@ -1107,34 +950,16 @@ CREATE FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessi
         (SELECT count(*) FROM used_proof WHERE expires_at < now() - interval '1 hour')
 $$;
 
-ALTER FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) OWNER TO native_sso_admin;
-
---
--- Name: count_sweepable_logouts(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$ SELECT count(*) FROM subject_logout WHERE recorded_at < sweep_limit(p_retention_seconds) $$;
-
-ALTER FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: end_free_sessions(uuid[], text, text, jsonb, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid) RETURNS SETOF uuid
     LANGUAGE sql
     AS $$
     SELECT * FROM native_sso.end_sessions(p_session_ids, p_reason, p_actor, p_details, p_request_id, true)
 $$;
-
-ALTER FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) OWNER TO native_sso_admin;
-
---
--- Name: end_logged_out(uuid, text, text, text, timestamp with time zone, uuid, bigint, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean DEFAULT false) RETURNS native_sso.logout_batch
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1188,12 +1013,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) OWNER TO native_sso_admin;
-
---
--- Name: end_sessions(uuid[], text, text, jsonb, uuid, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid, p_only_free boolean DEFAULT false) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1223,12 +1042,6 @@ BEGIN
     SELECT e.session_id FROM ended e;
 END
 $$;
-
-ALTER FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean) OWNER TO native_sso_admin;
-
---
--- Name: enrol(uuid, text, text, text, text, bytea, text, bytea, timestamp with time zone, timestamp with time zone, text, text[], bigint, boolean, uuid, text, timestamp with time zone, text, boolean, native_sso.jwk_thumbprint, bytea, bigint, bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_by text DEFAULT 'exchange'::text, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.enrolment
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1355,12 +1168,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) OWNER TO native_sso_admin;
-
---
--- Name: erase_kept_answers(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.erase_kept_answers(p_limit bigint) RETURNS bigint
     LANGUAGE sql
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1373,12 +1180,6 @@ CREATE FUNCTION native_sso.erase_kept_answers(p_limit bigint) RETURNS bigint
     )
     SELECT count(*) FROM gone
 $$;
-
-ALTER FUNCTION native_sso.erase_kept_answers(p_limit bigint) OWNER TO native_sso_admin;
-
---
--- Name: finish_code(bytea, bytea, bytea); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) RETURNS bytea
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1400,12 +1201,6 @@ BEGIN
     RETURN v_answer;
 END
 $$;
-
-ALTER FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) OWNER TO native_sso_admin;
-
---
--- Name: finish_logout(uuid, bytea, timestamp with time zone, text, boolean, bigint, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid DEFAULT NULL::uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1436,12 +1231,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) OWNER TO native_sso_admin;
-
---
--- Name: forget_code(bytea, bytea); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1453,12 +1242,6 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-
-ALTER FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) OWNER TO native_sso_admin;
-
---
--- Name: guard_chain(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.guard_chain() RETURNS trigger
     LANGUAGE plpgsql
@@ -1481,12 +1264,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.guard_chain() OWNER TO native_sso_admin;
-
---
--- Name: guard_revocation(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.guard_revocation() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -1497,12 +1274,6 @@ BEGIN
     RETURN NULL;
 END
 $$;
-
-ALTER FUNCTION native_sso.guard_revocation() OWNER TO native_sso_admin;
-
---
--- Name: guard_session(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.guard_session() RETURNS trigger
     LANGUAGE plpgsql
@@ -1538,12 +1309,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.guard_session() OWNER TO native_sso_admin;
-
---
--- Name: is_logged_out(text, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) RETURNS boolean
     LANGUAGE plpgsql
     SET enable_sort TO 'off'
@@ -1555,16 +1320,6 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-
-ALTER FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) OWNER TO native_sso_admin;
-
-SET default_tablespace = '';
-
-SET default_table_access_method = heap;
-
---
--- Name: sso_grant; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE TABLE native_sso.sso_grant (
     grant_id uuid NOT NULL,
@@ -1591,11 +1346,49 @@ CREATE TABLE native_sso.sso_grant (
 )
 WITH (fillfactor='80');
 
-ALTER TABLE native_sso.sso_grant OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.sso_grant IS 'What one client holds in one session: its token family. Refresh tokens are not stored; they name grant and generation under a MAC.';
 
---
--- Name: is_repeated(native_sso.sso_grant, timestamp with time zone, text, bytea, text[], text[], text, timestamp with time zone, text, text[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.sso_grant.grant_id IS 'UUIDv7, part of each refresh token.';
+
+COMMENT ON COLUMN native_sso.sso_grant.session_id IS 'The session that it dies with.';
+
+COMMENT ON COLUMN native_sso.sso_grant.client_id IS 'The client that holds it.';
+
+COMMENT ON COLUMN native_sso.sso_grant.source_client_id IS 'The client whose login it uses.';
+
+COMMENT ON COLUMN native_sso.sso_grant.device_digest IS 'The device that the last exchange showed.';
+
+COMMENT ON COLUMN native_sso.sso_grant.generation IS 'The current position of the token family. It grows by 1.';
+
+COMMENT ON COLUMN native_sso.sso_grant.rotated_at IS 'When the current generation was made: the grace period begins here.';
+
+COMMENT ON COLUMN native_sso.sso_grant.scope IS 'What the last exchange granted.';
+
+COMMENT ON COLUMN native_sso.sso_grant.audiences IS 'aud of the access tokens since the last exchange.';
+
+COMMENT ON COLUMN native_sso.sso_grant.auth_time IS 'auth_time of the login, for the access tokens of refreshes.';
+
+COMMENT ON COLUMN native_sso.sso_grant.acr IS 'acr of the login, likewise.';
+
+COMMENT ON COLUMN native_sso.sso_grant.amr IS 'amr of the login, likewise.';
+
+COMMENT ON COLUMN native_sso.sso_grant.jkt IS 'Thumbprint of the key that binds the family (DPoP); NULL: unbound.';
+
+COMMENT ON COLUMN native_sso.sso_grant.created_at IS 'When the first exchange made it.';
+
+COMMENT ON COLUMN native_sso.sso_grant.expires_at IS 'When it ends, at the latest with its session.';
+
+COMMENT ON COLUMN native_sso.sso_grant.revoked_at IS 'Set once and never cleared.';
+
+COMMENT ON COLUMN native_sso.sso_grant.revoke_reason IS 'Why it was revoked. refresh_token_late may still become refresh_token_reused.';
+
+COMMENT ON COLUMN native_sso.sso_grant.refreshed_generation IS 'The last generation that a refresh made; 0: none.';
+
+COMMENT ON COLUMN native_sso.sso_grant.replayed_before IS 'When an earlier family of this client in this session was replayed: a login from before does not continue.';
+
+COMMENT ON COLUMN native_sso.sso_grant.exchanged_generation IS 'The generation that the last exchange made: the current run begins here.';
+
+COMMENT ON COLUMN native_sso.sso_grant.spent IS 'Generations of earlier runs whose successors were presented.';
 
 CREATE FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) RETURNS boolean
     LANGUAGE sql STABLE
@@ -1606,23 +1399,11 @@ CREATE FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp w
         AND g.auth_time IS NOT DISTINCT FROM p_auth_time AND g.acr IS NOT DISTINCT FROM p_acr AND g.amr = p_amr
 $$;
 
-ALTER FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) OWNER TO native_sso_admin;
-
---
--- Name: is_spending(native_sso.sso_grant); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.is_spending(g native_sso.sso_grant) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
     SELECT g.generation = g.refreshed_generation AND g.generation - g.exchanged_generation >= 2
 $$;
-
-ALTER FUNCTION native_sso.is_spending(g native_sso.sso_grant) OWNER TO native_sso_admin;
-
---
--- Name: keep_logged_out(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.keep_logged_out() RETURNS trigger
     LANGUAGE plpgsql
@@ -1655,22 +1436,24 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.keep_logged_out() OWNER TO native_sso_admin;
-
---
--- Name: logout_lock(text, text, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT 2947193046517340160 + CASE p_kind WHEN 'sid' THEN 256 ELSE 0 END
         + (hashtextextended(p_kind || ' ' || p_issuer || ' ' || p_name, 0) & 255) $$;
 
-ALTER FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) OWNER TO native_sso_admin;
-
---
--- Name: pin_key(text, bytea, text, text); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
+CREATE FUNCTION native_sso.make_type(p_name text, p_attributes text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF obj_description(to_regtype(p_name), 'pg_type') IS DISTINCT FROM p_attributes THEN
+        IF to_regtype(p_name) IS NOT NULL THEN
+            EXECUTE format('DROP TYPE %I CASCADE', p_name);
+        END IF;
+        EXECUTE format('CREATE TYPE %I AS (%s)', p_name, p_attributes);
+        EXECUTE format('COMMENT ON TYPE %I IS %L', p_name, p_attributes);
+    END IF;
+END
+$$;
 
 CREATE FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) RETURNS text
     LANGUAGE plpgsql
@@ -1684,12 +1467,6 @@ BEGIN
     RETURN (SELECT d.pinned_keys ->> p_client FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device);
 END
 $$;
-
-ALTER FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) OWNER TO native_sso_admin;
-
---
--- Name: prepare_audit_partitions(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.prepare_audit_partitions() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1720,12 +1497,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.prepare_audit_partitions() OWNER TO native_sso_admin;
-
---
--- Name: record_administration(text, text, text, jsonb, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1733,12 +1504,6 @@ CREATE FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_re
     INSERT INTO audit_event (occurred_at, kind, request_id, actor, reason, details)
     VALUES (now(), p_kind, p_request_id, p_actor, p_reason, p_details)
 $$;
-
-ALTER FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid) OWNER TO native_sso_admin;
-
---
--- Name: record_audit(timestamp with time zone[], text[], uuid[], text[], text[], uuid[], uuid[], text[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[] DEFAULT NULL::uuid[], p_grant_ids uuid[] DEFAULT NULL::uuid[], p_source_clients text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -1755,12 +1520,6 @@ CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[]
     WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
 $$;
 
-ALTER FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) OWNER TO native_sso_admin;
-
---
--- Name: record_idp_keys(text, text[], text[], text[], text[], timestamp with time zone[], timestamp with time zone[], text[]); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1775,12 +1534,6 @@ CREATE FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], 
     WHERE idp_key.revoked_at IS NULL
 $$;
 
-ALTER FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) OWNER TO native_sso_admin;
-
---
--- Name: refuse_change(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -1788,12 +1541,6 @@ BEGIN
     RAISE EXCEPTION '% of % refused: %', TG_OP, TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';
 END
 $$;
-
-ALTER FUNCTION native_sso.refuse_change() OWNER TO native_sso_admin;
-
---
--- Name: register_session(text, text, text, text, timestamp with time zone, text, text[], interval, text, text, text, text, uuid); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text DEFAULT NULL::text, p_auth_time timestamp with time zone DEFAULT NULL::timestamp with time zone, p_acr text DEFAULT NULL::text, p_amr text[] DEFAULT '{}'::text[], p_lifetime interval DEFAULT '90 days'::interval, p_idp_issuer text DEFAULT NULL::text, p_idp_sid text DEFAULT NULL::text, p_actor text DEFAULT NULL::text, p_why text DEFAULT NULL::text, p_request_id uuid DEFAULT NULL::uuid) RETURNS native_sso.registration
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1871,12 +1618,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) OWNER TO native_sso_admin;
-
---
--- Name: reserve_code(bytea, bytea, uuid, bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.code_claim
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1921,12 +1662,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: send_code(bytea, uuid, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1939,12 +1674,6 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-
-ALTER FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: settle_code(bytea, uuid, text, bytea); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1971,12 +1700,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) OWNER TO native_sso_admin;
-
---
--- Name: spent_by_exchange(native_sso.sso_grant); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) RETURNS int4multirange
     LANGUAGE sql STABLE
     AS $$
@@ -1987,12 +1710,6 @@ CREATE FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) RETURNS int
         FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1)))
             AS m (all_runs)) AS s
 $$;
-
-ALTER FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) OWNER TO native_sso_admin;
-
---
--- Name: sweep_audit(bigint, boolean); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) RETURNS SETOF text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2022,12 +1739,6 @@ BEGIN
     END LOOP;
 END
 $_$;
-
-ALTER FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) OWNER TO native_sso_admin;
-
---
--- Name: sweep_devices(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2062,12 +1773,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: sweep_grants(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -2091,21 +1796,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: sweep_limit(bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) RETURNS timestamp with time zone
     LANGUAGE sql
     AS $$ SELECT now() - make_interval(secs => greatest(p_retention_seconds, 90 * 86400)) - interval '1 day' $$;
-
-ALTER FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: sweep_logouts(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2128,12 +1821,6 @@ BEGIN
     RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
 END
 $$;
-
-ALTER FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: sweep_proofs(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2165,12 +1852,6 @@ BEGIN
     RETURN NEXT ROW (greatest(v_removed, v_codes), v_removed + v_codes, NULL)::sweep_batch;
 END
 $$;
-
-ALTER FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: sweep_sessions(text[], bigint, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2206,21 +1887,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: try_sweep(); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.try_sweep() RETURNS boolean
     LANGUAGE sql
     AS $$SELECT pg_try_advisory_xact_lock(7017280452245743465)$$;
-
-ALTER FUNCTION native_sso.try_sweep() OWNER TO native_sso_admin;
-
---
--- Name: use_client_assertion(bytea, timestamp with time zone); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2240,12 +1909,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) OWNER TO native_sso_admin;
-
---
--- Name: use_dpop_proof(bytea, bigint); Type: FUNCTION; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigint) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -2260,12 +1923,6 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigint) OWNER TO native_sso_admin;
-
---
--- Name: audit_event; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE TABLE native_sso.audit_event (
     occurred_at timestamp with time zone NOT NULL,
     kind text NOT NULL,
@@ -2279,11 +1936,25 @@ CREATE TABLE native_sso.audit_event (
 )
 PARTITION BY RANGE (occurred_at);
 
-ALTER TABLE native_sso.audit_event OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.audit_event IS 'The audit. No row is changed or deleted; whole months go by retention.';
 
---
--- Name: audit_event_default; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.audit_event.occurred_at IS 'When it happened.';
+
+COMMENT ON COLUMN native_sso.audit_event.kind IS 'What happened, from a closed list.';
+
+COMMENT ON COLUMN native_sso.audit_event.request_id IS 'X-Request-Id of the answer, or the id of an operator''s act.';
+
+COMMENT ON COLUMN native_sso.audit_event.client_id IS 'A registered client.';
+
+COMMENT ON COLUMN native_sso.audit_event.session_id IS 'The session that it was about.';
+
+COMMENT ON COLUMN native_sso.audit_event.grant_id IS 'The grant that it was about.';
+
+COMMENT ON COLUMN native_sso.audit_event.reason IS 'Why, from a closed list; an operator''s own words for an operator''s act.';
+
+COMMENT ON COLUMN native_sso.audit_event.actor IS 'Who, where a person acted.';
+
+COMMENT ON COLUMN native_sso.audit_event.details IS 'More, without secrets.';
 
 CREATE TABLE native_sso.audit_event_default (
     occurred_at timestamp with time zone NOT NULL,
@@ -2296,12 +1967,6 @@ CREATE TABLE native_sso.audit_event_default (
     actor text,
     details jsonb
 );
-
-ALTER TABLE native_sso.audit_event_default OWNER TO native_sso_admin;
-
---
--- Name: session; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE TABLE native_sso.session (
     session_id uuid NOT NULL,
@@ -2325,11 +1990,43 @@ CREATE TABLE native_sso.session (
 )
 WITH (fillfactor='90');
 
-ALTER TABLE native_sso.session OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.session IS 'One login at an IdP. A statement that changes what an exchange of the login is judged by writes a new version of this row, or of the grant: exchange and refresh name the version that they judged.';
 
---
--- Name: sharing_group_member; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.session.session_id IS 'UUIDv7, the broker''s own name of the session.';
+
+COMMENT ON COLUMN native_sso.session.issuer IS 'The IdP whose groups and devices count. For an enrolled login too, although its id_token has the broker as iss.';
+
+COMMENT ON COLUMN native_sso.session.sid IS 'sid of the id_tokens that the clients share.';
+
+COMMENT ON COLUMN native_sso.session.idp_issuer IS 'The issuer of the logout tokens that end it.';
+
+COMMENT ON COLUMN native_sso.session.idp_sid IS 'sid of those logout tokens; NULL: the IdP gave the login none.';
+
+COMMENT ON COLUMN native_sso.session.subject IS 'sub; NULL for a login that was logged out before a client brought it.';
+
+COMMENT ON COLUMN native_sso.session.profile IS 'The profile of the exchange or enrolment that began it; NULL: it was registered.';
+
+COMMENT ON COLUMN native_sso.session.device_digest IS 'HMAC-SHA-256 of the device value, under a key that is not in this database; NULL until an exchange shows it.';
+
+COMMENT ON COLUMN native_sso.session.source_client_id IS 'The client that logged in.';
+
+COMMENT ON COLUMN native_sso.session.auth_time IS 'auth_time of the id_token that began it.';
+
+COMMENT ON COLUMN native_sso.session.acr IS 'acr of that id_token.';
+
+COMMENT ON COLUMN native_sso.session.amr IS 'amr of that id_token.';
+
+COMMENT ON COLUMN native_sso.session.created_at IS 'When the row was made.';
+
+COMMENT ON COLUMN native_sso.session.expires_at IS 'Absolute end, at most 400 days after created_at. It is never moved to a later instant.';
+
+COMMENT ON COLUMN native_sso.session.last_used_at IS 'Last exchange or refresh, within a few minutes.';
+
+COMMENT ON COLUMN native_sso.session.ended_at IS 'Set once and never cleared: nothing is granted any more.';
+
+COMMENT ON COLUMN native_sso.session.end_reason IS 'What ended it.';
+
+COMMENT ON COLUMN native_sso.session.issued_at IS 'iat of the id_token that began it, where auth_time is missing or later.';
 
 CREATE TABLE native_sso.sharing_group_member (
     group_id native_sso.identifier NOT NULL,
@@ -2340,11 +2037,17 @@ CREATE TABLE native_sso.sharing_group_member (
     CONSTRAINT sharing_group_member_role_check CHECK ((role = ANY (ARRAY['source'::text, 'target'::text, 'both'::text])))
 );
 
-ALTER TABLE native_sso.sharing_group_member OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.sharing_group_member IS 'A client in a group.';
 
---
--- Name: audit_line; Type: VIEW; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.sharing_group_member.group_id IS 'The group.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.issuer IS 'The issuer of the group.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.client_id IS 'The client. It is in one group of an issuer at most.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.role IS 'source: others may use its logins. target: it may use the logins of others.';
+
+COMMENT ON COLUMN native_sso.sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
 
 CREATE VIEW native_sso.audit_line AS
  SELECT a.occurred_at,
@@ -2375,11 +2078,7 @@ CREATE VIEW native_sso.audit_line AS
     a.ctid AS place
    FROM native_sso.audit_event a;
 
-ALTER TABLE native_sso.audit_line OWNER TO native_sso_admin;
-
---
--- Name: client; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON VIEW native_sso.audit_line IS 'The audit as the command line shows it.';
 
 CREATE TABLE native_sso.client (
     client_id native_sso.identifier NOT NULL,
@@ -2409,11 +2108,41 @@ CREATE TABLE native_sso.client (
     CONSTRAINT client_refresh_token_seconds_check CHECK (((refresh_token_seconds >= 1) AND (refresh_token_seconds <= 34560000)))
 );
 
-ALTER TABLE native_sso.client OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.client IS 'The OAuth clients, RFC 6749 section 2.';
 
---
--- Name: client_key; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.client.client_id IS 'RFC 6749 section 2.2.';
+
+COMMENT ON COLUMN native_sso.client.authentication IS 'How it authenticates at the token endpoint: none for a public client.';
+
+COMMENT ON COLUMN native_sso.client.enabled IS 'False: every exchange and every refresh of it is refused.';
+
+COMMENT ON COLUMN native_sso.client.grants IS 'The grant types that it may use.';
+
+COMMENT ON COLUMN native_sso.client.allowed_scope IS 'The most that it may ask for.';
+
+COMMENT ON COLUMN native_sso.client.default_scope IS 'What it gets when it names no scope.';
+
+COMMENT ON COLUMN native_sso.client.audiences IS 'aud of its access tokens.';
+
+COMMENT ON COLUMN native_sso.client.access_token_seconds IS 'Lifetime of its access tokens in seconds; NULL: the configured one.';
+
+COMMENT ON COLUMN native_sso.client.refresh_token_seconds IS 'Lifetime of its grants in seconds; NULL: that of the session.';
+
+COMMENT ON COLUMN native_sso.client.issues_refresh_token IS 'Whether an exchange of the current profile gives a refresh token.';
+
+COMMENT ON COLUMN native_sso.client.issues_id_token IS 'Whether an exchange gives an id_token too.';
+
+COMMENT ON COLUMN native_sso.client.includes_session_id IS 'Whether its access tokens hold sid.';
+
+COMMENT ON COLUMN native_sso.client.allows_self_exchange IS 'Whether it may exchange an id_token of its own.';
+
+COMMENT ON COLUMN native_sso.client.dpop IS 'Whether it may or must show a DPoP key, RFC 9449.';
+
+COMMENT ON COLUMN native_sso.client.accepted_acr IS 'The acr values that satisfy it, best first; empty: any.';
+
+COMMENT ON COLUMN native_sso.client.maximum_authentication_seconds IS 'Greatest age of a login in seconds, from auth_time; NULL: any.';
+
+COMMENT ON COLUMN native_sso.client.created_at IS 'When it was registered.';
 
 CREATE TABLE native_sso.client_key (
     client_id native_sso.identifier NOT NULL,
@@ -2425,11 +2154,17 @@ CREATE TABLE native_sso.client_key (
     CONSTRAINT client_key_public_jwk_check CHECK (((public_jwk ? 'kty'::text) AND (public_jwk ? 'alg'::text) AND (NOT (public_jwk ?| ARRAY['d'::text, 'p'::text, 'q'::text, 'dp'::text, 'dq'::text, 'qi'::text, 'oth'::text, 'k'::text]))))
 );
 
-ALTER TABLE native_sso.client_key OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.client_key IS 'The public keys of private_key_jwt, RFC 7523.';
 
---
--- Name: client_secret; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.client_key.client_id IS 'Whose key it is.';
+
+COMMENT ON COLUMN native_sso.client_key.kid IS 'The kid in the header of its assertions.';
+
+COMMENT ON COLUMN native_sso.client_key.public_jwk IS 'RFC 7517, without any private member.';
+
+COMMENT ON COLUMN native_sso.client_key.created_at IS 'When it was added.';
+
+COMMENT ON COLUMN native_sso.client_key.authentication IS 'Ties the key to the client''s method.';
 
 CREATE TABLE native_sso.client_secret (
     client_id native_sso.identifier NOT NULL,
@@ -2442,11 +2177,17 @@ CREATE TABLE native_sso.client_secret (
     CONSTRAINT client_secret_slot_check CHECK ((slot = ANY (ARRAY[1, 2])))
 );
 
-ALTER TABLE native_sso.client_secret OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.client_secret IS 'The secrets of client_secret_basic. Two are live at most, so that one is replaced without an outage.';
 
---
--- Name: device; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.client_secret.client_id IS 'Whose secret it is.';
+
+COMMENT ON COLUMN native_sso.client_secret.authentication IS 'Ties the secret to the client''s method.';
+
+COMMENT ON COLUMN native_sso.client_secret.slot IS '1 or 2.';
+
+COMMENT ON COLUMN native_sso.client_secret.digest IS 'SHA-256 of a generated secret of 256 bits.';
+
+COMMENT ON COLUMN native_sso.client_secret.created_at IS 'To the microsecond: it tells which of two is the older one.';
 
 CREATE TABLE native_sso.device (
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -2456,11 +2197,17 @@ CREATE TABLE native_sso.device (
     pinned_keys native_sso.keys_by_client
 );
 
-ALTER TABLE native_sso.device OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.device IS 'The devices of an IdP''s logins.';
 
---
--- Name: idp_key; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.device.issuer IS 'The IdP. One device value has another digest at another issuer.';
+
+COMMENT ON COLUMN native_sso.device.device_digest IS 'HMAC-SHA-256 of the device value, under a key that is not in this database.';
+
+COMMENT ON COLUMN native_sso.device.first_seen_at IS 'When a grant or an enrolment first named it.';
+
+COMMENT ON COLUMN native_sso.device.blocked_at IS 'Since when an operator keeps it out; NULL: it is not blocked.';
+
+COMMENT ON COLUMN native_sso.device.pinned_keys IS 'The only key that a client may show on the device (DPoP), by client_id.';
 
 CREATE TABLE native_sso.idp_key (
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -2479,11 +2226,25 @@ CREATE TABLE native_sso.idp_key (
     CONSTRAINT idp_key_thumbprint_check CHECK ((octet_length(thumbprint) = 43))
 );
 
-ALTER TABLE native_sso.idp_key OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.idp_key IS 'The entries of IdPs'' key sets: an id_token may be older than the present set. A key counts for the issuer that showed it only, because tenants of one provider share keys.';
 
---
--- Name: relayed_code; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.idp_key.issuer IS 'The IdP that published it.';
+
+COMMENT ON COLUMN native_sso.idp_key.thumbprint IS 'RFC 7638.';
+
+COMMENT ON COLUMN native_sso.idp_key.kid IS 'kid of the entry; empty: it has none.';
+
+COMMENT ON COLUMN native_sso.idp_key.algorithm IS 'alg of the entry; empty: it has none.';
+
+COMMENT ON COLUMN native_sso.idp_key.public_jwk IS 'RFC 7517.';
+
+COMMENT ON COLUMN native_sso.idp_key.first_seen_at IS 'When a broker first fetched it.';
+
+COMMENT ON COLUMN native_sso.idp_key.last_seen_at IS 'When a broker last fetched it.';
+
+COMMENT ON COLUMN native_sso.idp_key.tag IS 'HMAC under the brokers'' device key over the columns before. The service role may write here, so a row that no broker made must not count.';
+
+COMMENT ON COLUMN native_sso.idp_key.revoked_at IS 'Since when an operator distrusts it. One revoked row revokes the key in all its entries.';
 
 CREATE TABLE native_sso.relayed_code (
     code bytea NOT NULL,
@@ -2493,7 +2254,7 @@ CREATE TABLE native_sso.relayed_code (
     valid_until timestamp with time zone NOT NULL,
     answer bytea,
     expires_at timestamp with time zone NOT NULL,
-    is_sent boolean DEFAULT true NOT NULL,
+    is_sent boolean NOT NULL,
     CONSTRAINT relayed_code_answer_check CHECK ((octet_length(answer) <= 131072)),
     CONSTRAINT relayed_code_binding_check CHECK ((octet_length(binding) = 32)),
     CONSTRAINT relayed_code_check CHECK (((state = ANY (ARRAY['kept'::text, 'answered'::text])) = (answer IS NOT NULL))),
@@ -2501,14 +2262,27 @@ CREATE TABLE native_sso.relayed_code (
     CONSTRAINT relayed_code_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'kept'::text, 'answered'::text, 'lost'::text])))
 );
 
-ALTER TABLE native_sso.relayed_code OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.relayed_code IS 'Authorization codes that were relayed to an IdP. Each is sent there once (RFC 6749 section 4.1.2).';
 
---
--- Name: schema_migration; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.relayed_code.code IS 'HMAC of issuer and code under the brokers'' device key.';
+
+COMMENT ON COLUMN native_sso.relayed_code.binding IS 'Stands for client, verifier, redirect URI, device value, scope and key: a repeated request shows the same.';
+
+COMMENT ON COLUMN native_sso.relayed_code.request_id IS 'The request that asks the IdP.';
+
+COMMENT ON COLUMN native_sso.relayed_code.state IS 'asked: reserved, or at the IdP. kept: the IdP answered. answered: the broker answered too. lost: nothing can be had any more.';
+
+COMMENT ON COLUMN native_sso.relayed_code.valid_until IS 'Until then an answer may come, and a kept answer is given out.';
+
+COMMENT ON COLUMN native_sso.relayed_code.answer IS 'The answer, sealed under a key that is made of code, verifier and the brokers'' device key.';
+
+COMMENT ON COLUMN native_sso.relayed_code.expires_at IS 'When the row may be swept.';
+
+COMMENT ON COLUMN native_sso.relayed_code.is_sent IS 'In state asked: false while the code is reserved and has not left.';
 
 CREATE TABLE native_sso.schema_migration (
-    version integer NOT NULL,
+    ordinal integer NOT NULL,
+    version integer,
     name text NOT NULL COLLATE pg_catalog."C",
     sha256 bytea NOT NULL,
     applied_at timestamp with time zone NOT NULL,
@@ -2517,22 +2291,39 @@ CREATE TABLE native_sso.schema_migration (
     CONSTRAINT schema_migration_version_check CHECK ((version > 0))
 );
 
-ALTER TABLE native_sso.schema_migration OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.schema_migration IS 'The files of Migrations that were applied to this database.';
 
---
--- Name: scope; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.schema_migration.ordinal IS 'The order in which they were applied.';
+
+COMMENT ON COLUMN native_sso.schema_migration.version IS 'The number of a numbered file; NULL for a repeatable file, which has a row for each text.';
+
+COMMENT ON COLUMN native_sso.schema_migration.name IS 'The name of the file, without number and suffix.';
+
+COMMENT ON COLUMN native_sso.schema_migration.sha256 IS 'SHA-256 of the file as it was applied.';
+
+COMMENT ON COLUMN native_sso.schema_migration.applied_at IS 'When it was applied.';
+
+COMMENT ON COLUMN native_sso.schema_migration.applied_by IS 'The login role that applied it.';
+
+ALTER TABLE native_sso.schema_migration ALTER COLUMN ordinal ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME native_sso.schema_migration_ordinal_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE native_sso.scope (
     name native_sso.scope_token NOT NULL,
     requires_consent boolean NOT NULL
 );
 
-ALTER TABLE native_sso.scope OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.scope IS 'The scopes that need special handling. Others need no row.';
 
---
--- Name: sharing_group; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.scope.name IS 'The scope token.';
+
+COMMENT ON COLUMN native_sso.scope.requires_consent IS 'Whether no exchange grants it, because the user must consent at the IdP.';
 
 CREATE TABLE native_sso.sharing_group (
     group_id native_sso.identifier NOT NULL,
@@ -2540,11 +2331,13 @@ CREATE TABLE native_sso.sharing_group (
     created_at timestamp(0) with time zone DEFAULT now() NOT NULL
 );
 
-ALTER TABLE native_sso.sharing_group OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.sharing_group IS 'The clients that share logins of one IdP.';
 
---
--- Name: signing_key; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.sharing_group.group_id IS 'The name that an operator gave it.';
+
+COMMENT ON COLUMN native_sso.sharing_group.issuer IS 'The IdP. A group never spans issuers.';
+
+COMMENT ON COLUMN native_sso.sharing_group.created_at IS 'When it was made.';
 
 CREATE TABLE native_sso.signing_key (
     kid native_sso.identifier NOT NULL,
@@ -2568,11 +2361,29 @@ CREATE TABLE native_sso.signing_key (
     CONSTRAINT signing_key_use_check CHECK ((use = ANY (ARRAY['access-token'::text, 'refresh-token'::text, 'device'::text])))
 );
 
-ALTER TABLE native_sso.signing_key OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.signing_key IS 'The keys of the key module. One is active for each use.';
 
---
--- Name: subject_logout; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.signing_key.kid IS 'kid of what it signs.';
+
+COMMENT ON COLUMN native_sso.signing_key.use IS 'access-token signs JWTs; refresh-token and device are MAC keys.';
+
+COMMENT ON COLUMN native_sso.signing_key.algorithm IS 'JWS algorithm, or HS256 for a MAC key.';
+
+COMMENT ON COLUMN native_sso.signing_key.reference IS 'Where the key provider finds the private part: a file name, an object label.';
+
+COMMENT ON COLUMN native_sso.signing_key.public_jwk IS 'What the JWKS publishes; NULL for a MAC key.';
+
+COMMENT ON COLUMN native_sso.signing_key.state IS 'pending, published, active, retired, removed, in this order.';
+
+COMMENT ON COLUMN native_sso.signing_key.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN native_sso.signing_key.published_at IS 'Since when the JWKS holds it.';
+
+COMMENT ON COLUMN native_sso.signing_key.activated_at IS 'Since when it signs.';
+
+COMMENT ON COLUMN native_sso.signing_key.retired_at IS 'Since when it signs no more.';
+
+COMMENT ON COLUMN native_sso.signing_key.removed_at IS 'Since when the JWKS lacks it.';
 
 CREATE TABLE native_sso.subject_logout (
     idp_issuer native_sso.issuer_identifier NOT NULL,
@@ -2582,11 +2393,17 @@ CREATE TABLE native_sso.subject_logout (
     nameless_issued_at timestamp(0) with time zone
 );
 
-ALTER TABLE native_sso.subject_logout OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.subject_logout IS 'The last logout of a user: a login from before it is dead when it comes in.';
 
---
--- Name: sweep; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.subject_logout.idp_issuer IS 'The IdP that said so.';
+
+COMMENT ON COLUMN native_sso.subject_logout.subject IS 'sub of the logout token.';
+
+COMMENT ON COLUMN native_sso.subject_logout.issued_at IS 'iat of the last logout token that ended all sessions of the user.';
+
+COMMENT ON COLUMN native_sso.subject_logout.recorded_at IS 'When the row was written last; it goes by the sweep.';
+
+COMMENT ON COLUMN native_sso.subject_logout.nameless_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
 
 CREATE TABLE native_sso.sweep (
     only_row boolean NOT NULL,
@@ -2594,11 +2411,11 @@ CREATE TABLE native_sso.sweep (
     CONSTRAINT sweep_only_row_check CHECK (only_row)
 );
 
-ALTER TABLE native_sso.sweep OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.sweep IS 'When the last sweep began, so that one broker sweeps for all.';
 
---
--- Name: used_proof; Type: TABLE; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.sweep.only_row IS 'There is one row.';
+
+COMMENT ON COLUMN native_sso.sweep.begun_at IS 'When the last sweep began.';
 
 CREATE TABLE native_sso.used_proof (
     kind text NOT NULL,
@@ -2609,758 +2426,303 @@ CREATE TABLE native_sso.used_proof (
     CONSTRAINT used_proof_kind_check CHECK ((kind = ANY (ARRAY['dpop'::text, 'client_assertion'::text, 'logout_token'::text, 'enrolment'::text])))
 );
 
-ALTER TABLE native_sso.used_proof OWNER TO native_sso_admin;
+COMMENT ON TABLE native_sso.used_proof IS 'What is good once and was used.';
 
---
--- Name: audit_event_default; Type: TABLE ATTACH; Schema: native_sso; Owner: native_sso_admin
---
+COMMENT ON COLUMN native_sso.used_proof.kind IS 'So that a proof of one kind is never taken for one of another.';
+
+COMMENT ON COLUMN native_sso.used_proof.digest IS 'SHA-256 of what names the proof.';
+
+COMMENT ON COLUMN native_sso.used_proof.expires_at IS 'When it would be refused for its age.';
+
+COMMENT ON COLUMN native_sso.used_proof.session_id IS 'Of an enrolment: the session that the id_token began.';
 
 ALTER TABLE ONLY native_sso.audit_event ATTACH PARTITION native_sso.audit_event_default DEFAULT;
-
---
--- Name: client client_client_id_authentication_key; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.client
     ADD CONSTRAINT client_client_id_authentication_key UNIQUE (client_id, authentication);
 
---
--- Name: client_key client_key_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.client_key
     ADD CONSTRAINT client_key_pkey PRIMARY KEY (client_id, kid);
-
---
--- Name: client client_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.client
     ADD CONSTRAINT client_pkey PRIMARY KEY (client_id);
 
---
--- Name: client_secret client_secret_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.client_secret
     ADD CONSTRAINT client_secret_pkey PRIMARY KEY (client_id, slot);
-
---
--- Name: device device_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.device
     ADD CONSTRAINT device_pkey PRIMARY KEY (issuer, device_digest);
 
---
--- Name: idp_key idp_key_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.idp_key
     ADD CONSTRAINT idp_key_pkey PRIMARY KEY (issuer, thumbprint, kid, algorithm);
-
---
--- Name: relayed_code relayed_code_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.relayed_code
     ADD CONSTRAINT relayed_code_pkey PRIMARY KEY (code);
 
---
--- Name: schema_migration schema_migration_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
+ALTER TABLE ONLY native_sso.schema_migration
+    ADD CONSTRAINT schema_migration_name_sha256_key UNIQUE (name, sha256);
 
 ALTER TABLE ONLY native_sso.schema_migration
-    ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (version);
+    ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (ordinal);
 
---
--- Name: scope scope_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
+ALTER TABLE ONLY native_sso.schema_migration
+    ADD CONSTRAINT schema_migration_version_key UNIQUE (version);
 
 ALTER TABLE ONLY native_sso.scope
     ADD CONSTRAINT scope_pkey PRIMARY KEY (name);
 
---
--- Name: session session_issuer_sid_key; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.session
     ADD CONSTRAINT session_issuer_sid_key UNIQUE (issuer, sid);
-
---
--- Name: session session_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (session_id);
 
---
--- Name: sharing_group sharing_group_group_id_issuer_key; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.sharing_group
     ADD CONSTRAINT sharing_group_group_id_issuer_key UNIQUE (group_id, issuer);
-
---
--- Name: sharing_group_member sharing_group_member_issuer_client_id_key; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.sharing_group_member
     ADD CONSTRAINT sharing_group_member_issuer_client_id_key UNIQUE (issuer, client_id);
 
---
--- Name: sharing_group_member sharing_group_member_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.sharing_group_member
     ADD CONSTRAINT sharing_group_member_pkey PRIMARY KEY (group_id, client_id);
-
---
--- Name: sharing_group sharing_group_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.sharing_group
     ADD CONSTRAINT sharing_group_pkey PRIMARY KEY (group_id);
 
---
--- Name: signing_key signing_key_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.signing_key
     ADD CONSTRAINT signing_key_pkey PRIMARY KEY (kid);
-
---
--- Name: sso_grant sso_grant_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.sso_grant
     ADD CONSTRAINT sso_grant_pkey PRIMARY KEY (grant_id);
 
---
--- Name: subject_logout subject_logout_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.subject_logout
     ADD CONSTRAINT subject_logout_pkey PRIMARY KEY (idp_issuer, subject);
-
---
--- Name: sweep sweep_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.sweep
     ADD CONSTRAINT sweep_pkey PRIMARY KEY (only_row);
 
---
--- Name: used_proof used_proof_pkey; Type: CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.used_proof
     ADD CONSTRAINT used_proof_pkey PRIMARY KEY (kind, digest);
 
---
--- Name: audit_event_time; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE INDEX audit_event_time ON ONLY native_sso.audit_event USING brin (occurred_at) WITH (pages_per_range='32', autosummarize='on');
-
---
--- Name: audit_event_default_occurred_at_idx; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE INDEX audit_event_default_occurred_at_idx ON native_sso.audit_event_default USING brin (occurred_at) WITH (pages_per_range='32', autosummarize='on');
 
---
--- Name: audit_event_request; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE INDEX audit_event_request ON ONLY native_sso.audit_event USING btree (request_id) WHERE (request_id IS NOT NULL);
-
---
--- Name: audit_event_default_request_id_idx; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE INDEX audit_event_default_request_id_idx ON native_sso.audit_event_default USING btree (request_id) WHERE (request_id IS NOT NULL);
 
---
--- Name: client_key_material; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE UNIQUE INDEX client_key_material ON native_sso.client_key USING btree (client_id, md5((((((((((((public_jwk ->> 'kty'::text) || ' '::text) || COALESCE((public_jwk ->> 'crv'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'x'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'y'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'n'::text), ''::text)) || ' '::text) || COALESCE((public_jwk ->> 'e'::text), ''::text))));
-
---
--- Name: relayed_code_answer; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE INDEX relayed_code_answer ON native_sso.relayed_code USING btree (valid_until) WHERE (answer IS NOT NULL);
 
---
--- Name: relayed_code_expiry; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE INDEX relayed_code_expiry ON native_sso.relayed_code USING btree (expires_at);
-
---
--- Name: session_device; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE INDEX session_device ON native_sso.session USING btree (device_digest);
 
---
--- Name: session_idp_sid; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE INDEX session_idp_sid ON native_sso.session USING btree (idp_issuer, idp_sid);
-
---
--- Name: session_subject; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE INDEX session_subject ON native_sso.session USING btree (idp_issuer, subject, session_id);
 
---
--- Name: signing_key_active; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (use) WHERE (state = 'active'::text);
-
---
--- Name: sso_grant_live; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE UNIQUE INDEX sso_grant_live ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoked_at IS NULL);
 
---
--- Name: sso_grant_replayed; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE INDEX sso_grant_replayed ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoke_reason = 'refresh_token_reused'::text);
-
---
--- Name: sso_grant_session; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE INDEX sso_grant_session ON native_sso.sso_grant USING btree (session_id);
 
---
--- Name: sso_grant_sweepable; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE INDEX sso_grant_sweepable ON native_sso.sso_grant USING btree (revoked_at) WHERE ((revoked_at IS NOT NULL) AND (revoke_reason <> 'refresh_token_reused'::text));
-
---
--- Name: subject_logout_age; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE INDEX subject_logout_age ON native_sso.subject_logout USING btree (recorded_at);
 
---
--- Name: used_proof_expiry; Type: INDEX; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE INDEX used_proof_expiry ON native_sso.used_proof USING btree (expires_at);
-
---
--- Name: audit_event_default_occurred_at_idx; Type: INDEX ATTACH; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER INDEX native_sso.audit_event_time ATTACH PARTITION native_sso.audit_event_default_occurred_at_idx;
 
---
--- Name: audit_event_default_request_id_idx; Type: INDEX ATTACH; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER INDEX native_sso.audit_event_request ATTACH PARTITION native_sso.audit_event_default_request_id_idx;
-
---
--- Name: client announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.client FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
 
---
--- Name: client_key announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.client_key FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
-
---
--- Name: client_secret announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.client_secret FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
 
---
--- Name: scope announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.scope FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
-
---
--- Name: signing_key announce; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.signing_key FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
 
---
--- Name: audit_event append_only; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
-
---
--- Name: session guard; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.guard_session();
 
---
--- Name: sso_grant guard_chain; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE TRIGGER guard_chain AFTER UPDATE ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_chain();
-
---
--- Name: sso_grant guard_identity; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE TRIGGER guard_identity AFTER UPDATE OF grant_id, session_id, client_id ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('a chain stays in its session, with its client');
 
---
--- Name: sso_grant guard_revocation; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE TRIGGER guard_revocation AFTER INSERT OR UPDATE OF revoked_at, revoke_reason ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_revocation();
-
---
--- Name: session keep_logged_out; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
 
 CREATE TRIGGER keep_logged_out BEFORE INSERT ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.keep_logged_out();
 
---
--- Name: idp_key revoked_is_for_ever; Type: TRIGGER; Schema: native_sso; Owner: native_sso_admin
---
-
 CREATE TRIGGER revoked_is_for_ever BEFORE UPDATE ON native_sso.idp_key FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION native_sso.refuse_change('a revoked key stays revoked');
-
---
--- Name: client_key client_key_client_id_authentication_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.client_key
     ADD CONSTRAINT client_key_client_id_authentication_fkey FOREIGN KEY (client_id, authentication) REFERENCES native_sso.client(client_id, authentication) ON DELETE CASCADE;
 
---
--- Name: client_secret client_secret_client_id_authentication_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.client_secret
     ADD CONSTRAINT client_secret_client_id_authentication_fkey FOREIGN KEY (client_id, authentication) REFERENCES native_sso.client(client_id, authentication) ON DELETE CASCADE;
-
---
--- Name: sharing_group_member sharing_group_member_client_id_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.sharing_group_member
     ADD CONSTRAINT sharing_group_member_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
 
---
--- Name: sharing_group_member sharing_group_member_group_id_issuer_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.sharing_group_member
     ADD CONSTRAINT sharing_group_member_group_id_issuer_fkey FOREIGN KEY (group_id, issuer) REFERENCES native_sso.sharing_group(group_id, issuer) ON DELETE CASCADE;
-
---
--- Name: sso_grant sso_grant_client_id_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
 
 ALTER TABLE ONLY native_sso.sso_grant
     ADD CONSTRAINT sso_grant_client_id_fkey FOREIGN KEY (client_id) REFERENCES native_sso.client(client_id) ON DELETE CASCADE;
 
---
--- Name: sso_grant sso_grant_session_id_fkey; Type: FK CONSTRAINT; Schema: native_sso; Owner: native_sso_admin
---
-
 ALTER TABLE ONLY native_sso.sso_grant
     ADD CONSTRAINT sso_grant_session_id_fkey FOREIGN KEY (session_id) REFERENCES native_sso.session(session_id) ON DELETE CASCADE;
-
---
--- Name: SCHEMA native_sso; Type: ACL; Schema: -; Owner: native_sso_admin
---
 
 GRANT USAGE ON SCHEMA native_sso TO native_sso_broker;
 GRANT USAGE ON SCHEMA native_sso TO native_sso_registrar;
 
---
--- Name: FUNCTION admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
-
---
--- Name: FUNCTION admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) TO native_sso_broker;
 
---
--- Name: FUNCTION advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
-
---
--- Name: FUNCTION advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) TO native_sso_broker;
 
---
--- Name: FUNCTION announce_registry_change(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.announce_registry_change() FROM PUBLIC;
-
---
--- Name: FUNCTION begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) TO native_sso_broker;
 
---
--- Name: FUNCTION begin_sweep(p_interval_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
 
---
--- Name: FUNCTION claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
-REVOKE ALL ON FUNCTION native_sso.claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.claim_code(p_code bytea, p_binding bytea, p_request_id uuid, p_patience_seconds bigint, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
-
---
--- Name: FUNCTION count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) FROM PUBLIC;
-
---
--- Name: FUNCTION count_sweepable_logouts(p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) FROM PUBLIC;
 
---
--- Name: FUNCTION end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) FROM PUBLIC;
-
---
--- Name: FUNCTION end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) TO native_sso_broker;
 
---
--- Name: FUNCTION end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean) FROM PUBLIC;
-
---
--- Name: FUNCTION enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
---
--- Name: FUNCTION erase_kept_answers(p_limit bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.erase_kept_answers(p_limit bigint) FROM PUBLIC;
-
---
--- Name: FUNCTION finish_code(p_code bytea, p_binding bytea, p_answer bytea); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) TO native_sso_broker;
 
---
--- Name: FUNCTION finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea, p_expires_at timestamp with time zone, p_issuer text, p_of_subject boolean, p_ended bigint, p_session_id uuid) TO native_sso_broker;
-
---
--- Name: FUNCTION forget_code(p_code bytea, p_binding bytea); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) TO native_sso_broker;
 
---
--- Name: FUNCTION guard_chain(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.guard_chain() FROM PUBLIC;
-
---
--- Name: FUNCTION guard_revocation(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.guard_revocation() FROM PUBLIC;
 
---
--- Name: FUNCTION guard_session(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
-
---
--- Name: FUNCTION is_logged_out(p_issuer text, p_sid text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) FROM PUBLIC;
 
---
--- Name: FUNCTION is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) FROM PUBLIC;
-
---
--- Name: FUNCTION is_spending(g native_sso.sso_grant); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
---
--- Name: FUNCTION keep_logged_out(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.keep_logged_out() FROM PUBLIC;
-
---
--- Name: FUNCTION logout_lock(p_kind text, p_issuer text, p_name text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
 
---
--- Name: FUNCTION pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
+REVOKE ALL ON FUNCTION native_sso.make_type(p_name text, p_attributes text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
-
---
--- Name: FUNCTION prepare_audit_partitions(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.prepare_audit_partitions() FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.prepare_audit_partitions() TO native_sso_broker;
 
---
--- Name: FUNCTION record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.record_administration(p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid) FROM PUBLIC;
-
---
--- Name: FUNCTION record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[], p_session_ids uuid[], p_grant_ids uuid[], p_source_clients text[]) TO native_sso_broker;
 
---
--- Name: FUNCTION record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) TO native_sso_broker;
 
---
--- Name: FUNCTION refuse_change(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.refuse_change() FROM PUBLIC;
-
---
--- Name: FUNCTION register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) TO native_sso_registrar;
 
---
--- Name: FUNCTION reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
-
---
--- Name: FUNCTION send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) TO native_sso_broker;
 
---
--- Name: FUNCTION settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) TO native_sso_broker;
 
---
--- Name: FUNCTION spent_by_exchange(g native_sso.sso_grant); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) FROM PUBLIC;
-
---
--- Name: FUNCTION sweep_audit(p_retention_seconds bigint, p_execute boolean); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) TO native_sso_broker;
 
---
--- Name: FUNCTION sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
-
---
--- Name: FUNCTION sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
 
---
--- Name: FUNCTION sweep_limit(p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) FROM PUBLIC;
-
---
--- Name: FUNCTION sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
 
---
--- Name: FUNCTION sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
-
---
--- Name: FUNCTION sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
 
---
--- Name: FUNCTION try_sweep(); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.try_sweep() FROM PUBLIC;
-
---
--- Name: FUNCTION use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 REVOKE ALL ON FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) TO native_sso_broker;
 
---
--- Name: FUNCTION use_dpop_proof(p_digest bytea, p_seconds bigint); Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 REVOKE ALL ON FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigint) FROM PUBLIC;
-
---
--- Name: TABLE sharing_group_member; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
 
---
--- Name: TABLE client; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 GRANT SELECT ON TABLE native_sso.client TO native_sso_broker;
-
---
--- Name: TABLE client_key; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 GRANT SELECT ON TABLE native_sso.client_key TO native_sso_broker;
 
---
--- Name: TABLE client_secret; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 GRANT SELECT ON TABLE native_sso.client_secret TO native_sso_broker;
-
---
--- Name: TABLE idp_key; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 GRANT SELECT ON TABLE native_sso.idp_key TO native_sso_broker;
 
---
--- Name: TABLE schema_migration; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 GRANT SELECT ON TABLE native_sso.schema_migration TO native_sso_broker;
-
---
--- Name: TABLE scope; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 GRANT SELECT ON TABLE native_sso.scope TO native_sso_broker;
 
---
--- Name: TABLE sharing_group; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
-
 GRANT SELECT ON TABLE native_sso.sharing_group TO native_sso_broker;
-
---
--- Name: TABLE signing_key; Type: ACL; Schema: native_sso; Owner: native_sso_admin
---
 
 GRANT SELECT ON TABLE native_sso.signing_key TO native_sso_broker;
 
---
--- Name: DEFAULT PRIVILEGES FOR FUNCTIONS; Type: DEFAULT ACL; Schema: -; Owner: native_sso_admin
---
-
 ALTER DEFAULT PRIVILEGES FOR ROLE native_sso_admin REVOKE ALL ON FUNCTIONS  FROM PUBLIC;
-
---
--- PostgreSQL database dump complete
---
 

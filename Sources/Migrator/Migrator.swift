@@ -1,7 +1,8 @@
 public import Migrations
 public import PostgresClient
 
-/// Brings the schema of a database up to date, one file and one transaction at a time.
+/// Brings the schema of a database up to date, one file and one transaction at a time: first the numbered files, each once, then
+/// the repeatable files whose text has changed.
 ///
 /// Killed at any moment, it leaves whole files behind and can be run again. Of several that run at once, one applies
 /// each file.
@@ -59,11 +60,10 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Throws unless every step is applied and unchanged.
+    /// Throws unless every file is applied and unchanged.
     public func verify() async throws(MigratorError) {
-        let status = try await status()
-        guard let last = status.pending.last else { return }
-        throw .pending(database: status.applied.last?.version ?? 0, binary: last.version)
+        let pending = try await status().pending
+        guard pending.isEmpty else { throw .pending(files: pending.map(\.file)) }
     }
 
     // MARK: Steps
@@ -119,11 +119,8 @@ public struct Migrator: Sendable {
         guard let lock = try transaction.query(MigratorSQL.tryLock).first, try lock.bool(0) else { return .busy }
         let history = try Self.history(transaction)
         do throws(MigratorError) {
-            guard let next = try history.pending(of: migrations).first, next.version <= migration.version else {
+            guard try history.pending(of: migrations).contains(where: { $0.file == migration.file }) else {
                 return .wasApplied
-            }
-            guard next.version == migration.version else {
-                return .refused(.gap(file: next.file, database: history.version))
             }
         } catch {
             return .refused(error)
@@ -132,7 +129,10 @@ public struct Migrator: Sendable {
         try transaction.executeScript(migration.sql)
         _ = try transaction.query(
             MigratorSQL.record,
-            [.int32(Int32(clamping: migration.version)), .text(migration.name), .bytes(migration.digest)])
+            [
+                migration.version.map { .int32(Int32(clamping: $0)) } ?? .null, .text(migration.name),
+                .bytes(migration.digest),
+            ])
         return .applied
     }
 

@@ -2,14 +2,14 @@ public import PostgresClient
 
 /// Why the schema was not brought, or is not, up to date. Each says what to do.
 public enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A file that was applied has other contents now.
+    /// A numbered file that was applied has other contents now.
     case changed(file: String)
     /// The database holds a later step, but not this one.
     case gap(file: String, database: Int)
-    /// The database was migrated by a newer release.
-    case databaseIsNewer(database: Int, binary: Int)
-    /// Steps are still to be applied.
-    case pending(database: Int, binary: Int)
+    /// The database was migrated by a newer release: it holds this file, or a later text of it.
+    case databaseIsNewer(file: String)
+    /// These files are still to be applied.
+    case pending(files: [String])
     /// Another migrator held the lock for as long as this one waited.
     case anotherIsAtWork
     /// A file failed; nothing of it was kept. The files before it stay applied.
@@ -29,12 +29,10 @@ public enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible {
             The database is at version \(database), but migration \(file) was never applied to it. It was not made by \
             these migrations: restore it from a backup, or migrate a new one.
             """
-        case .databaseIsNewer(let database, let binary):
-            """
-            The database is at version \(database), this program knows versions up to \(binary). Run the newer release.
-            """
-        case .pending(let database, let binary):
-            "The database is at version \(database), this program needs version \(binary). Run `native-sso migrate up`."
+        case .databaseIsNewer(let file):
+            "The database holds a later \(file) than this program knows. Run the newer release."
+        case .pending(let files):
+            "Not applied to the database yet: \(files.joined(separator: ", ")). Run `native-sso migrate up`."
         case .anotherIsAtWork:
             "Another migrator is at work on this database. Wait for it to end, then run this again."
         case .failed(let file, .outcomeUnknown(let reason)):

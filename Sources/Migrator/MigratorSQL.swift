@@ -6,7 +6,7 @@ enum MigratorSQL {
     /// Held until the transaction ends. The number is arbitrary, and this program's own.
     static let tryLock = Statement("SELECT pg_try_advisory_xact_lock(7017280452245743464)")
 
-    /// $1 version, $2 name, $3 SHA-256 of the file.
+    /// $1 version or NULL, $2 name, $3 SHA-256 of the file.
     static let record = Statement(
         """
         INSERT INTO native_sso.schema_migration (version, name, sha256, applied_at, applied_by)
@@ -17,11 +17,13 @@ enum MigratorSQL {
         """
         CREATE SCHEMA IF NOT EXISTS native_sso;
         CREATE TABLE IF NOT EXISTS native_sso.schema_migration (
-            version integer PRIMARY KEY CHECK (version > 0),
+            ordinal integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            version integer UNIQUE CHECK (version > 0),
             name text COLLATE "C" NOT NULL,
             sha256 bytea NOT NULL CHECK (octet_length(sha256) = 32),
             applied_at timestamptz NOT NULL,
-            applied_by text COLLATE "C" NOT NULL
+            applied_by text COLLATE "C" NOT NULL,
+            UNIQUE (name, sha256)
         );
         """.utf8)
 }

@@ -2,9 +2,10 @@ import Crypto
 import Migrations
 public import PostgresClient
 
-/// One step that a database has behind it: a row of `native_sso.schema_migration`.
+/// A file that was applied to a database: a row of `native_sso.schema_migration`. A repeatable file has a row for each text.
 public struct AppliedMigration: Sendable, Equatable {
-    public let version: Int
+    /// `nil` for a repeatable file.
+    public let version: Int?
     public let name: String
     /// SHA-256 of the file as it was applied.
     public let digest: [UInt8]
@@ -13,42 +14,64 @@ public struct AppliedMigration: Sendable, Equatable {
     public let appliedBy: String
 }
 
-/// The steps that a database has behind it, held against the steps that a program knows.
+/// The files that a database has behind it, compared with the files that a program knows.
 struct SchemaHistory {
+    /// In the order in which they were applied.
     let applied: [AppliedMigration]
 
     static let statement = Statement(
-        "SELECT version, name, sha256, applied_at, applied_by FROM native_sso.schema_migration ORDER BY version")
+        "SELECT version, name, sha256, applied_at, applied_by FROM native_sso.schema_migration ORDER BY ordinal")
 
     init(_ rows: [Row]) throws(PostgresError) {
         var applied: [AppliedMigration] = []
         for row in rows {
             applied.append(
                 AppliedMigration(
-                    version: Int(try row.int32(0)), name: try row.text(1), digest: try row.bytes(2),
+                    version: try row.optionalInt32(0).map { Int($0) }, name: try row.text(1), digest: try row.bytes(2),
                     appliedAt: try row.timestamp(3), appliedBy: try row.text(4)))
         }
         self.applied = applied
     }
 
-    /// The highest version; 0 for a database without any.
-    var version: Int { applied.last?.version ?? 0 }
-
-    /// The steps that are still to be applied. Refuses a history that is not a beginning of `known`.
+    /// The files that are still to be applied, in order. Refuses a history that these files did not make.
     func pending(of known: [Migration]) throws(MigratorError) -> [Migration] {
-        let latest = known.last?.version ?? 0
-        guard version <= latest else { throw .databaseIsNewer(database: version, binary: latest) }
-        var rest = applied[...]
-        for migration in known where migration.version <= version {
-            guard let next = rest.first, next.version == migration.version else {
-                throw .gap(file: migration.file, database: version)
+        let version = applied.compactMap(\.version).max() ?? 0
+        let latest = known.compactMap(\.version).max() ?? 0
+        if let later = applied.first(where: { $0.version ?? 0 > latest }) { throw .databaseIsNewer(file: later.file) }
+        var pending: [Migration] = []
+        for migration in known {
+            let texts = applied.filter {
+                $0.version == migration.version
+                    && (migration.version != nil || $0.name.utf8.elementsEqual(migration.name.utf8))
             }
-            guard next.name.utf8.elementsEqual(migration.name.utf8), next.digest == migration.digest else {
-                throw .changed(file: migration.file)
+            if let number = migration.version {
+                if number > version {
+                    pending.append(migration)
+                } else if texts.isEmpty {
+                    throw .gap(file: migration.file, database: version)
+                } else if texts.last?.digest != migration.digest
+                    || texts.last?.name.utf8.elementsEqual(migration.name.utf8) == false
+                {
+                    throw .changed(file: migration.file)
+                }
+            } else if texts.last?.digest != migration.digest {
+                // A text that was replaced since is one of an older release.
+                guard !texts.contains(where: { $0.digest == migration.digest }) else {
+                    throw .databaseIsNewer(file: migration.file)
+                }
+                pending.append(migration)
             }
-            rest = rest.dropFirst()
         }
-        return known.filter { $0.version > version }
+        return pending
+    }
+}
+
+extension AppliedMigration {
+    /// The name of the file.
+    var file: String {
+        guard let version else { return name + ".sql" }
+        let digits = String(version)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_\(name).sql"
     }
 }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct MigratorTests {
     private static func file(_ version: Int, _ sql: String) -> Migration {
-        Migration(version: version, name: "step_\(version)", sql: Array(sql.utf8))
+        Migration(file: "000\(version)_step_\(version).sql", sql: Array(sql.utf8))
     }
 
     private static let three = (1...3).map { file($0, "CREATE TABLE native_sso.t\($0) (n int); SELECT 1;") }
@@ -50,7 +50,7 @@ import Testing
         try await withDatabase { cluster, database, configuration in
             let migrator = Migrator(configuration)
             let before = await refusal { () throws(MigratorError) in try await migrator.verify() }
-            #expect(before == .pending(database: 0, binary: Migrations.all.count))
+            #expect(before == .pending(files: Migrations.all.map(\.file)))
             let applied = try await migrator.up().map(\.version)
             #expect(applied == Migrations.all.map(\.version))
             let again = try await migrator.up()
@@ -73,8 +73,8 @@ import Testing
             try await service.waitUntilConnected(within: .seconds(20))
             let found = try await Migrator.incompatibility(of: service)
             #expect(found == nil)
-            let older = try await Migrator.incompatibility(of: service, with: Array(Migrations.all.dropLast()))
-            #expect(older == .databaseIsNewer(database: Migrations.all.count, binary: Migrations.all.count - 1))
+            let older = try await Migrator.incompatibility(of: service, with: Migrations.all.filter { $0.version != 5 })
+            #expect(older == .databaseIsNewer(file: "0005_audit.sql"))
             await service.shutdown()
         }
     }
@@ -84,7 +84,7 @@ import Testing
             let pool = ConnectionPool(configuration)
             try await pool.waitUntilConnected(within: .seconds(20))
             let found = try await Migrator.incompatibility(of: pool, with: Self.three)
-            #expect(found == .pending(database: 0, binary: 3))
+            #expect(found == .pending(files: Self.three.map(\.file)))
             await pool.shutdown()
         }
     }
@@ -112,13 +112,13 @@ import Testing
         }
     }
 
-    @Test func newerDatabaseIsRefusedWithBothVersions() async throws {
+    @Test func newerDatabaseIsRefusedByTheNameOfItsFile() async throws {
         try await withDatabase { _, _, configuration in
             _ = try await Migrator(configuration, migrations: Self.three).up()
             let older = Migrator(configuration, migrations: Array(Self.three.prefix(2)))
             let error = await refusal { () throws(MigratorError) in _ = try await older.up() }
-            #expect(error == .databaseIsNewer(database: 3, binary: 2))
-            #expect(error?.description.contains("version 3") == true && error?.description.contains("up to 2") == true)
+            #expect(error == .databaseIsNewer(file: "0003_step_3.sql"))
+            #expect(error?.description.contains("0003_step_3.sql") == true)
         }
     }
 
@@ -149,15 +149,77 @@ import Testing
         }
     }
 
+    private static func repeatable(_ body: String) -> Migration {
+        Migration(
+            file: "answers.sql",
+            sql: Array("CREATE OR REPLACE FUNCTION native_sso.answer() RETURNS text LANGUAGE sql AS '\(body)'".utf8))
+    }
+
+    @Test func repeatableFileIsAppliedAgainWhenItsTextChanges() async throws {
+        try await withDatabase { cluster, database, configuration in
+            let (first, second) = (Self.repeatable("SELECT 1::text"), Self.repeatable("SELECT 2::text"))
+            let migrator = Migrator(configuration, migrations: Self.three + [first])
+            let fresh = try await migrator.up().map(\.file)
+            #expect(fresh.last == "answers.sql" && fresh.count == 4)
+            let again = try await migrator.up()
+            #expect(again.isEmpty)
+
+            let later = Migrator(configuration, migrations: Self.three + [second])
+            let stale = await refusal { () throws(MigratorError) in try await later.verify() }
+            #expect(stale == .pending(files: ["answers.sql"]))
+            #expect(stale?.description.contains("answers.sql") == true)
+            let applied = try await later.up().map(\.file)
+            #expect(applied == ["answers.sql"])
+            let answer = try await cluster.psql("SELECT native_sso.answer()", database: database)
+            #expect(answer == "2\n")
+
+            let older = await refusal { () throws(MigratorError) in _ = try await migrator.up() }
+            #expect(older == .databaseIsNewer(file: "answers.sql"))
+            try await later.verify()
+        }
+    }
+
+    @Test func failingRepeatableFileKeepsTheFormerText() async throws {
+        try await withDatabase { cluster, database, configuration in
+            _ = try await Migrator(configuration, migrations: Self.three + [Self.repeatable("SELECT 1::text")]).up()
+            let broken = Migrator(configuration, migrations: Self.three + [Self.repeatable("SELECT nonsense")])
+            let error = await refusal { () throws(MigratorError) in _ = try await broken.up() }
+            guard case .failed("answers.sql", .server(SQLState("42703"), _, _)) = error else {
+                return #expect(error == nil)
+            }
+            let answer = try await cluster.psql("SELECT native_sso.answer()", database: database)
+            #expect(answer == "1\n")
+        }
+    }
+
+    /// The calls of a changed shape are made anew with the functions that use them.
+    @Test func typeIsMadeAgainOnlyWhenItsShapeChanges() async throws {
+        try await withDatabase { cluster, database, configuration in
+            _ = try await Migrator(configuration).up()
+            func make(_ attributes: String) async throws -> String {
+                try await cluster.psql(
+                    """
+                    SET search_path = native_sso; SELECT make_type('t', '\(attributes)');
+                    SELECT 't'::regtype::oid
+                    """, database: database)
+            }
+            let first = try await make("a integer")
+            let same = try await make("a integer")
+            let changed = try await make("a integer, b text")
+            #expect(first == same && first != changed)
+        }
+    }
+
     @Test func ofManyAtOnceExactlyOneAppliesEachFile() async throws {
         try await withDatabase { _, _, configuration in
-            let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
+            let files = Self.three + [Self.repeatable("SELECT 1::text")]
+            let applied = try await withThrowingTaskGroup(of: [String].self) { group in
                 for _ in 0..<4 {
-                    group.addTask { try await Migrator(configuration, migrations: Self.three).up().map(\.version) }
+                    group.addTask { try await Migrator(configuration, migrations: files).up().map(\.file) }
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(applied.sorted() == [1, 2, 3])
+            #expect(applied.sorted() == files.map(\.file))
         }
     }
 

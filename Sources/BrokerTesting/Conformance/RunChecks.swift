@@ -2,7 +2,7 @@ import NativeSSO
 import Testing
 
 extension GrantRegistryConformance {
-    /// The table of migration 0020, row by row: a chain that is at 9, whose run an exchange began at 6, and of which 2 and 3 were spent
+    /// The table at the head of refresh.sql, row by row: a chain that is at 9, whose run an exchange began at 6, and of which 2 and 3 were spent
     /// before. Then what it is for, in whole sequences.
     static let runChecks: [GrantRegistryCheck] =
         [

@@ -62,7 +62,7 @@ private func keyRefusal(_ asked: Rotation, _ chain: ChainFacts) -> RefreshRefusa
 
 /// Whether a token that a refresh made of this one was itself presented: before this one came again, or, where this chain was revoked
 /// because its predecessor came late, just now. An exchange shows nothing of the kind: what it took the place of may have been lost
-/// on the way, or be another part of the same app. The table is in migration 0020.
+/// on the way, or be another part of the same app. The table is at the head of refresh.sql.
 private func showsTwoHolders(_ asked: Rotation, _ chain: ChainFacts) -> Bool {
     chain.wasSpent
         || chain.cameLate && asked.token.generation == chain.generation

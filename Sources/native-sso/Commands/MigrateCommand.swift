@@ -22,7 +22,7 @@ struct MigrateUpCommand: AsyncParsableCommand {
     func run() async throws {
         let applied = try await options.migrate { migrator throws(MigratorError) in try await migrator.up() }
         var table = Table("applied", columns: ["version", "name"], whenEmpty: "the schema is up to date")
-        for migration in applied { table.append([.number(Int64(migration.version)), .text(migration.name)]) }
+        for migration in applied { table.append([.version(migration.version), .text(migration.name)]) }
         try options.output.show(table)
     }
 }
@@ -39,12 +39,12 @@ struct MigrateStatusCommand: AsyncParsableCommand {
         var table = Table("migrations", columns: ["version", "name", "applied_at", "applied_by"])
         for step in status.applied {
             table.append([
-                .number(Int64(step.version)), .text(step.name),
+                .version(step.version), .text(step.name),
                 .instant(UnixTime(seconds: step.appliedAt.flooredSeconds)), .text(step.appliedBy),
             ])
         }
         for step in status.pending {
-            table.append([.number(Int64(step.version)), .text(step.name), .none, .none])
+            table.append([.version(step.version), .text(step.name), .none, .none])
         }
         try options.output.show(table)
     }
@@ -61,6 +61,11 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
         try await options.migrate { migrator throws(MigratorError) in try await migrator.verify() }
         try options.output.show(Record([("schema", .text("up to date"))]))
     }
+}
+
+extension Cell {
+    /// A repeatable file has none.
+    fileprivate static func version(_ version: Int?) -> Cell { version.map { .number(Int64($0)) } ?? .none }
 }
 
 extension GlobalOptions {

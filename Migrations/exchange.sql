@@ -1,15 +1,95 @@
--- Why: the answer to an unknown session, to a wrong device and to a foreign group is one and the same, and so must be the time that it
--- takes. Who was refused by anything else than the session had it looked up once, who had none twice: 5 microseconds more, which
--- 100,000 questions told apart.
--- This is of calls that are made one by one. Where a statement is shared (admit_batch), a refused call is looked at there before, as
--- far as it is in order, and how long that takes depends on all the calls of the batch.
--- Locks: none that anybody waits for; the function is replaced.
--- Old code: goes on; parameters and answer are as before. But a look that may lock is refused by a server that takes no writes: there
--- a refusal, too, is an outage.
+-- The exchange: who gets a grant. One current text, applied again whenever it changes.
 SET LOCAL ROLE native_sso_admin;
-SET LOCAL search_path = native_sso;
+SET LOCAL search_path = native_sso, pg_temp;
 
--- As before (0020), but that both looks at the session are everybody's.
+SELECT make_type('admission', $$
+    seen_at timestamptz, client_enabled boolean, source_group text, source_role text, target_group text, target_role text,
+    scope_ceiling text[], other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz,
+    expires_at timestamptz, last_used_at timestamptz, device_blocked boolean, grant_id uuid, generation integer,
+    grant_expires_at timestamptz, pinned_jkt text, proof_used boolean, needs_later_login boolean, assertion_used boolean$$);
+
+SELECT make_type('admit_call', $$
+    request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C",
+    source_client text COLLATE "C", other_audience text[], client text COLLATE "C", allows_self_exchange boolean,
+    device bytea, scope text[], audiences text[], auth_time timestamptz, acr text, amr text[], idle_seconds bigint,
+    grant_seconds bigint, permitted boolean, grant_id uuid, heeds_pin boolean$$);
+
+-- Somebody else who is at it at this moment counts as a use, as for a DPoP proof: nobody waits here while he holds a device or a
+-- session that the other waits for.
+CREATE OR REPLACE FUNCTION use_client_assertion(p_digest bytea, p_expires_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+BEGIN
+    IF p_expires_at < now() - interval '30 minutes' THEN
+        RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('native_sso.assertion ' || encode(p_digest, 'hex'), 0)) THEN
+        RETURN false;
+    END IF;
+    INSERT INTO used_proof (kind, digest, expires_at)
+    VALUES ('client_assertion', p_digest, least(p_expires_at, now() + interval '1 hour'))
+    ON CONFLICT (kind, digest) DO NOTHING;
+    RETURN FOUND;
+END
+$$;
+GRANT EXECUTE ON FUNCTION use_client_assertion TO native_sso_broker;
+
+-- Whether this is the first use of a proof of possession, whose row goes with the transaction that it is for: if that is
+-- rolled back, the proof was not used. Somebody else who is at it at this moment counts as a use, so that nobody waits here,
+-- and no two transactions for each other.
+-- No proof is good for as long as an hour; a stolen password of the service must not leave rows for ever. The sweep comes an
+-- hour after, which is for brokers whose clocks differ.
+CREATE OR REPLACE FUNCTION use_dpop_proof(p_digest bytea, p_seconds bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('native_sso.proof ' || encode(p_digest, 'hex'), 0)) THEN
+        RETURN false;
+    END IF;
+    INSERT INTO used_proof (kind, digest, expires_at)
+    VALUES ('dpop', p_digest, clock_timestamp() + make_interval(secs => least(p_seconds, 3600)))
+    ON CONFLICT (kind, digest) DO NOTHING;
+    RETURN FOUND;
+END
+$$;
+
+-- Once for a client on a device: pins the key, unless another one was faster. Which it is then.
+CREATE OR REPLACE FUNCTION pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+    INSERT INTO device AS d (issuer, device_digest, first_seen_at, pinned_keys)
+    VALUES (p_issuer, p_device, date_trunc('second', clock_timestamp()), jsonb_build_object(p_client, p_jkt))
+    ON CONFLICT (issuer, device_digest) DO UPDATE SET pinned_keys = coalesce(d.pinned_keys, '{}') || excluded.pinned_keys
+    WHERE (d.pinned_keys ->> p_client) IS NULL;
+    RETURN (SELECT d.pinned_keys ->> p_client FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device);
+END
+$$;
+
+-- Whether an exchange asks for what the last one gave a moment ago, and nobody has used that since. Inlined where it is used.
+CREATE OR REPLACE FUNCTION is_repeated(
+    g sso_grant, p_now timestamptz, p_source_client text, p_device bytea, p_scope text[], p_audiences text[],
+    p_jkt text, p_auth_time timestamptz, p_acr text, p_amr text[]) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT g.rotated_at > p_now - interval '10 seconds' AND g.generation > g.refreshed_generation
+        AND g.jkt IS NOT DISTINCT FROM p_jkt AND g.source_client_id = p_source_client AND g.device_digest = p_device
+        AND g.scope = p_scope AND g.audiences = p_audiences
+        AND g.auth_time IS NOT DISTINCT FROM p_auth_time AND g.acr IS NOT DISTINCT FROM p_acr AND g.amr = p_amr
+$$;
+
+-- Whether an exchange ends a run in which something was spent. Inlined where it is used.
+CREATE OR REPLACE FUNCTION is_spending(g sso_grant) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT g.generation = g.refreshed_generation AND g.generation - g.exchanged_generation >= 2
+$$;
+
+-- What was spent, when an exchange ends this run. Of sixteen runs, so that no chain grows a row: the oldest two become one, and what
+-- lies between them counts as spent, too, which at worst costs a login.
+CREATE OR REPLACE FUNCTION spent_by_exchange(g sso_grant) RETURNS int4multirange LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN cardinality(s.runs) <= 16 THEN s.all_runs
+        ELSE s.all_runs + int4multirange(range_merge(s.runs[1], s.runs[2])) END
+    FROM (
+        SELECT m.all_runs, ARRAY (SELECT r FROM unnest(m.all_runs) AS r ORDER BY r) AS runs
+        FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1)))
+            AS m (all_runs)) AS s
+$$;
+
+-- Looks, judges and writes for one exchange. Every refusal takes the same looks, so that its time does not tell its reason.
 CREATE OR REPLACE FUNCTION admit(
     p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[],
     p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[],
@@ -255,3 +335,136 @@ BEGIN
         v_needs_later_login, v_assertion_used)::admission;
 END
 $$;
+GRANT EXECUTE ON FUNCTION admit TO native_sso_broker;
+
+CREATE OR REPLACE FUNCTION admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint)
+RETURNS SETOF record
+LANGUAGE plpgsql SECURITY DEFINER ROWS 10 AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'admit_batch runs with search_path = native_sso, pg_temp'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    v_now := date_trunc('second', clock_timestamp());
+    RETURN QUERY
+    WITH looked AS MATERIALIZED (
+        SELECT a.*, t.group_id, t.target_role, t.scope_ceiling, s.source_role, l.session_id, l.expires_at, l.last_used_at,
+            least(l.expires_at, v_now + make_interval(secs => a.grant_seconds)) AS grant_expires_at, g.grant_at,
+            d.is_known IS NULL AS device_is_new
+        FROM unnest(p_calls) WITH ORDINALITY
+            AS a (
+                request_id, issuer, sid, subject, source_client, other_audience, client, allows_self_exchange, device, scope,
+                audiences, auth_time, acr, amr, idle_seconds, grant_seconds, permitted, grant_id, heeds_pin, place)
+        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
+        CROSS JOIN LATERAL (
+            SELECT t.group_id, t.role AS target_role, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
+            WHERE t.issuer = a.issuer AND t.client_id = a.client AND t.role <> 'source'
+            OFFSET 0) AS t
+        CROSS JOIN LATERAL (
+            SELECT s.role AS source_role FROM sharing_group_member s
+            WHERE s.issuer = a.issuer AND s.client_id = a.source_client AND s.group_id = t.group_id AND s.role <> 'target'
+            OFFSET 0) AS s
+        LEFT JOIN LATERAL (
+            SELECT true AS is_known, d.blocked_at, CASE WHEN a.heeds_pin THEN d.pinned_keys ->> a.client END AS pinned_jkt
+            FROM device d WHERE d.issuer = a.issuer AND d.device_digest = a.device
+            OFFSET 0) AS d ON true
+        CROSS JOIN LATERAL (
+            SELECT l.session_id, l.subject, l.expires_at, l.last_used_at FROM session l
+            WHERE l.issuer = a.issuer AND l.sid = a.sid
+                AND l.ended_at IS NULL AND v_now < l.expires_at
+                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
+                AND l.device_digest IS NOT NULL
+            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
+        LEFT JOIN LATERAL (
+            SELECT g.ctid AS grant_at, g.replayed_before FROM sso_grant g
+            WHERE g.session_id = l.session_id AND g.client_id = a.client AND g.revoked_at IS NULL
+            OFFSET 0) AS g ON true
+        WHERE a.place BETWEEN 1 AND 1000
+            -- Not above: there an index on the subject could be chosen.
+            AND l.subject = a.subject
+            AND a.permitted AND d.blocked_at IS NULL AND d.pinned_jkt IS NULL
+            AND (a.client <> a.source_client OR a.allows_self_exchange)
+            AND (t.scope_ceiling IS NULL OR a.scope <@ t.scope_ceiling)
+            AND (cardinality(a.other_audience) = 0
+                OR NOT EXISTS (
+                    SELECT FROM unnest(a.other_audience) AS other (client_id)
+                    WHERE NOT EXISTS (
+                        SELECT FROM sharing_group_member m
+                        WHERE m.issuer = a.issuer AND m.client_id = other.client_id AND m.group_id = t.group_id)))
+            -- Whoever may need a later login is judged by admit.
+            AND CASE WHEN g.grant_at IS NULL
+                THEN NOT EXISTS (
+                    SELECT FROM sso_grant r
+                    WHERE r.session_id = l.session_id AND r.client_id = a.client
+                        -- A late one may have become proof since the snapshot.
+                        AND r.revoke_reason IN ('refresh_token_reused', 'refresh_token_late'))
+                ELSE g.replayed_before IS NULL END
+    ), advanced AS (
+        UPDATE sso_grant g SET
+            generation = CASE
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
+                ELSE g.generation + 1 END,
+            exchanged_generation = CASE
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
+                ELSE g.generation + 1 END,
+            spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
+            rotated_at = CASE
+                WHEN is_repeated(
+                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.rotated_at
+                ELSE v_now END,
+            source_client_id = k.source_client, device_digest = k.device, scope = k.scope, audiences = k.audiences,
+            auth_time = k.auth_time, acr = k.acr, amr = k.amr, jkt = NULL, expires_at = k.grant_expires_at
+        FROM looked k
+        WHERE g.ctid = k.grant_at AND g.session_id = k.session_id AND g.client_id = k.client AND g.revoked_at IS NULL
+            AND g.replayed_before IS NULL
+        RETURNING k.place, g.grant_id AS granted_id, g.generation, k.request_id, k.client, k.session_id, k.group_id,
+            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
+            k.idle_seconds, k.issuer, k.device, k.device_is_new
+    ), inserted AS (
+        INSERT INTO sso_grant AS g (
+            grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
+            audiences, auth_time, acr, amr, created_at, expires_at)
+        SELECT k.grant_id, k.session_id, k.client, k.source_client, k.device, 1, v_now, k.scope,
+            k.audiences, k.auth_time, k.acr, k.amr, v_now, k.grant_expires_at
+        FROM looked k WHERE k.grant_at IS NULL
+        -- Somebody was faster, or it is the second call of two.
+        ON CONFLICT DO NOTHING
+        RETURNING g.grant_id
+    ), granted AS (
+        SELECT * FROM advanced
+        UNION ALL
+        SELECT k.place, k.grant_id, 1, k.request_id, k.client, k.session_id, k.group_id,
+            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
+            k.idle_seconds, k.issuer, k.device, k.device_is_new
+        FROM looked k WHERE k.grant_at IS NULL AND k.grant_id = ANY (ARRAY (SELECT i.grant_id FROM inserted i))
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client, k.session_id, k.granted_id FROM granted k
+    ), met AS (
+        INSERT INTO device (issuer, device_digest, first_seen_at)
+        SELECT k.issuer, k.device, v_now FROM granted k
+        WHERE k.device_is_new
+            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(k.device, 'hex'), 0))
+        ON CONFLICT DO NOTHING
+    ), touched AS (
+        UPDATE session l SET last_used_at = v_now
+        FROM granted k
+        CROSS JOIN LATERAL (
+            SELECT h.ctid AS session_at, h.session_id FROM session h
+            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
+            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
+        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
+            AND l.ctid = h.session_at AND l.session_id = h.session_id
+    )
+    SELECT ROW (
+        v_now, true, k.group_id, k.source_role, k.group_id, k.target_role, k.scope_ceiling,
+        true, k.session_id, k.subject, NULL, k.expires_at, k.last_used_at, false,
+        k.granted_id, k.generation, k.grant_expires_at, NULL, false, false, false)::admission, k.place
+    FROM granted k;
+END
+$$;
+GRANT EXECUTE ON FUNCTION admit_batch TO native_sso_broker;

@@ -1,42 +1,21 @@
--- Why: whoever shows a key (DPoP, RFC 9449) enrols for that key. The proof is used up, the key pinned for its app on the device,
--- and a client's assertion used up, too, in the statement that records the session: what is rolled back has used nothing, so
--- that a request that met an outage is good as it was.
--- And a login that the provider told to be over, of a user as a whole, stays over where its id_token has no auth_time, too: the
--- id_token was issued before that.
--- It serves every way of enrolling: what it asks for is known of an id_token, whether an app showed it or the broker got it for
--- a code.
--- Locks: none that anybody waits for.
--- Old code: unaffected; what it calls has defaults for what it does not know, and answers in the same columns.
+-- Enrolment: a client brings a login that it made at the IdP, by id_token or by code. A code is sent to the IdP once, by whichever
+-- replica, and never again: the IdP might revoke what it gave for the first (RFC 6749 section 4.1.2).
+-- One current text, applied again whenever it changes.
 SET LOCAL ROLE native_sso_admin;
-SET LOCAL lock_timeout = '500ms';
-SET LOCAL search_path = native_sso;
+SET LOCAL search_path = native_sso, pg_temp;
 
--- Somebody else who is at it at this moment counts as a use, as for a DPoP proof: nobody waits here while he holds a device or a
--- session that the other waits for.
-CREATE OR REPLACE FUNCTION use_client_assertion(p_digest bytea, p_expires_at timestamptz) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
-BEGIN
-    IF p_expires_at < now() - interval '30 minutes' THEN
-        RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
-    END IF;
-    IF NOT pg_try_advisory_xact_lock(hashtextextended('native_sso.assertion ' || encode(p_digest, 'hex'), 0)) THEN
-        RETURN false;
-    END IF;
-    INSERT INTO used_proof (kind, digest, expires_at)
-    VALUES ('client_assertion', p_digest, least(p_expires_at, now() + interval '1 hour'))
-    ON CONFLICT (kind, digest) DO NOTHING;
-    RETURN FOUND;
-END
-$$;
+SELECT make_type('enrolment', $$
+    seen_at timestamptz, client_enabled boolean, member_group text, member_role text, device_blocked boolean,
+    login_ended boolean, token_used boolean, sid text, expires_at timestamptz, pinned_jkt text, proof_used boolean,
+    assertion_used boolean$$);
 
-DROP FUNCTION enrol;
-ALTER TYPE enrolment
-    ADD ATTRIBUTE pinned_jkt text, ADD ATTRIBUTE proof_used boolean, ADD ATTRIBUTE assertion_used boolean;
+SELECT make_type('code_claim', $$
+    standing text, answer bytea$$);
 
 -- One statement decides and writes. The rules are those of `decide` in the NativeSSO room.
 -- Locks, in this order: the device, where a key may have to be pinned; those of a logout, shared; the id_token's row; the new
 -- session; the device's row. Nobody waits for a proof or an assertion.
-CREATE FUNCTION enrol(
+CREATE OR REPLACE FUNCTION enrol(
     -- p_idp_sid NULL: the identity provider does not name its sessions.
     p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text,
     -- Digest of the id_token, and when it is refused for its age.
@@ -50,7 +29,7 @@ CREATE FUNCTION enrol(
     p_issued_at timestamptz DEFAULT NULL,
     -- How the id_token came: by exchange, or for a code. For the audit.
     p_by text DEFAULT 'exchange',
-    -- See admit.
+    -- See exchange.sql.
     p_heeds_pin boolean DEFAULT false,
     p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL,
     -- By which the client authenticated, and when that is refused for its age; NULL: otherwise.
@@ -177,3 +156,137 @@ BEGIN
 END
 $$;
 GRANT EXECUTE ON FUNCTION enrol TO native_sso_broker;
+
+-- Erases what is not given out any more, a few at a time: nobody has to wait for a sweep.
+CREATE OR REPLACE FUNCTION erase_kept_answers(p_limit bigint) RETURNS bigint
+LANGUAGE sql SET search_path = native_sso, pg_temp AS $$
+    WITH old AS (
+        SELECT code FROM relayed_code WHERE answer IS NOT NULL AND valid_until < clock_timestamp()
+        ORDER BY valid_until LIMIT p_limit FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        UPDATE relayed_code r SET state = 'lost', answer = NULL FROM old WHERE r.code = old.code RETURNING 1
+    )
+    SELECT count(*) FROM gone
+$$;
+
+-- Reserves a code for some seconds, until send_code. The same request may call it again after a lost answer: it gets the same
+-- result, and its proof is not used a second time.
+CREATE OR REPLACE FUNCTION reserve_code(
+    p_code bytea, p_binding bytea, p_request_id uuid,
+    p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL)
+RETURNS code_claim
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_row relayed_code;
+BEGIN
+    SELECT * INTO v_row FROM relayed_code r WHERE r.code = p_code;
+    IF FOUND AND v_row.request_id = p_request_id AND v_row.state = 'asked' THEN
+        RETURN ROW ('granted', NULL)::code_claim;
+    END IF;
+    IF p_proof IS NOT NULL AND NOT use_dpop_proof(p_proof, p_proof_seconds) THEN
+        RETURN ROW ('proof_used', NULL)::code_claim;
+    END IF;
+    -- Who was faster with this code is waited for here, for as long as a commit takes. A reservation that ran out is taken over:
+    -- its holder finds that out in send_code.
+    INSERT INTO relayed_code AS r (code, binding, request_id, state, is_sent, valid_until, expires_at)
+    VALUES (
+        p_code, p_binding, p_request_id, 'asked', false, clock_timestamp() + interval '5 seconds',
+        now() + interval '1 day')
+    ON CONFLICT (code) DO UPDATE
+    SET binding = excluded.binding, request_id = excluded.request_id, valid_until = excluded.valid_until,
+        expires_at = excluded.expires_at
+    WHERE r.state = 'asked' AND NOT r.is_sent AND r.valid_until < clock_timestamp();
+    IF FOUND THEN
+        PERFORM erase_kept_answers(4);
+        RETURN ROW ('granted', NULL)::code_claim;
+    END IF;
+    SELECT * INTO v_row FROM relayed_code r WHERE r.code = p_code;
+    -- It was released since, or is somebody's who may yet release it: whoever comes again may have it.
+    IF NOT FOUND OR v_row.state = 'asked' AND NOT v_row.is_sent THEN
+        RETURN ROW ('in_flight', NULL)::code_claim;
+    END IF;
+    IF v_row.binding <> p_binding OR v_row.state = 'lost' OR v_row.valid_until < clock_timestamp() THEN
+        RETURN ROW ('used', NULL)::code_claim;
+    END IF;
+    IF v_row.state = 'asked' THEN
+        RETURN ROW ('in_flight', NULL)::code_claim;
+    END IF;
+    RETURN ROW ('kept', v_row.answer)::code_claim;
+END
+$$;
+GRANT EXECUTE ON FUNCTION reserve_code TO native_sso_broker;
+
+-- From here on the code counts as sent. False: the reservation is not this request's any more, and the code must not be sent. True
+-- again for the same request, whose first answer was lost.
+CREATE OR REPLACE FUNCTION send_code(
+    p_code bytea, p_request_id uuid,
+    -- How long whoever asks the identity provider may take.
+    p_patience_seconds bigint)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    UPDATE relayed_code r
+    SET is_sent = true, valid_until = clock_timestamp() + make_interval(secs => least(p_patience_seconds, 300))
+    WHERE r.code = p_code AND r.request_id = p_request_id AND r.state = 'asked';
+    RETURN FOUND;
+END
+$$;
+GRANT EXECUTE ON FUNCTION send_code TO native_sso_broker;
+
+-- Ends what reserve_code began. A kept answer waits two minutes for the broker's. The answer to a code that was sent is kept however
+-- late it comes, because no other request is granted that code. False does not tell who has the answer: an earlier call may have
+-- succeeded unheard.
+CREATE OR REPLACE FUNCTION settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    IF p_state = 'released' THEN
+        DELETE FROM relayed_code r WHERE r.code = p_code AND r.request_id = p_request_id AND r.state = 'asked';
+    ELSE
+        UPDATE relayed_code r
+        SET state = p_state, answer = p_answer,
+            valid_until = CASE p_state
+                WHEN 'lost' THEN r.valid_until
+                WHEN 'kept' THEN clock_timestamp() + interval '2 minutes'
+                ELSE clock_timestamp() + interval '30 seconds' END
+        WHERE r.code = p_code AND r.request_id = p_request_id
+            AND (r.state = 'asked' AND r.is_sent AND p_state = 'kept'
+                OR r.valid_until >= clock_timestamp()
+                    -- Again where the first answer to this was lost.
+                    AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer));
+    END IF;
+    RETURN FOUND;
+END
+$$;
+GRANT EXECUTE ON FUNCTION settle_code TO native_sso_broker;
+
+-- Replaces the kept answer by the broker's. Its half minute begins here, and again for a caller that repeats the call.
+CREATE OR REPLACE FUNCTION finish_code(p_code bytea, p_binding bytea, p_answer bytea) RETURNS bytea
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_answer bytea;
+BEGIN
+    UPDATE relayed_code r
+    SET state = 'answered', answer = p_answer, valid_until = clock_timestamp() + interval '30 seconds'
+    WHERE r.code = p_code AND r.binding = p_binding
+        AND (r.state = 'kept' AND r.valid_until >= clock_timestamp() OR r.state = 'answered' AND r.answer = p_answer);
+    IF FOUND THEN
+        RETURN p_answer;
+    END IF;
+    SELECT r.answer INTO v_answer FROM relayed_code r
+    WHERE r.code = p_code AND r.binding = p_binding AND r.state = 'answered' AND r.valid_until >= clock_timestamp();
+    RETURN v_answer;
+END
+$$;
+GRANT EXECUTE ON FUNCTION finish_code TO native_sso_broker;
+
+-- Nothing is made of what was kept: it is erased, and whoever repeats the request finds the code used. False: somebody has an
+-- answer, or there is nothing any more.
+CREATE OR REPLACE FUNCTION forget_code(p_code bytea, p_binding bytea) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    UPDATE relayed_code r SET state = 'lost', answer = NULL
+    WHERE r.code = p_code AND r.binding = p_binding AND r.state = 'kept';
+    RETURN FOUND;
+END
+$$;
+GRANT EXECUTE ON FUNCTION forget_code TO native_sso_broker;

@@ -1,113 +1,26 @@
--- Why: what a logout did not reach.
---   * A login whose id_token has no `sid` was kept under a name of ours, as if the provider knew it by that. It is nameless now
---     (idp_sid NULL), and a logout that names a session and its user can end it, too: nobody can say that it is another.
---   * A user's login without auth_time was let in after the user's logout by its first sight. No login is younger than its
---     id_token, so that the token's iat says it.
---   * Between the mark of a logout and the end of a session that bore the same name, an enrolment of that session came in:
---     there was no mark while the row was live.
---   * A registration that came after the first sight, with another name for the logout, said "known" and forgot the name.
--- Locks: ACCESS EXCLUSIVE on session and subject_logout until the commit; milliseconds. It waits half a second and gives up:
--- run it again.
--- Old code: goes on as before, with the same holes. A login that it enrolled keeps a name of ours; no release enrolled any.
+-- Ends of sessions by the IdP (OpenID Connect Back-Channel Logout 1.0), and sessions that an IdP registers.
+--
+-- A logout that came first wins, whichever way the login comes in later. A user may have any number of sessions, so a logout is a few
+-- short transactions: first the mark that keeps later logins out, then the sessions, some hundreds at a time, and last the token's
+-- identifier. A logout that breaks off is done again when the IdP repeats it. The broker answers after the last commit.
+-- A function that ends many sessions never waits for a row while it holds another: it passes over locked rows and returns for each
+-- by itself, so that no batch of exchanges waits for it in a circle.
+-- One current text, applied again whenever it changes.
 SET LOCAL ROLE native_sso_admin;
-SET LOCAL lock_timeout = '500ms';
-SET LOCAL search_path = native_sso;
+SET LOCAL search_path = native_sso, pg_temp;
 
--- NULL: its provider does not name it.
-ALTER TABLE session ALTER COLUMN idp_sid DROP NOT NULL;
--- When the token was issued that brought it in, where auth_time does not say as much.
-ALTER TABLE session ADD COLUMN issued_at timestamptz(0);
+SELECT make_type('logout_batch', $$
+    ended bigint, after uuid$$);
 
--- The provider's own word replaces what was only assumed: no name, or the name in the id_tokens. Then it is fixed.
-CREATE OR REPLACE FUNCTION guard_session() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF (NEW.ended_at IS NULL) <> (NEW.end_reason IS NULL) THEN
-        RAISE EXCEPTION 'a session ends at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
-    END IF;
-    IF NEW.subject IS NULL AND NEW.ended_at IS NULL THEN
-        RAISE EXCEPTION 'a live session has a subject' USING ERRCODE = 'check_violation';
-    END IF;
-    IF NEW.expires_at > NEW.created_at + interval '400 days' THEN
-        RAISE EXCEPTION 'no session lives longer than 400 days' USING ERRCODE = 'check_violation';
-    END IF;
-    IF TG_OP = 'UPDATE' THEN
-        IF OLD.ended_at IS NOT NULL THEN
-            RAISE EXCEPTION 'an ended session stays as it is' USING ERRCODE = 'integrity_constraint_violation';
-        END IF;
-        IF NEW.session_id <> OLD.session_id OR NEW.issuer <> OLD.issuer OR NEW.sid <> OLD.sid
-            OR NEW.idp_issuer <> OLD.idp_issuer
-            OR NEW.idp_sid IS DISTINCT FROM OLD.idp_sid
-                AND NOT (
-                    (OLD.idp_sid IS NULL OR OLD.idp_sid = OLD.sid) AND OLD.idp_issuer = OLD.issuer
-                    AND NEW.idp_sid IS NOT NULL)
-            OR NEW.subject IS DISTINCT FROM OLD.subject OR NEW.created_at <> OLD.created_at
-            OR NEW.expires_at > OLD.expires_at
-        THEN
-            RAISE EXCEPTION 'the identity of a session is fixed, and its life is never prolonged'
-                USING ERRCODE = 'integrity_constraint_violation';
-        END IF;
-    END IF;
-    RETURN NEW;
-END
-$$;
-
--- The last logout of one session of the user: what he began before it without a name stays over.
-ALTER TABLE subject_logout ALTER COLUMN issued_at DROP NOT NULL;
-ALTER TABLE subject_logout ADD COLUMN nameless_issued_at timestamptz(0);
-
--- A login that its provider ended before it came in becomes the row of an ended one, and the INSERT does nothing, as it does
--- where the row is there already.
--- Of a login that comes with neither auth_time nor a token, as a registration may, nobody can say whether it is older than
--- the user's logout: it is let in.
-CREATE OR REPLACE FUNCTION keep_logged_out() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF NEW.ended_at IS NOT NULL THEN
-        RETURN NEW;
-    END IF;
-    PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
-    -- Where both names are one, the unique key does the same.
-    IF NEW.idp_sid IS NOT NULL AND (NEW.issuer <> NEW.idp_issuer OR NEW.sid <> NEW.idp_sid) THEN
-        PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
-        IF native_sso.is_logged_out(NEW.idp_issuer, NEW.idp_sid) THEN
-            NEW.ended_at := NEW.created_at;
-        END IF;
-    END IF;
-    IF EXISTS (
-        SELECT FROM native_sso.subject_logout o
-        WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject
-            AND least(NEW.auth_time, NEW.issued_at)
-                <= CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END)
-    THEN
-        NEW.ended_at := NEW.created_at;
-    END IF;
-    IF NEW.ended_at IS NULL THEN
-        RETURN NEW;
-    END IF;
-    NEW.end_reason := 'logout';
-    INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid) DO NOTHING;
-    RETURN NULL;
-END
-$$;
-
--- Whether the provider ended the session of that name. Under the lock of the name.
-CREATE FUNCTION is_logged_out(p_issuer text, p_sid text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN EXISTS (
-        SELECT FROM native_sso.session l
-        WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.end_reason = 'logout');
-END
-$$;
-
-DROP FUNCTION begin_logout;
-DROP FUNCTION end_logged_out;
-DROP FUNCTION finish_logout;
+SELECT make_type('registration', $$
+    outcome text, session_id uuid$$);
 
 -- First step of a logout: from its commit on, what comes in later is dead. $1 digest of issuer and jti, $2 issuer, $3 sid or
 -- NULL, $4 subject or NULL, $5 the token's iat, $6 the row of the mark where a session of that name is not over yet, $7
 -- whether of the subject's sessions only the nameless are meant.
 -- Returns when it was, for the next steps; NULL where the token was used before.
 -- Locks: of the subject first, then of the session, as keep_logged_out does.
-CREATE FUNCTION begin_logout(
+CREATE OR REPLACE FUNCTION begin_logout(
     p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamptz, p_session_id uuid,
     p_nameless boolean DEFAULT false)
 RETURNS timestamptz
@@ -154,7 +67,7 @@ GRANT EXECUTE ON FUNCTION begin_logout TO native_sso_broker;
 -- Next step, again and again, each a transaction. $1 request, $2 issuer, $3 sid, or $4 subject, $5 of a subject's, only
 -- sessions that came in until then, $6 where to go on, $7 how many at most. More than one: those that somebody has are passed
 -- over. $8 of a subject's, only the nameless.
-CREATE FUNCTION end_logged_out(
+CREATE OR REPLACE FUNCTION end_logged_out(
     p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamptz, p_after uuid, p_limit bigint,
     p_nameless boolean DEFAULT false)
 RETURNS logout_batch
@@ -208,8 +121,8 @@ GRANT EXECUTE ON FUNCTION end_logged_out TO native_sso_broker;
 
 -- Last step: the token is used up, and the logout is in the audit. False: the same token was faster. $7 the row of the mark,
 -- which goes if a session that this logout ended stands for it.
--- No logout token is good for as long as an hour; see use_client_assertion.
-CREATE FUNCTION finish_logout(
+-- No logout token is good for as long as an hour.
+CREATE OR REPLACE FUNCTION finish_logout(
     p_request_id uuid, p_digest bytea, p_expires_at timestamptz, p_issuer text, p_of_subject boolean, p_ended bigint,
     p_session_id uuid DEFAULT NULL)
 RETURNS boolean
@@ -239,14 +152,13 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION finish_logout TO native_sso_broker;
 
--- What became of a registration: registered; known: it was there, of the same user; mapped: it was there, and from now on a
--- logout ends it by the name that was told, too; ended: it is over, by a logout that came before it or otherwise. Nothing was
--- done where it is taken: the sid is another user's; or mapped_otherwise: somebody told another name before.
 CREATE OR REPLACE FUNCTION register_session(
     p_issuer text, p_sid text, p_subject text, p_source_client text DEFAULT NULL, p_auth_time timestamptz DEFAULT NULL,
     p_acr text DEFAULT NULL, p_amr text[] DEFAULT '{}', p_lifetime interval DEFAULT '90 days',
     p_idp_issuer text DEFAULT NULL, p_idp_sid text DEFAULT NULL,
-    p_actor text DEFAULT NULL, p_why text DEFAULT NULL)
+    p_actor text DEFAULT NULL, p_why text DEFAULT NULL,
+    -- By which the audit is asked for it.
+    p_request_id uuid DEFAULT NULL)
 RETURNS registration
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
 DECLARE
@@ -277,8 +189,8 @@ BEGIN
         p_auth_time, p_acr, coalesce(p_amr, '{}'), v_now, date_trunc('second', v_now + p_lifetime), v_now)
     ON CONFLICT (issuer, sid) DO NOTHING;
     IF FOUND THEN
-        INSERT INTO audit_event (occurred_at, kind, session_id, actor, details)
-        VALUES (clock_timestamp(), 'session_registered', v_id, v_actor, v_details);
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, actor, details)
+        VALUES (clock_timestamp(), 'session_registered', p_request_id, v_id, v_actor, v_details);
         RETURN ROW ('registered', v_id)::registration;
     END IF;
     SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
@@ -310,13 +222,14 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, p_idp_sid));
     IF is_logged_out(v_idp_issuer, p_idp_sid) THEN
         UPDATE session SET ended_at = v_now, end_reason = 'logout' WHERE session_id = v_found;
-        INSERT INTO audit_event (occurred_at, kind, session_id, reason, actor, details)
-        VALUES (clock_timestamp(), 'session_ended', v_found, 'logout', v_actor, v_details);
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
+        VALUES (clock_timestamp(), 'session_ended', p_request_id, v_found, 'logout', v_actor, v_details);
         RETURN ROW ('ended', v_found)::registration;
     END IF;
     UPDATE session SET idp_sid = p_idp_sid WHERE session_id = v_found;
-    INSERT INTO audit_event (occurred_at, kind, session_id, actor, details)
-    VALUES (clock_timestamp(), 'session_mapped', v_found, v_actor, v_details);
+    INSERT INTO audit_event (occurred_at, kind, request_id, session_id, actor, details)
+    VALUES (clock_timestamp(), 'session_mapped', p_request_id, v_found, v_actor, v_details);
     RETURN ROW ('mapped', v_found)::registration;
 END
 $$;
+GRANT EXECUTE ON FUNCTION register_session TO native_sso_registrar;

@@ -1,0 +1,141 @@
+-- The clients, their credentials, the scopes, and which clients share logins. The tables are small: every broker holds a copy
+-- in memory, and the functions that grant anything read them again.
+SET LOCAL ROLE native_sso_admin;
+SET LOCAL search_path = native_sso;
+
+CREATE DOMAIN identifier AS text COLLATE "C" CHECK (VALUE ~ '^[\x20-\x7e]{1,255}$');
+COMMENT ON DOMAIN identifier IS 'A name in the protocol: printable ASCII, compared octet by octet.';
+CREATE DOMAIN scope_token AS text COLLATE "C" CHECK (VALUE ~ '^[\x21\x23-\x5b\x5d-\x7e]{1,255}$');
+COMMENT ON DOMAIN scope_token IS 'RFC 6749 section 3.3.';
+
+CREATE TABLE client (
+    client_id identifier PRIMARY KEY,
+    authentication text NOT NULL CHECK (authentication IN ('none', 'client_secret_basic', 'private_key_jwt')),
+    enabled boolean NOT NULL,
+    grants text[] NOT NULL
+        CHECK (grants <@ ARRAY['urn:ietf:params:oauth:grant-type:token-exchange', 'refresh_token']),
+    allowed_scope scope_token[] NOT NULL,
+    default_scope scope_token[] NOT NULL CHECK (default_scope <@ allowed_scope),
+    audiences text[] NOT NULL CHECK (cardinality(audiences) > 0 AND array_position(audiences, NULL) IS NULL),
+    access_token_seconds bigint CHECK (access_token_seconds BETWEEN 10 AND 86400),
+    -- No session lives longer than 400 days.
+    refresh_token_seconds bigint CHECK (refresh_token_seconds BETWEEN 1 AND 34560000),
+    issues_refresh_token boolean NOT NULL,
+    issues_id_token boolean NOT NULL,
+    includes_session_id boolean NOT NULL,
+    allows_self_exchange boolean NOT NULL,
+    dpop text NOT NULL CHECK (dpop IN ('off', 'optional', 'required')),
+    accepted_acr text[] NOT NULL,
+    maximum_authentication_seconds bigint CHECK (maximum_authentication_seconds > 0),
+    created_at timestamptz(0) NOT NULL DEFAULT now(),
+    -- Credentials refer to both columns, so that a client has those of its own method only.
+    UNIQUE (client_id, authentication)
+);
+COMMENT ON TABLE client IS 'The OAuth clients, RFC 6749 section 2.';
+COMMENT ON COLUMN client.client_id IS 'RFC 6749 section 2.2.';
+COMMENT ON COLUMN client.authentication IS 'How it authenticates at the token endpoint: none for a public client.';
+COMMENT ON COLUMN client.enabled IS 'False: every exchange and every refresh of it is refused.';
+COMMENT ON COLUMN client.grants IS 'The grant types that it may use.';
+COMMENT ON COLUMN client.allowed_scope IS 'The most that it may ask for.';
+COMMENT ON COLUMN client.default_scope IS 'What it gets when it names no scope.';
+COMMENT ON COLUMN client.audiences IS 'aud of its access tokens.';
+COMMENT ON COLUMN client.access_token_seconds IS 'Lifetime of its access tokens in seconds; NULL: the configured one.';
+COMMENT ON COLUMN client.refresh_token_seconds IS 'Lifetime of its grants in seconds; NULL: that of the session.';
+COMMENT ON COLUMN client.issues_refresh_token IS 'Whether an exchange of the current profile gives a refresh token.';
+COMMENT ON COLUMN client.issues_id_token IS 'Whether an exchange gives an id_token too.';
+COMMENT ON COLUMN client.includes_session_id IS 'Whether its access tokens hold sid.';
+COMMENT ON COLUMN client.allows_self_exchange IS 'Whether it may exchange an id_token of its own.';
+COMMENT ON COLUMN client.dpop IS 'Whether it may or must show a DPoP key, RFC 9449.';
+COMMENT ON COLUMN client.accepted_acr IS 'The acr values that satisfy it, best first; empty: any.';
+COMMENT ON COLUMN client.maximum_authentication_seconds IS 'Greatest age of a login in seconds, from auth_time; NULL: any.';
+COMMENT ON COLUMN client.created_at IS 'When it was registered.';
+
+CREATE TABLE client_secret (
+    client_id identifier NOT NULL,
+    authentication text NOT NULL DEFAULT 'client_secret_basic' CHECK (authentication = 'client_secret_basic'),
+    slot smallint NOT NULL CHECK (slot IN (1, 2)),
+    digest bytea NOT NULL CHECK (octet_length(digest) = 32),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (client_id, slot),
+    FOREIGN KEY (client_id, authentication) REFERENCES client (client_id, authentication) ON DELETE CASCADE
+);
+COMMENT ON TABLE client_secret IS 'The secrets of client_secret_basic. Two are live at most, so that one is replaced without an outage.';
+COMMENT ON COLUMN client_secret.client_id IS 'Whose secret it is.';
+COMMENT ON COLUMN client_secret.authentication IS 'Ties the secret to the client''s method.';
+COMMENT ON COLUMN client_secret.slot IS '1 or 2.';
+COMMENT ON COLUMN client_secret.digest IS 'SHA-256 of a generated secret of 256 bits.';
+COMMENT ON COLUMN client_secret.created_at IS 'To the microsecond: it tells which of two is the older one.';
+
+CREATE TABLE client_key (
+    client_id identifier NOT NULL,
+    kid identifier NOT NULL,
+    public_jwk jsonb NOT NULL CHECK (
+        public_jwk ? 'kty' AND public_jwk ? 'alg'
+        AND NOT public_jwk ?| ARRAY['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']),
+    created_at timestamptz(0) NOT NULL DEFAULT now(),
+    authentication text NOT NULL DEFAULT 'private_key_jwt' CHECK (authentication = 'private_key_jwt'),
+    PRIMARY KEY (client_id, kid),
+    FOREIGN KEY (client_id, authentication) REFERENCES client (client_id, authentication) ON DELETE CASCADE
+);
+-- One key has one kid: an operator who removes it is rid of it. What else the JWK says does not make it another key.
+CREATE UNIQUE INDEX client_key_material ON client_key (client_id, md5(
+    (public_jwk ->> 'kty') || ' ' || coalesce(public_jwk ->> 'crv', '') || ' ' || coalesce(public_jwk ->> 'x', '') || ' '
+    || coalesce(public_jwk ->> 'y', '') || ' ' || coalesce(public_jwk ->> 'n', '') || ' ' || coalesce(public_jwk ->> 'e', '')));
+COMMENT ON TABLE client_key IS 'The public keys of private_key_jwt, RFC 7523.';
+COMMENT ON COLUMN client_key.client_id IS 'Whose key it is.';
+COMMENT ON COLUMN client_key.kid IS 'The kid in the header of its assertions.';
+COMMENT ON COLUMN client_key.public_jwk IS 'RFC 7517, without any private member.';
+COMMENT ON COLUMN client_key.created_at IS 'When it was added.';
+COMMENT ON COLUMN client_key.authentication IS 'Ties the key to the client''s method.';
+
+CREATE TABLE scope (
+    name scope_token PRIMARY KEY,
+    requires_consent boolean NOT NULL
+);
+COMMENT ON TABLE scope IS 'The scopes that need special handling. Others need no row.';
+COMMENT ON COLUMN scope.name IS 'The scope token.';
+COMMENT ON COLUMN scope.requires_consent IS 'Whether no exchange grants it, because the user must consent at the IdP.';
+
+CREATE TABLE sharing_group (
+    group_id identifier PRIMARY KEY,
+    issuer text COLLATE "C" NOT NULL,
+    created_at timestamptz(0) NOT NULL DEFAULT now(),
+    UNIQUE (group_id, issuer)
+);
+COMMENT ON TABLE sharing_group IS 'The clients that share logins of one IdP.';
+COMMENT ON COLUMN sharing_group.group_id IS 'The name that an operator gave it.';
+COMMENT ON COLUMN sharing_group.issuer IS 'The IdP. A group never spans issuers.';
+COMMENT ON COLUMN sharing_group.created_at IS 'When it was made.';
+
+CREATE TABLE sharing_group_member (
+    group_id identifier NOT NULL,
+    issuer text COLLATE "C" NOT NULL,
+    client_id identifier NOT NULL REFERENCES client ON DELETE CASCADE,
+    role text NOT NULL CHECK (role IN ('source', 'target', 'both')),
+    scope_ceiling scope_token[],
+    PRIMARY KEY (group_id, client_id),
+    FOREIGN KEY (group_id, issuer) REFERENCES sharing_group (group_id, issuer) ON DELETE CASCADE,
+    -- One group per issuer, or it would be open which group's rules hold.
+    UNIQUE (issuer, client_id)
+);
+COMMENT ON TABLE sharing_group_member IS 'A client in a group.';
+COMMENT ON COLUMN sharing_group_member.group_id IS 'The group.';
+COMMENT ON COLUMN sharing_group_member.issuer IS 'The issuer of the group.';
+COMMENT ON COLUMN sharing_group_member.client_id IS 'The client. It is in one group of an issuer at most.';
+COMMENT ON COLUMN sharing_group_member.role IS 'source: others may use its logins. target: it may use the logins of others.';
+COMMENT ON COLUMN sharing_group_member.scope_ceiling IS 'The most that an exchange grants it; NULL: its allowed scope.';
+
+GRANT SELECT ON client, client_secret, client_key, scope, sharing_group, sharing_group_member TO native_sso_broker;
+
+-- Tells the brokers to read their copies again.
+CREATE FUNCTION announce_registry_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('native_sso_registry', TG_TABLE_NAME);
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON client EXECUTE FUNCTION announce_registry_change();
+CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON client_secret EXECUTE FUNCTION announce_registry_change();
+CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON client_key EXECUTE FUNCTION announce_registry_change();
+CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON scope EXECUTE FUNCTION announce_registry_change();

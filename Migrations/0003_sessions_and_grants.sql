@@ -1,0 +1,282 @@
+-- One row per login, one per device, one per client in a login.
+--
+-- What a refresh or a repeated exchange changes is in no index, so that each of these updates is a HOT update.
+-- A rule about one column is a domain; rules about several are in one trigger function per table. No table here has a CHECK or a
+-- trigger with WHEN: PostgreSQL parses and plans those anew in every statement that writes the table, which made up half of
+-- the cost of an exchange. A domain is kept for the connection, and so is a trigger's function.
+-- Instants are whole seconds like those of the tokens, so that statement and broker never differ by a rounding.
+SET LOCAL ROLE native_sso_admin;
+SET LOCAL search_path = native_sso;
+
+CREATE DOMAIN digest AS bytea CHECK (octet_length(VALUE) = 32);
+COMMENT ON DOMAIN digest IS '32 octets.';
+CREATE DOMAIN jwk_thumbprint AS text COLLATE "C" CHECK (octet_length(VALUE) = 43);
+COMMENT ON DOMAIN jwk_thumbprint IS 'RFC 7638 with SHA-256, in base64url.';
+CREATE DOMAIN issuer_identifier AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 512);
+COMMENT ON DOMAIN issuer_identifier IS 'An iss, compared octet by octet.';
+CREATE DOMAIN issued_identifier AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 255);
+COMMENT ON DOMAIN issued_identifier IS 'A sid or sub as its issuer wrote it, compared octet by octet.';
+CREATE DOMAIN profile_name AS text COLLATE "C" CHECK (VALUE IN ('device-id', 'device-secret-x-oath', 'device-secret'));
+COMMENT ON DOMAIN profile_name IS 'The profile of Native SSO.';
+CREATE DOMAIN chain_generation AS integer CHECK (VALUE > 0);
+COMMENT ON DOMAIN chain_generation IS 'A position in a token family, from 1 on.';
+CREATE DOMAIN keys_by_client AS jsonb CHECK (jsonb_typeof(VALUE) = 'object');
+COMMENT ON DOMAIN keys_by_client IS 'An object: client_id to JWK thumbprint.';
+
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% of % refused: %', TG_OP, TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';
+END
+$$;
+
+CREATE TABLE session (
+    session_id uuid PRIMARY KEY,
+    issuer issuer_identifier NOT NULL,
+    sid issued_identifier NOT NULL,
+    idp_issuer issuer_identifier NOT NULL,
+    idp_sid issued_identifier,
+    subject issued_identifier,
+    profile profile_name,
+    device_digest digest,
+    source_client_id text COLLATE "C",
+    auth_time timestamptz(0),
+    acr text,
+    amr text[] NOT NULL DEFAULT '{}',
+    created_at timestamptz(0) NOT NULL,
+    expires_at timestamptz(0) NOT NULL,
+    last_used_at timestamptz(0) NOT NULL,
+    ended_at timestamptz(0),
+    end_reason text,
+    issued_at timestamptz(0),
+    UNIQUE (issuer, sid)
+) WITH (fillfactor = 90);
+-- For logout and administration. A refresh changes none of these columns.
+CREATE INDEX session_idp_sid ON session (idp_issuer, idp_sid);
+-- A logout of a user finds the sessions batch by batch, in the order of their ids.
+CREATE INDEX session_subject ON session (idp_issuer, subject, session_id);
+CREATE INDEX session_device ON session (device_digest);
+COMMENT ON TABLE session IS
+    'One login at an IdP. A statement that changes what an exchange of the login is judged by writes a new version of this row, or of the grant: exchange and refresh name the version that they judged.';
+COMMENT ON COLUMN session.session_id IS 'UUIDv7, the broker''s own name of the session.';
+COMMENT ON COLUMN session.issuer IS 'The IdP whose groups and devices count. For an enrolled login too, although its id_token has the broker as iss.';
+COMMENT ON COLUMN session.sid IS 'sid of the id_tokens that the clients share.';
+COMMENT ON COLUMN session.idp_issuer IS 'The issuer of the logout tokens that end it.';
+COMMENT ON COLUMN session.idp_sid IS 'sid of those logout tokens; NULL: the IdP gave the login none.';
+COMMENT ON COLUMN session.subject IS 'sub; NULL for a login that was logged out before a client brought it.';
+COMMENT ON COLUMN session.profile IS 'The profile of the exchange or enrolment that began it; NULL: it was registered.';
+COMMENT ON COLUMN session.device_digest IS 'HMAC-SHA-256 of the device value, under a key that is not in this database; NULL until an exchange shows it.';
+COMMENT ON COLUMN session.source_client_id IS 'The client that logged in.';
+COMMENT ON COLUMN session.auth_time IS 'auth_time of the id_token that began it.';
+COMMENT ON COLUMN session.acr IS 'acr of that id_token.';
+COMMENT ON COLUMN session.amr IS 'amr of that id_token.';
+COMMENT ON COLUMN session.created_at IS 'When the row was made.';
+COMMENT ON COLUMN session.expires_at IS 'Absolute end, at most 400 days after created_at. It is never moved to a later instant.';
+COMMENT ON COLUMN session.last_used_at IS 'Last exchange or refresh, within a few minutes.';
+COMMENT ON COLUMN session.ended_at IS 'Set once and never cleared: nothing is granted any more.';
+COMMENT ON COLUMN session.end_reason IS 'What ended it.';
+COMMENT ON COLUMN session.issued_at IS 'iat of the id_token that began it, where auth_time is missing or later.';
+
+-- The IdP's own word replaces an assumption: no sid, or the sid of the id_tokens. After that the sid is fixed.
+CREATE FUNCTION guard_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (NEW.ended_at IS NULL) <> (NEW.end_reason IS NULL) THEN
+        RAISE EXCEPTION 'a session ends at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.subject IS NULL AND NEW.ended_at IS NULL THEN
+        RAISE EXCEPTION 'a live session has a subject' USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.expires_at > NEW.created_at + interval '400 days' THEN
+        RAISE EXCEPTION 'no session lives longer than 400 days' USING ERRCODE = 'check_violation';
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        IF OLD.ended_at IS NOT NULL THEN
+            RAISE EXCEPTION 'an ended session stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+        IF NEW.session_id <> OLD.session_id OR NEW.issuer <> OLD.issuer OR NEW.sid <> OLD.sid
+            OR NEW.idp_issuer <> OLD.idp_issuer
+            OR NEW.idp_sid IS DISTINCT FROM OLD.idp_sid
+                AND NOT (
+                    (OLD.idp_sid IS NULL OR OLD.idp_sid = OLD.sid) AND OLD.idp_issuer = OLD.issuer
+                    AND NEW.idp_sid IS NOT NULL)
+            OR NEW.subject IS DISTINCT FROM OLD.subject OR NEW.created_at <> OLD.created_at
+            OR NEW.expires_at > OLD.expires_at
+        THEN
+            RAISE EXCEPTION 'the identity of a session is fixed, and its life is never prolonged'
+                USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON session FOR EACH ROW EXECUTE FUNCTION guard_session();
+
+CREATE TABLE subject_logout (
+    idp_issuer issuer_identifier,
+    subject issued_identifier,
+    issued_at timestamptz(0),
+    recorded_at timestamptz(0) NOT NULL,
+    nameless_issued_at timestamptz(0),
+    PRIMARY KEY (idp_issuer, subject)
+);
+CREATE INDEX subject_logout_age ON subject_logout (recorded_at);
+COMMENT ON TABLE subject_logout IS 'The last logout of a user: a login from before it is dead when it comes in.';
+COMMENT ON COLUMN subject_logout.idp_issuer IS 'The IdP that said so.';
+COMMENT ON COLUMN subject_logout.subject IS 'sub of the logout token.';
+COMMENT ON COLUMN subject_logout.issued_at IS 'iat of the last logout token that ended all sessions of the user.';
+COMMENT ON COLUMN subject_logout.recorded_at IS 'When the row was written last; it goes by the sweep.';
+COMMENT ON COLUMN subject_logout.nameless_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
+
+-- A transaction that brings a login in takes this lock shared; one that ends logins takes it exclusive. One of 256 for each
+-- kind, so that the server has room for the locks of a transaction that brings in many.
+CREATE FUNCTION logout_lock(p_kind text, p_issuer text, p_name text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+    $$ SELECT 2947193046517340160 + CASE p_kind WHEN 'sid' THEN 256 ELSE 0 END
+        + (hashtextextended(p_kind || ' ' || p_issuer || ' ' || p_name, 0) & 255) $$;
+
+-- Whether the IdP has logged this sid out. The ORDER BY names the columns of one index, so that a plan that was made for a small
+-- table is right for a large one.
+CREATE FUNCTION is_logged_out(p_issuer text, p_sid text) RETURNS boolean
+LANGUAGE plpgsql SET enable_sort = off AS $$
+BEGIN
+    PERFORM FROM native_sso.session l
+    WHERE l.idp_issuer = p_issuer AND l.idp_sid BETWEEN p_sid AND p_sid AND l.end_reason = 'logout'
+    ORDER BY l.idp_sid LIMIT 1;
+    RETURN FOUND;
+END
+$$;
+
+-- A login that the IdP has logged out before it comes in becomes an ended session. It began at auth_time, and no later than its
+-- id_token was issued.
+CREATE FUNCTION keep_logged_out() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.ended_at IS NOT NULL THEN
+        RETURN NEW;
+    END IF;
+    PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
+    IF NEW.idp_sid IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
+        IF native_sso.is_logged_out(NEW.idp_issuer, NEW.idp_sid) THEN
+            NEW.ended_at := NEW.created_at;
+        END IF;
+    END IF;
+    IF EXISTS (
+        SELECT FROM native_sso.subject_logout o
+        WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject
+            AND least(NEW.auth_time, NEW.issued_at)
+                <= CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END)
+    THEN
+        NEW.ended_at := NEW.created_at;
+    END IF;
+    IF NEW.ended_at IS NULL THEN
+        RETURN NEW;
+    END IF;
+    NEW.end_reason := 'logout';
+    INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid) DO NOTHING;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER keep_logged_out BEFORE INSERT ON session FOR EACH ROW EXECUTE FUNCTION keep_logged_out();
+
+CREATE TABLE device (
+    issuer text COLLATE "C" NOT NULL,
+    device_digest digest NOT NULL,
+    first_seen_at timestamptz(0) NOT NULL,
+    blocked_at timestamptz(0),
+    pinned_keys keys_by_client,
+    PRIMARY KEY (issuer, device_digest)
+);
+COMMENT ON TABLE device IS 'The devices of an IdP''s logins.';
+COMMENT ON COLUMN device.issuer IS 'The IdP. One device value has another digest at another issuer.';
+COMMENT ON COLUMN device.device_digest IS 'HMAC-SHA-256 of the device value, under a key that is not in this database.';
+COMMENT ON COLUMN device.first_seen_at IS 'When a grant or an enrolment first named it.';
+COMMENT ON COLUMN device.blocked_at IS 'Since when an operator keeps it out; NULL: it is not blocked.';
+COMMENT ON COLUMN device.pinned_keys IS 'The only key that a client may show on the device (DPoP), by client_id.';
+
+CREATE TABLE sso_grant (
+    grant_id uuid PRIMARY KEY,
+    session_id uuid NOT NULL REFERENCES session ON DELETE CASCADE,
+    client_id text COLLATE "C" NOT NULL REFERENCES client ON DELETE CASCADE,
+    source_client_id text COLLATE "C" NOT NULL,
+    device_digest digest NOT NULL,
+    generation chain_generation NOT NULL,
+    rotated_at timestamptz(0) NOT NULL,
+    scope text[] NOT NULL,
+    audiences text[] NOT NULL,
+    auth_time timestamptz(0),
+    acr text,
+    amr text[] NOT NULL,
+    jkt jwk_thumbprint,
+    created_at timestamptz(0) NOT NULL,
+    expires_at timestamptz(0) NOT NULL,
+    revoked_at timestamptz(0),
+    revoke_reason text,
+    refreshed_generation integer NOT NULL DEFAULT 0,
+    replayed_before timestamptz(0),
+    exchanged_generation integer NOT NULL DEFAULT 1,
+    spent int4multirange
+) WITH (fillfactor = 80);
+-- One live grant per session and client: a repeated exchange advances it and adds no row.
+CREATE UNIQUE INDEX sso_grant_live ON sso_grant (session_id, client_id) WHERE revoked_at IS NULL;
+-- The grants of a session that is deleted.
+CREATE INDEX sso_grant_session ON sso_grant (session_id);
+-- What the sweep may delete, and nothing else. It costs a hot call nothing: only revoked grants are in it.
+CREATE INDEX sso_grant_sweepable ON sso_grant (revoked_at)
+    WHERE revoked_at IS NOT NULL AND revoke_reason <> 'refresh_token_reused';
+CREATE INDEX sso_grant_replayed ON sso_grant (session_id, client_id) WHERE revoke_reason = 'refresh_token_reused';
+COMMENT ON TABLE sso_grant IS
+    'What one client holds in one session: its token family. Refresh tokens are not stored; they name grant and generation under a MAC.';
+COMMENT ON COLUMN sso_grant.grant_id IS 'UUIDv7, part of each refresh token.';
+COMMENT ON COLUMN sso_grant.session_id IS 'The session that it dies with.';
+COMMENT ON COLUMN sso_grant.client_id IS 'The client that holds it.';
+COMMENT ON COLUMN sso_grant.source_client_id IS 'The client whose login it uses.';
+COMMENT ON COLUMN sso_grant.device_digest IS 'The device that the last exchange showed.';
+COMMENT ON COLUMN sso_grant.generation IS 'The current position of the token family. It grows by 1.';
+COMMENT ON COLUMN sso_grant.rotated_at IS 'When the current generation was made: the grace period begins here.';
+COMMENT ON COLUMN sso_grant.scope IS 'What the last exchange granted.';
+COMMENT ON COLUMN sso_grant.audiences IS 'aud of the access tokens since the last exchange.';
+COMMENT ON COLUMN sso_grant.auth_time IS 'auth_time of the login, for the access tokens of refreshes.';
+COMMENT ON COLUMN sso_grant.acr IS 'acr of the login, likewise.';
+COMMENT ON COLUMN sso_grant.amr IS 'amr of the login, likewise.';
+COMMENT ON COLUMN sso_grant.jkt IS 'Thumbprint of the key that binds the family (DPoP); NULL: unbound.';
+COMMENT ON COLUMN sso_grant.created_at IS 'When the first exchange made it.';
+COMMENT ON COLUMN sso_grant.expires_at IS 'When it ends, at the latest with its session.';
+COMMENT ON COLUMN sso_grant.revoked_at IS 'Set once and never cleared.';
+COMMENT ON COLUMN sso_grant.revoke_reason IS 'Why it was revoked. refresh_token_late may still become refresh_token_reused.';
+COMMENT ON COLUMN sso_grant.refreshed_generation IS 'The last generation that a refresh made; 0: none.';
+COMMENT ON COLUMN sso_grant.replayed_before IS 'When an earlier family of this client in this session was replayed: a login from before does not continue.';
+COMMENT ON COLUMN sso_grant.exchanged_generation IS 'The generation that the last exchange made: the current run begins here.';
+COMMENT ON COLUMN sso_grant.spent IS 'Generations of earlier runs whose successors were presented.';
+
+CREATE FUNCTION guard_revocation() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (NEW.revoked_at IS NULL) <> (NEW.revoke_reason IS NULL) THEN
+        RAISE EXCEPTION 'a grant is revoked at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER guard_revocation AFTER INSERT OR UPDATE OF revoked_at, revoke_reason ON sso_grant
+    FOR EACH ROW EXECUTE FUNCTION guard_revocation();
+
+-- A family goes on by one generation. A revoked grant changes in one way only: a late token may turn out to be a reused one.
+CREATE FUNCTION guard_chain() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.revoked_at IS NOT NULL THEN
+        IF OLD.revoke_reason <> 'refresh_token_late' OR NEW.revoke_reason IS DISTINCT FROM 'refresh_token_reused'
+            OR NEW.revoked_at IS DISTINCT FROM OLD.revoked_at OR NEW.generation <> OLD.generation
+        THEN
+            RAISE EXCEPTION 'a revoked grant stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+    ELSIF NEW.generation NOT IN (OLD.generation, OLD.generation + 1)
+        OR NEW.refreshed_generation NOT IN (OLD.refreshed_generation, NEW.generation)
+        OR NEW.exchanged_generation NOT IN (OLD.exchanged_generation, NEW.generation)
+    THEN
+        RAISE EXCEPTION 'a chain goes on by one, and a revoked grant stays as it is'
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NULL;
+END
+$$;
+-- After the update, not before: a trigger before an update locks the row, with a record in the log, ahead of the update itself.
+CREATE TRIGGER guard_chain AFTER UPDATE ON sso_grant FOR EACH ROW EXECUTE FUNCTION guard_chain();
+CREATE TRIGGER guard_identity AFTER UPDATE OF grant_id, session_id, client_id ON sso_grant
+    FOR EACH ROW EXECUTE FUNCTION refuse_change('a chain stays in its session, with its client');

@@ -1,0 +1,103 @@
+-- The keys that sign, the keys that IdPs have published, and what is good once. No private key is in this database.
+SET LOCAL ROLE native_sso_admin;
+SET LOCAL search_path = native_sso;
+
+CREATE TABLE signing_key (
+    kid identifier PRIMARY KEY,
+    use text NOT NULL CHECK (use IN ('access-token', 'refresh-token', 'device')),
+    algorithm text NOT NULL,
+    reference text NOT NULL,
+    public_jwk jsonb CHECK (NOT public_jwk ?| ARRAY['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']),
+    state text NOT NULL CHECK (state IN ('pending', 'published', 'active', 'retired', 'removed')),
+    created_at timestamptz(0) NOT NULL,
+    published_at timestamptz(0),
+    activated_at timestamptz(0),
+    retired_at timestamptz(0),
+    removed_at timestamptz(0),
+    CHECK ((use = 'access-token') = (public_jwk IS NOT NULL)),
+    CHECK (state IN ('pending', 'removed') OR published_at IS NOT NULL),
+    CHECK (state NOT IN ('active') OR activated_at IS NOT NULL),
+    CHECK (state NOT IN ('retired') OR retired_at IS NOT NULL),
+    CHECK ((state = 'removed') = (removed_at IS NOT NULL))
+);
+CREATE UNIQUE INDEX signing_key_active ON signing_key (use) WHERE state = 'active';
+CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON signing_key EXECUTE FUNCTION announce_registry_change();
+GRANT SELECT ON signing_key TO native_sso_broker;
+COMMENT ON TABLE signing_key IS 'The keys of the key module. One is active for each use.';
+COMMENT ON COLUMN signing_key.kid IS 'kid of what it signs.';
+COMMENT ON COLUMN signing_key.use IS 'access-token signs JWTs; refresh-token and device are MAC keys.';
+COMMENT ON COLUMN signing_key.algorithm IS 'JWS algorithm, or HS256 for a MAC key.';
+COMMENT ON COLUMN signing_key.reference IS 'Where the key provider finds the private part: a file name, an object label.';
+COMMENT ON COLUMN signing_key.public_jwk IS 'What the JWKS publishes; NULL for a MAC key.';
+COMMENT ON COLUMN signing_key.state IS 'pending, published, active, retired, removed, in this order.';
+COMMENT ON COLUMN signing_key.created_at IS 'When it was made.';
+COMMENT ON COLUMN signing_key.published_at IS 'Since when the JWKS holds it.';
+COMMENT ON COLUMN signing_key.activated_at IS 'Since when it signs.';
+COMMENT ON COLUMN signing_key.retired_at IS 'Since when it signs no more.';
+COMMENT ON COLUMN signing_key.removed_at IS 'Since when the JWKS lacks it.';
+
+CREATE TABLE idp_key (
+    issuer text COLLATE "C" NOT NULL,
+    thumbprint text COLLATE "C" NOT NULL CHECK (octet_length(thumbprint) = 43),
+    kid text COLLATE "C" NOT NULL,
+    algorithm text COLLATE "C" NOT NULL,
+    public_jwk jsonb NOT NULL CHECK (NOT public_jwk ?| ARRAY['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']),
+    first_seen_at timestamptz(0) NOT NULL CHECK (isfinite(first_seen_at)),
+    last_seen_at timestamptz(0) NOT NULL CHECK (isfinite(last_seen_at)),
+    tag text COLLATE "C" NOT NULL CHECK (octet_length(tag) = 43),
+    revoked_at timestamptz(0),
+    PRIMARY KEY (issuer, thumbprint, kid, algorithm)
+);
+CREATE TRIGGER revoked_is_for_ever BEFORE UPDATE ON idp_key FOR EACH ROW
+    WHEN (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS DISTINCT FROM OLD.revoked_at)
+    EXECUTE FUNCTION refuse_change('a revoked key stays revoked');
+GRANT SELECT ON idp_key TO native_sso_broker;
+COMMENT ON TABLE idp_key IS
+    'The entries of IdPs'' key sets: an id_token may be older than the present set. A key counts for the issuer that showed it only, because tenants of one provider share keys.';
+COMMENT ON COLUMN idp_key.issuer IS 'The IdP that published it.';
+COMMENT ON COLUMN idp_key.thumbprint IS 'RFC 7638.';
+COMMENT ON COLUMN idp_key.kid IS 'kid of the entry; empty: it has none.';
+COMMENT ON COLUMN idp_key.algorithm IS 'alg of the entry; empty: it has none.';
+COMMENT ON COLUMN idp_key.public_jwk IS 'RFC 7517.';
+COMMENT ON COLUMN idp_key.first_seen_at IS 'When a broker first fetched it.';
+COMMENT ON COLUMN idp_key.last_seen_at IS 'When a broker last fetched it.';
+COMMENT ON COLUMN idp_key.tag IS
+    'HMAC under the brokers'' device key over the columns before. The service role may write here, so a row that no broker made must not count.';
+COMMENT ON COLUMN idp_key.revoked_at IS 'Since when an operator distrusts it. One revoked row revokes the key in all its entries.';
+
+CREATE TABLE used_proof (
+    kind text NOT NULL CHECK (kind IN ('dpop', 'client_assertion', 'logout_token', 'enrolment')),
+    digest bytea NOT NULL CHECK (octet_length(digest) = 32),
+    expires_at timestamptz(0) NOT NULL,
+    session_id uuid,
+    PRIMARY KEY (kind, digest)
+);
+CREATE INDEX used_proof_expiry ON used_proof (expires_at);
+COMMENT ON TABLE used_proof IS 'What is good once and was used.';
+COMMENT ON COLUMN used_proof.kind IS 'So that a proof of one kind is never taken for one of another.';
+COMMENT ON COLUMN used_proof.digest IS 'SHA-256 of what names the proof.';
+COMMENT ON COLUMN used_proof.expires_at IS 'When it would be refused for its age.';
+COMMENT ON COLUMN used_proof.session_id IS 'Of an enrolment: the session that the id_token began.';
+
+CREATE TABLE relayed_code (
+    code bytea PRIMARY KEY CHECK (octet_length(code) = 32),
+    binding bytea NOT NULL CHECK (octet_length(binding) = 32),
+    request_id uuid NOT NULL,
+    state text NOT NULL CHECK (state IN ('asked', 'kept', 'answered', 'lost')),
+    valid_until timestamptz NOT NULL,
+    answer bytea CHECK (octet_length(answer) <= 131072),
+    expires_at timestamptz NOT NULL,
+    is_sent boolean NOT NULL,
+    CHECK ((state IN ('kept', 'answered')) = (answer IS NOT NULL))
+);
+CREATE INDEX relayed_code_answer ON relayed_code (valid_until) WHERE answer IS NOT NULL;
+CREATE INDEX relayed_code_expiry ON relayed_code (expires_at);
+COMMENT ON TABLE relayed_code IS 'Authorization codes that were relayed to an IdP. Each is sent there once (RFC 6749 section 4.1.2).';
+COMMENT ON COLUMN relayed_code.code IS 'HMAC of issuer and code under the brokers'' device key.';
+COMMENT ON COLUMN relayed_code.binding IS 'Stands for client, verifier, redirect URI, device value, scope and key: a repeated request shows the same.';
+COMMENT ON COLUMN relayed_code.request_id IS 'The request that asks the IdP.';
+COMMENT ON COLUMN relayed_code.state IS 'asked: reserved, or at the IdP. kept: the IdP answered. answered: the broker answered too. lost: nothing can be had any more.';
+COMMENT ON COLUMN relayed_code.valid_until IS 'Until then an answer may come, and a kept answer is given out.';
+COMMENT ON COLUMN relayed_code.answer IS 'The answer, sealed under a key that is made of code, verifier and the brokers'' device key.';
+COMMENT ON COLUMN relayed_code.expires_at IS 'When the row may be swept.';
+COMMENT ON COLUMN relayed_code.is_sent IS 'In state asked: false while the code is reserved and has not left.';

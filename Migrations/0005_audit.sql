@@ -1,0 +1,58 @@
+-- Who was given what, who was refused and why, who changed what. Append only, one partition a month. And when the last sweep began.
+SET LOCAL ROLE native_sso_admin;
+SET LOCAL search_path = native_sso;
+
+CREATE TABLE audit_event (
+    occurred_at timestamptz NOT NULL,
+    kind text NOT NULL,
+    request_id uuid,
+    client_id text COLLATE "C",
+    session_id uuid,
+    grant_id uuid,
+    reason text,
+    actor text,
+    details jsonb
+) PARTITION BY RANGE (occurred_at);
+CREATE INDEX audit_event_request ON audit_event (request_id) WHERE request_id IS NOT NULL;
+-- Events come nearly in the order of their instants, so that a summary of some blocks is enough and an insert does not pay for it.
+CREATE INDEX audit_event_time ON audit_event USING brin (occurred_at) WITH (pages_per_range = 32, autosummarize = on);
+-- For a month without a partition of its own.
+CREATE TABLE audit_event_default PARTITION OF audit_event DEFAULT;
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON audit_event FOR EACH ROW
+    EXECUTE FUNCTION refuse_change('the audit is append only');
+COMMENT ON TABLE audit_event IS 'The audit. No row is changed or deleted; whole months go by retention.';
+COMMENT ON COLUMN audit_event.occurred_at IS 'When it happened.';
+COMMENT ON COLUMN audit_event.kind IS 'What happened, from a closed list.';
+COMMENT ON COLUMN audit_event.request_id IS 'X-Request-Id of the answer, or the id of an operator''s act.';
+COMMENT ON COLUMN audit_event.client_id IS 'A registered client.';
+COMMENT ON COLUMN audit_event.session_id IS 'The session that it was about.';
+COMMENT ON COLUMN audit_event.grant_id IS 'The grant that it was about.';
+COMMENT ON COLUMN audit_event.reason IS 'Why, from a closed list; an operator''s own words for an operator''s act.';
+COMMENT ON COLUMN audit_event.actor IS 'Who, where a person acted.';
+COMMENT ON COLUMN audit_event.details IS 'More, without secrets.';
+
+CREATE TABLE sweep (
+    only_row boolean PRIMARY KEY CHECK (only_row),
+    begun_at timestamptz NOT NULL
+);
+INSERT INTO sweep VALUES (true, '-infinity');
+COMMENT ON TABLE sweep IS 'When the last sweep began, so that one broker sweeps for all.';
+COMMENT ON COLUMN sweep.only_row IS 'There is one row.';
+COMMENT ON COLUMN sweep.begun_at IS 'When the last sweep began.';
+
+-- An event with what is known today of its login and grant, and where it lies. Each addition is a subquery of its own, so that a
+-- LIMIT spares the rows that it leaves out.
+CREATE VIEW audit_line AS
+SELECT a.occurred_at, a.kind, a.request_id, a.client_id, a.session_id, a.grant_id, a.reason, a.actor,
+    a.details::text AS details,
+    (SELECT l.issuer FROM session l WHERE l.session_id = a.session_id) AS issuer,
+    (SELECT l.sid FROM session l WHERE l.session_id = a.session_id) AS sid,
+    coalesce(
+        a.details ->> 'source_client',
+        (SELECT g.source_client_id FROM sso_grant g WHERE g.grant_id = a.grant_id),
+        (SELECT l.source_client_id FROM session l WHERE l.session_id = a.session_id)) AS source_client_id,
+    (SELECT m.group_id::text FROM session l JOIN sharing_group_member m ON m.issuer = l.idp_issuer
+     WHERE l.session_id = a.session_id AND m.client_id = a.client_id) AS group_id,
+    a.tableoid::bigint AS partition, a.ctid AS place
+FROM audit_event a;
+COMMENT ON VIEW audit_line IS 'The audit as the command line shows it.';

@@ -1,0 +1,333 @@
+-- Administration, with its audit, and retention: rows are deleted in small batches once their retention period has passed, the audit by
+-- whole months. No decision depends on it: a dead session is refused whether its row is there or not.
+--
+-- An id_token may be 90 days old when it is exchanged; without the row of its ended session it could bring the session in again.
+-- So the functions keep rows for at least 90 days and a day for clocks, whatever the caller asks for.
+-- Only dead rows are locked. An old month of the audit is truncated and stays as an empty partition: to detach one locks the audit.
+-- One current text, applied again whenever it changes.
+SET LOCAL ROLE native_sso_admin;
+SET LOCAL search_path = native_sso, pg_temp;
+
+SELECT make_type('sweep_batch', $$
+    looked_at bigint, removed bigint, after text[]$$);
+
+CREATE OR REPLACE FUNCTION record_administration(
+    p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid DEFAULT NULL)
+RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+    INSERT INTO audit_event (occurred_at, kind, request_id, actor, reason, details)
+    VALUES (now(), p_kind, p_request_id, p_actor, p_reason, p_details)
+$$;
+
+CREATE OR REPLACE FUNCTION end_sessions(
+    p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL,
+    p_only_free boolean DEFAULT false)
+RETURNS SETOF uuid LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+DECLARE
+    v_ids uuid[];
+BEGIN
+    -- In one order for all, so that two of these cannot block each other.
+    IF p_only_free THEN
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids) AND l.ended_at IS NULL
+            ORDER BY l.session_id FOR NO KEY UPDATE SKIP LOCKED);
+    ELSE
+        v_ids := ARRAY(
+            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids) AND l.ended_at IS NULL
+            ORDER BY l.session_id FOR NO KEY UPDATE);
+    END IF;
+    RETURN QUERY
+    WITH ended AS (
+        UPDATE session l SET ended_at = date_trunc('second', now()), end_reason = p_reason
+        WHERE l.session_id = ANY (v_ids) AND l.ended_at IS NULL
+        RETURNING l.session_id
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
+        SELECT now(), 'session_ended', p_request_id, e.session_id, p_reason, p_actor, p_details FROM ended e
+    )
+    SELECT e.session_id FROM ended e;
+END
+$$;
+
+-- By its former name, for the command of before.
+CREATE OR REPLACE FUNCTION end_free_sessions(
+    p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL)
+RETURNS SETOF uuid LANGUAGE sql AS $$
+    SELECT * FROM native_sso.end_sessions(p_session_ids, p_reason, p_actor, p_details, p_request_id, true)
+$$;
+
+-- Records refusals, and tokens that no client got. Whatever changes state is recorded by the statement that changes it. All zero stands
+-- for no session and no grant.
+CREATE OR REPLACE FUNCTION record_audit(
+    p_occurred_at timestamptz[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[],
+    p_session_ids uuid[] DEFAULT NULL, p_grant_ids uuid[] DEFAULT NULL, p_source_clients text[] DEFAULT NULL)
+RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details)
+    SELECT least(occurred_at, now()), kind, request_id, nullif(client_id, ''), reason,
+        nullif(session_id, '00000000-0000-0000-0000-000000000000'),
+        nullif(grant_id, '00000000-0000-0000-0000-000000000000'),
+        CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END
+    FROM unnest(
+            p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients)
+        AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client)
+    WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
+$$;
+GRANT EXECUTE ON FUNCTION record_audit TO native_sso_broker;
+
+-- $1 issuer; $2 to $8 thumbprint, kid, algorithm, public JWK, first and last sighting, and tag of each entry of the set that
+-- was just fetched. Rows are replaced as they were tagged, but for those of a revoked key, which stay as they are.
+CREATE OR REPLACE FUNCTION record_idp_keys(
+    p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[],
+    p_first_seen_at timestamptz[], p_last_seen_at timestamptz[], p_tags text[])
+RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+    INSERT INTO idp_key (issuer, thumbprint, kid, algorithm, public_jwk, first_seen_at, last_seen_at, tag)
+    SELECT p_issuer, key.thumbprint, key.kid, key.algorithm, key.jwk::jsonb, key.first_seen_at, key.last_seen_at, key.tag
+    FROM unnest(p_thumbprints, p_kids, p_algorithms, p_jwks, p_first_seen_at, p_last_seen_at, p_tags)
+        AS key (thumbprint, kid, algorithm, jwk, first_seen_at, last_seen_at, tag)
+    ON CONFLICT (issuer, thumbprint, kid, algorithm) DO UPDATE SET
+        public_jwk = excluded.public_jwk, first_seen_at = excluded.first_seen_at,
+        last_seen_at = excluded.last_seen_at, tag = excluded.tag
+    WHERE idp_key.revoked_at IS NULL
+$$;
+GRANT EXECUTE ON FUNCTION record_idp_keys TO native_sso_broker;
+
+-- Makes the partitions of this month and the next three. A month whose events already lie in the default partition
+-- keeps them there.
+-- A table that is made first and attached then: CREATE TABLE ... PARTITION OF would lock the whole audit against every
+-- exchange. What attaching locks as a whole is the default partition, which nobody writes while there is one for the month.
+CREATE OR REPLACE FUNCTION prepare_audit_partitions() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = native_sso, pg_temp SET timezone = 'UTC' SET lock_timeout = '1s' AS $$
+DECLARE
+    v_month timestamptz;
+    v_name text;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtext('native_sso.prepare_audit_partitions')) THEN
+        RETURN;
+    END IF;
+    FOR v_month IN
+        SELECT generate_series(date_trunc('month', now()), date_trunc('month', now()) + interval '3 months', interval '1 month')
+    LOOP
+        v_name := 'audit_event_p' || to_char(v_month, 'YYYY_MM');
+        CONTINUE WHEN to_regclass('native_sso.' || v_name) IS NOT NULL;
+        CONTINUE WHEN EXISTS (
+            SELECT FROM audit_event_default
+            WHERE occurred_at >= v_month AND occurred_at < v_month + interval '1 month');
+        EXECUTE format('CREATE TABLE %I (LIKE audit_event INCLUDING ALL)', v_name);
+        EXECUTE format(
+            'ALTER TABLE audit_event ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+            v_name, v_month, v_month + interval '1 month');
+    END LOOP;
+END
+$$;
+GRANT EXECUTE ON FUNCTION prepare_audit_partitions TO native_sso_broker;
+
+SELECT prepare_audit_partitions();
+
+-- Whether nobody else is at it, now: for the transaction. 7017280452245743465 is arbitrary, and this schema's own.
+CREATE OR REPLACE FUNCTION try_sweep() RETURNS boolean LANGUAGE sql AS 'SELECT pg_try_advisory_xact_lock(7017280452245743465)';
+
+-- $1 seconds since the last sweep was begun that must have gone by. True: the caller sweeps now.
+CREATE OR REPLACE FUNCTION begin_sweep(p_interval_seconds bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN false;
+    END IF;
+    UPDATE sweep SET begun_at = now() WHERE begun_at <= now() - make_interval(secs => p_interval_seconds);
+    RETURN FOUND;
+END
+$$;
+GRANT EXECUTE ON FUNCTION begin_sweep TO native_sso_broker;
+
+-- Before this instant must have been over what goes.
+CREATE OR REPLACE FUNCTION sweep_limit(p_retention_seconds bigint) RETURNS timestamptz LANGUAGE sql AS
+    $$ SELECT now() - make_interval(secs => greatest(p_retention_seconds, 90 * 86400)) - interval '1 day' $$;
+
+-- Sessions in the order of their ids, which is that of their creation, up to those that cannot be old enough. Their grants
+-- go with them.
+CREATE OR REPLACE FUNCTION sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF sweep_batch
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_before timestamptz := sweep_limit(p_retention_seconds);
+    v_after uuid := coalesce(p_after[1], '00000000-0000-0000-0000-000000000000');
+    v_ids uuid[];
+    v_removed bigint;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    v_ids := ARRAY(
+        SELECT l.session_id FROM session l
+        WHERE l.session_id > v_after
+            AND l.session_id < (
+                lpad(to_hex((extract(epoch FROM v_before) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+        ORDER BY l.session_id LIMIT least(p_limit, 1000));
+    WITH dead AS (
+        SELECT l.session_id FROM session l
+        WHERE l.session_id = ANY (v_ids) AND greatest(l.expires_at, l.ended_at) < v_before
+        FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM session l USING dead WHERE l.session_id = dead.session_id RETURNING 1
+    )
+    SELECT count(*) INTO v_removed FROM gone;
+    RETURN NEXT ROW (
+        cardinality(v_ids)::bigint, v_removed,
+        CASE WHEN v_ids <> '{}' THEN ARRAY[v_ids[cardinality(v_ids)]::text] END)::sweep_batch;
+END
+$$;
+GRANT EXECUTE ON FUNCTION sweep_sessions TO native_sso_broker;
+
+CREATE OR REPLACE FUNCTION sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF sweep_batch
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_removed bigint;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    WITH dead AS (
+        SELECT g.grant_id FROM sso_grant g
+        WHERE g.revoked_at < sweep_limit(p_retention_seconds) AND g.revoke_reason <> 'refresh_token_reused'
+        ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM sso_grant g USING dead WHERE g.grant_id = dead.grant_id RETURNING 1
+    )
+    SELECT count(*) INTO v_removed FROM gone;
+    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+END
+$$;
+GRANT EXECUTE ON FUNCTION sweep_grants TO native_sso_broker;
+
+-- Devices that nobody blocked and that no session knows. One that comes again is new again; what it loses is the keys of logins
+-- that no exchange can use any more.
+CREATE OR REPLACE FUNCTION sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF sweep_batch
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_looked_at bigint;
+    v_removed bigint;
+    v_after text[];
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    WITH looked AS (
+        SELECT d.issuer, d.device_digest FROM device d
+        WHERE (d.issuer, d.device_digest) > (coalesce(p_after[1], ''), coalesce(decode(p_after[2], 'hex'), ''))
+        ORDER BY d.issuer, d.device_digest LIMIT least(p_limit, 1000)
+    ), dead AS (
+        SELECT d.issuer, d.device_digest FROM device d JOIN looked USING (issuer, device_digest)
+        WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
+            AND NOT EXISTS (SELECT FROM session l WHERE l.device_digest = d.device_digest)
+        FOR UPDATE OF d SKIP LOCKED
+    ), gone AS (
+        DELETE FROM device d USING dead
+        WHERE d.issuer = dead.issuer AND d.device_digest = dead.device_digest RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM looked), (SELECT count(*) FROM gone),
+        (SELECT ARRAY[issuer, encode(device_digest, 'hex')] FROM looked ORDER BY issuer DESC, device_digest DESC LIMIT 1)
+    INTO v_looked_at, v_removed, v_after;
+    RETURN NEXT ROW (v_looked_at, v_removed, v_after)::sweep_batch;
+END
+$$;
+GRANT EXECUTE ON FUNCTION sweep_devices TO native_sso_broker;
+
+-- Used proofs and relayed codes. A kept answer is erased; the row of a code goes once no IdP knows the code any more.
+CREATE OR REPLACE FUNCTION sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint)
+RETURNS SETOF sweep_batch
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_removed bigint;
+    v_codes bigint;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    PERFORM erase_kept_answers(least(p_limit, 1000));
+    WITH dead AS (
+        SELECT p.kind, p.digest FROM used_proof p WHERE p.expires_at < now() - interval '1 hour'
+        ORDER BY p.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM used_proof p USING dead WHERE p.kind = dead.kind AND p.digest = dead.digest RETURNING 1
+    )
+    SELECT count(*) INTO v_removed FROM gone;
+    WITH dead AS (
+        SELECT r.code FROM relayed_code r WHERE r.expires_at < now() - interval '1 hour'
+        ORDER BY r.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM relayed_code r USING dead WHERE r.code = dead.code RETURNING 1
+    )
+    SELECT count(*) INTO v_codes FROM gone;
+    RETURN NEXT ROW (greatest(v_removed, v_codes), v_removed + v_codes, NULL)::sweep_batch;
+END
+$$;
+GRANT EXECUTE ON FUNCTION sweep_proofs TO native_sso_broker;
+
+-- The oldest month of the audit that is wholly older than that many seconds, 30 days at least, and not empty yet: none if
+-- there is none. With p_execute it is emptied; without, all such months are named.
+CREATE OR REPLACE FUNCTION sweep_audit(p_retention_seconds bigint, p_execute boolean) RETURNS SETOF text
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = native_sso, pg_temp SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
+DECLARE
+    v_before timestamptz := now() - make_interval(secs => greatest(p_retention_seconds, 30 * 86400));
+    v_name text;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    FOR v_name IN
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'audit_event'::regclass AND c.relname ~ '^audit_event_p\d{4}_\d{2}$'
+            AND to_timestamp(right(c.relname, 7) || '_01', 'YYYY_MM_DD') + interval '1 month' <= v_before
+            AND pg_relation_size(c.oid) > 0
+        ORDER BY c.relname
+    LOOP
+        IF p_execute THEN
+            EXECUTE format('TRUNCATE %I', v_name);
+        END IF;
+        RETURN NEXT v_name;
+        EXIT WHEN p_execute;
+    END LOOP;
+END
+$$;
+GRANT EXECUTE ON FUNCTION sweep_audit TO native_sso_broker;
+
+-- The marks of users who logged out so long ago that no token can bring a login of that time in.
+CREATE OR REPLACE FUNCTION sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF sweep_batch
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_removed bigint;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    WITH dead AS (
+        SELECT o.idp_issuer, o.subject FROM subject_logout o WHERE o.recorded_at < sweep_limit(p_retention_seconds)
+        ORDER BY o.recorded_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM subject_logout o USING dead WHERE o.idp_issuer = dead.idp_issuer AND o.subject = dead.subject RETURNING 1
+    )
+    SELECT count(*) INTO v_removed FROM gone;
+    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+END
+$$;
+GRANT EXECUTE ON FUNCTION sweep_logouts TO native_sso_broker;
+
+CREATE OR REPLACE FUNCTION count_sweepable(
+    p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint)
+LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
+    SELECT
+        (SELECT count(*) FROM session WHERE greatest(expires_at, ended_at) < sweep_limit(p_retention_seconds)),
+        (SELECT count(*) FROM sso_grant
+         WHERE revoked_at < sweep_limit(p_retention_seconds) AND revoke_reason <> 'refresh_token_reused'),
+        (SELECT count(*) FROM device d
+         WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
+             AND NOT EXISTS (
+                 SELECT FROM session l
+                 WHERE l.device_digest = d.device_digest
+                     AND NOT greatest(l.expires_at, l.ended_at) < sweep_limit(p_retention_seconds))),
+        (SELECT count(*) FROM used_proof WHERE expires_at < now() - interval '1 hour')
+$$;
+
+CREATE OR REPLACE FUNCTION count_sweepable_logouts(p_retention_seconds bigint) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS
+    $$ SELECT count(*) FROM subject_logout WHERE recorded_at < sweep_limit(p_retention_seconds) $$;
