@@ -18,31 +18,31 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
     }
 
     public func put(_ session: SessionRow) {
-        let key = RegistryState.Login(issuer: session.issuer, sid: session.sid)
         state.withLock { state in
-            state.sessions[key] = RegistryState.Session(
-                id: session.id, subject: session.subject, expiresAt: state.now.adding(session.expiresIn),
-                lastUsedAt: state.now.before(session.lastUsed), endedAt: session.isEnded ? state.now : nil)
+            state.sessions[session.id] = RegistryState.Session(
+                issuer: session.issuer, sid: session.sid, subject: session.subject,
+                expiresAt: state.now.adding(session.expiresIn), lastUsedAt: state.now.before(session.lastUsed),
+                endedAt: session.isEnded ? state.now : nil)
         }
     }
 
     public func put(_ device: DeviceRow) {
         let key = RegistryState.Device(issuer: device.issuer, digest: device.digest)
         state.withLock { state in
-            state.deviceIsBlocked[key] = device.isBlocked
-            for (client, pinned) in device.pins {
-                state.pins[RegistryState.Place(device: key, client: client)] = pinned
+            state.knownDevices.insert(key)
+            state.blockedDevices.remove(key)
+            if device.isBlocked { state.blockedDevices.insert(key) }
+            for (client, bound) in device.pins {
+                state.boundKeys[RegistryState.Place(device: key, client: client)] = bound
             }
         }
     }
 
     public func put(_ grant: GrantRow) throws {
         try state.withLock { state in
-            guard let session = state.sessions.first(where: { $0.value.id == grant.session }) else {
-                throw PortError.broken("a grant needs its session")
-            }
+            guard state.sessions[grant.session] != nil else { throw PortError.broken("a grant needs its session") }
             state.chains[grant.id] = RegistryState.Chain(
-                session: session.key, client: grant.client, sourceClient: grant.sourceClient, device: grant.device,
+                session: grant.session, client: grant.client, sourceClient: grant.sourceClient, device: grant.device,
                 generation: grant.generation, exchangedGeneration: grant.exchangedGeneration,
                 spent: grant.spent,
                 rotatedAt: state.now.before(grant.rotated),
@@ -63,10 +63,9 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
 
     public func endSession(_ id: UniqueID) {
         state.withLock { state in
-            for (key, session) in state.sessions where session.id == id && session.endedAt == nil {
-                state.sessions[key]?.endedAt = state.now
-                state.auditRows += 1
-            }
+            guard let session = state.sessions[id], session.endedAt == nil else { return }
+            state.sessions[id]?.endedAt = state.now
+            state.auditRows += 1
         }
     }
 
@@ -75,7 +74,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
             RegistryCounts(
                 sessions: state.sessions.count, grants: state.chains.count,
                 liveGrants: state.chains.values.count { $0.revokedAt == nil },
-                devices: state.deviceIsBlocked.count, auditRows: state.auditRows,
+                devices: state.knownDevices.count, auditRows: state.auditRows,
                 usedProofs: state.usedProofs.count + state.usedAssertions.count)
         }
     }
@@ -84,8 +83,9 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
         state.withLock { state in
             let rows =
                 state.clientIsEnabled.map { "client \($0)" } + state.members.map { "member \($0)" }
-                + state.deviceIsBlocked.map { "device \($0)" } + state.sessions.map { "session \($0)" }
-                + state.chains.map { "grant \($0)" } + state.pins.map { "pin \($0)" }
+                + state.knownDevices.map { "device \($0)" }
+                + state.blockedDevices.map { "blocked \($0)" } + state.sessions.map { "session \($0)" }
+                + state.chains.map { "grant \($0)" } + state.boundKeys.map { "key \($0)" }
             return rows.sorted().joined(separator: "\n")
         }
     }

@@ -1,8 +1,7 @@
 public import NativeSSO
 import Synchronization
 
-/// `GrantRegistry` over dictionaries behind a lock. It follows the contract by itself, without a look at the rules of
-/// the core, so that a mistake there is not repeated here.
+/// `GrantRegistry` over dictionaries behind a lock. It states no rule: it gathers the facts and asks the core.
 public final class InMemoryGrantRegistry: GrantRegistry {
     let state: Mutex<RegistryState>
 
@@ -55,26 +54,26 @@ struct RegistryState: Sendable {
         let client: ClientID
     }
 
-    struct Login: Hashable {
-        let issuer: Issuer
-        let sid: SessionID
-    }
-
     struct Device: Hashable {
         let issuer: Issuer
         let digest: DeviceDigest
     }
 
     struct Session {
-        let id: UniqueID
+        let issuer: Issuer
+        let sid: SessionID
         let subject: Subject?
         let expiresAt: UnixTime
         var lastUsedAt: UnixTime
         var endedAt: UnixTime?
+
+        func facts(id: UniqueID) -> SessionFacts {
+            SessionFacts(id: id, subject: subject, endedAt: endedAt, expiresAt: expiresAt, lastUsedAt: lastUsedAt)
+        }
     }
 
     struct Chain {
-        let session: Login
+        let session: UniqueID
         let client: ClientID
         var sourceClient: ClientID
         var device: DeviceDigest
@@ -89,8 +88,14 @@ struct RegistryState: Sendable {
         var expiresAt: UnixTime
         var scope: Scope
         var audiences: [String]
-        var login: NativeSSO.Login
+        var login: Login
         var key: KeyThumbprint?
+
+        /// What was spent in the run that an exchange ends, and in those before it.
+        var spentByExchange: [ClosedRange<Int32>] {
+            let isSpending = generation - exchangedGeneration >= 2
+            return spent + (isSpending ? [exchangedGeneration...generation - 2] : [])
+        }
     }
 
     /// A client on a device.
@@ -102,10 +107,11 @@ struct RegistryState: Sendable {
     var now: UnixTime
     var clientIsEnabled: [ClientID: Bool] = [:]
     var members: [Member: Membership] = [:]
-    var deviceIsBlocked: [Device: Bool] = [:]
-    var sessions: [Login: Session] = [:]
+    var knownDevices: Set<Device> = []
+    var blockedDevices: Set<Device> = []
+    var sessions: [UniqueID: Session] = [:]
     var chains: [UniqueID: Chain] = [:]
-    var pins: [Place: KeyThumbprint] = [:]
+    var boundKeys: [Place: KeyThumbprint] = [:]
     var usedProofs: Set<ProofID> = []
     var usedAssertions: [AssertionID: UnixTime] = [:]
     var auditRows = 0
@@ -133,10 +139,14 @@ struct RegistryState: Sendable {
         return false
     }
 
+    func sessionID(of sid: SessionID, at issuer: Issuer) -> UniqueID? {
+        sessions.first { $0.value.issuer == issuer && $0.value.sid == sid }?.key
+    }
+
     /// Notes a use of the session, but not more often than every few minutes.
-    mutating func touch(_ login: Login, idleLimit: Seconds) {
+    mutating func touch(_ id: UniqueID, idleLimit: Seconds) {
         let pause = Seconds(min(300, idleLimit.count / 4))
-        guard let session = sessions[login], now.since(session.lastUsedAt) > pause else { return }
-        sessions[login]?.lastUsedAt = now
+        guard let session = sessions[id], now.since(session.lastUsedAt) > pause else { return }
+        sessions[id]?.lastUsedAt = now
     }
 }

@@ -14,7 +14,7 @@ package func decide(_ asked: Admission, _ facts: AdmissionFacts) throws(Exchange
 }
 
 /// The first rule that says no.
-func refusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
+package func refusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
     if facts.assertionWasUsed { return .assertionReplayed }
     if facts.proofWasUsed { return .proofReplayed }
     let checks = asked.checks

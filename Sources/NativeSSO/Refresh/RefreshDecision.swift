@@ -26,7 +26,8 @@ package func decide(_ asked: Rotation, _ facts: RotationFacts) throws(RefreshErr
     return (decision, chain)
 }
 
-private func refusal(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -> RefreshRefusal? {
+/// The first rule that says no.
+package func refusal(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -> RefreshRefusal? {
     if chain.revokedAt != nil {
         let isProof = chain.cameLate && chain.client == asked.request.client.id && keyRefusal(asked, chain) == nil
         return isProof && showsTwoHolders(asked, chain) ? .replayed : .grantRevoked
