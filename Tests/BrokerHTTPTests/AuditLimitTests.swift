@@ -36,7 +36,7 @@ struct AuditLimitTests {
         let limit = AuditLimit()
         let noise: [Refusal] = [
             .parameter(.grantTypeMissing), .refresh(.tokenNotOurs), Self.client(.assertionSignature),
-            .exchange(.subjectToken(.malformed), profile: .deviceID, client: client),
+            .subjectToken(.malformed),
         ]
         let admitted = (0..<30_000).count { number in
             limit.admits(noise[number % noise.count], of: Credential("\(number)"), at: start)

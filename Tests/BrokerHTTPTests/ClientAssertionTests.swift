@@ -172,8 +172,8 @@ struct ClientAssertionTests {
                 #expect(
                     answer.text
                         == #"{"error":"invalid_client","error_description":"Client authentication failed."}"#)
-                #expect(line.string("reason") == reason.rawValue)
-                #expect(broker.domain.audit.events.last?.reason == reason.rawValue)
+                #expect(line.string("reason") == reason.row.reason)
+                #expect(broker.domain.audit.events.last?.reason == reason.row.reason)
                 // What is refused uses nothing up.
                 #expect(broker.domain.registry.usedAssertions.isEmpty)
             } else {
@@ -187,7 +187,7 @@ struct ClientAssertionTests {
     func complete() {
         let tried = Set(Self.rows.compactMap(\.reason))
         let elsewhere: Set<ClientRefusal> = [.assertionIncomplete, .assertionReplayed]
-        for reason in ClientRefusal.allCases where reason.rawValue.hasPrefix("client_assertion_") {
+        for reason in ClientRefusal.allCases where reason.row.reason.hasPrefix("client_assertion_") {
             #expect(tried.contains(reason) || elsewhere.contains(reason), "\(reason)")
         }
     }

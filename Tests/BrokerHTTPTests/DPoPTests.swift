@@ -103,7 +103,7 @@ struct DPoPTests {
                 #expect(
                     answer.text
                         == #"{"error":"invalid_dpop_proof","error_description":"The DPoP proof cannot be used."}"#)
-                #expect(broker.domain.audit.events.last?.reason == defect.rawValue)
+                #expect(broker.domain.audit.events.last?.reason == defect.row.reason)
                 #expect(!broker.log.all.contains(header.dropFirst(6).prefix(40)))
             }
             let two = [try Self.proof(), try Self.proof()]
@@ -156,7 +156,7 @@ struct DPoPTests {
                 #expect(answer.status == 400)
                 #expect(answer.error == "use_dpop_nonce")
                 #expect(answer.values("cache-control") == ["no-store"])
-                #expect(broker.domain.audit.events.last?.reason == reason.rawValue)
+                #expect(broker.domain.audit.events.last?.reason == reason.row.reason)
                 #expect(answer.values("dpop-nonce").count == 1)
                 return answer.values("dpop-nonce").first ?? ""
             }

@@ -218,7 +218,7 @@ struct FormAbuseTests {
             #expect(answer.status == 400)
             #expect(
                 answer.text == #"{"error":"invalid_request","error_description":"The subject token is not valid."}"#)
-            #expect(broker.domain.audit.events.map(\.reason) == [defect.rawValue])
+            #expect(broker.domain.audit.events.map(\.reason) == [defect.row.reason])
             #expect(broker.domain.audit.events.map(\.kind) == [.exchangeRefused])
         }
     }

@@ -42,7 +42,7 @@ struct LogoutEndpointTests {
     func refusals(_ refusal: LogoutRefusal) async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.logoutVerifier.answer(.failure(.refused(refusal)))
-            try await broker.expectLogoutRefusal(Self.post(), refusal.rawValue)
+            try await broker.expectLogoutRefusal(Self.post(), refusal.row.reason)
             #expect(broker.domain.logouts.records.isEmpty)
         }
     }
@@ -129,7 +129,7 @@ struct LogoutEndpointTests {
         options.requestLimits.logout = RateLimit(2, per: .seconds(20))
         try await TestBroker.run(options) { broker async throws in
             broker.domain.logoutVerifier.answer(.failure(.refused(.badSignature)))
-            for _ in 0..<2 { try await broker.expectLogoutRefusal(Self.post(), LogoutRefusal.badSignature.rawValue) }
+            for _ in 0..<2 { try await broker.expectLogoutRefusal(Self.post(), LogoutRefusal.badSignature.row.reason) }
             broker.domain.logoutVerifier.answer(.success(Domain.logout(at: broker.domain.clock.now)))
             // What costs nothing counts for nothing.
             #expect(try await broker.internalAnswer(Self.post([]))?.status == 400)
@@ -158,7 +158,7 @@ struct LogoutEndpointTests {
                 return broker.log.logouts.last?.string("reason")
             }
             broker.domain.logoutVerifier.answer(.failure(.refused(.badSignature)))
-            #expect(try await reason("127.0.0.2") == LogoutRefusal.badSignature.rawValue)
+            #expect(try await reason("127.0.0.2") == LogoutRefusal.badSignature.row.reason)
             #expect(try await reason("127.0.0.2") == "rate_limited_logout")
             broker.domain.logoutVerifier.answer(.success(Domain.logout(at: broker.domain.clock.now)))
             #expect(try await reason("127.0.0.2") == "rate_limited_logout")
@@ -176,7 +176,7 @@ struct LogoutEndpointTests {
         options.requestLimits.logout = RateLimit(1, per: .seconds(20))
         try await TestBroker.run(options) { broker async throws in
             broker.domain.logoutVerifier.answer(.failure(.refused(reason)))
-            for _ in 0..<3 { try await broker.expectLogoutRefusal(Self.post(), reason.rawValue) }
+            for _ in 0..<3 { try await broker.expectLogoutRefusal(Self.post(), reason.row.reason) }
             broker.domain.logoutVerifier.answer(.success(Domain.logout(at: broker.domain.clock.now)))
             #expect(try await broker.internalAnswer(Self.post())?.status == 200)
         }
@@ -199,7 +199,7 @@ struct LogoutEndpointTests {
             #expect(try await reason(other, "1", "127.0.0.2") == "none")
             #expect(try await reason(Domain.issuer, "2", "127.0.0.1") == "none")
             // A token that was used before is no sign of one who guesses.
-            #expect(try await reason(Domain.issuer, "2", "127.0.0.3") == LogoutRefusal.replayed.rawValue)
+            #expect(try await reason(Domain.issuer, "2", "127.0.0.3") == LogoutRefusal.replayed.row.reason)
         }
     }
 

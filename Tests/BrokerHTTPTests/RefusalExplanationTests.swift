@@ -8,36 +8,43 @@ struct RefusalExplanationTests {
     @Test("The reason that log and audit have leads to them")
     func found() {
         for refusal in RefusalTableTests.all {
-            #expect(
-                RefusalExplanation(reason: refusal.reason, of: refusal.auditKind) == refusal.explanation,
-                "\(refusal.reason)")
+            let row = RefusalRow.of(refusal.reason, in: refusal.auditKind(of: .none))
+            #expect(row?.cause == refusal.row.cause && row?.remedy == refusal.row.remedy, "\(refusal.reason)")
         }
-        #expect(RefusalExplanation(reason: "no_such_reason", of: nil) == nil)
-        #expect(RefusalExplanation(reason: "", of: .requestRefused) == nil)
+        #expect(RefusalRow.of("no_such_reason", in: nil) == nil)
+        #expect(RefusalRow.of("", in: .requestRefused) == nil)
     }
 
     /// A logout may be refused for its form, under a kind of its own.
     @Test("A reason of another kind is found all the same")
     func ofAnotherKind() {
-        #expect(
-            RefusalExplanation(reason: "form_duplicate_parameter", of: .logoutRefused)
-                == FormError.duplicateParameter.explanation)
-        #expect(
-            RefusalExplanation(reason: "client_disabled", of: .refreshRefused)
-                == RefreshRefusal.clientDisabled.explanation)
-        #expect(
-            RefusalExplanation(reason: "client_disabled", of: .requestRefused) == ClientRefusal.disabled.explanation)
+        for (reason, kind, row) in [
+            ("form_duplicate_parameter", AuditEvent.Kind.logoutRefused, FormError.duplicateParameter.row),
+            ("client_disabled", .refreshRefused, RefreshRefusal.clientDisabled.row),
+            ("client_disabled", .requestRefused, ClientRefusal.disabled.row),
+            ("scope_empty", .exchangeRefused, ExchangeRefusal.scopeEmpty.row),
+            ("scope_empty", .refreshRefused, RefreshRefusal.scopeEmpty.row),
+        ] {
+            #expect(RefusalRow.of(reason, in: kind)?.cause == row.cause)
+        }
+    }
+
+    @Test("A kind of refusal calls each of its rules by another reason")
+    func distinct() {
+        func expectDistinct<Kind: RefusalCase>(_ kind: Kind.Type) {
+            #expect(Set(kind.allCases.map(\.row.reason)).count == kind.allCases.count, "\(kind)")
+        }
+        expectDistinct(ExchangeRefusal.self)
+        expectDistinct(EnrolmentRefusal.self)
+        expectDistinct(RefreshRefusal.self)
     }
 
     @Test("A cause is a clause and a remedy is made of sentences, each long enough to say something")
     func texts() {
-        for refusal in RefusalTableTests.all {
-            let explanation = refusal.explanation
-            #expect(explanation.cause.utf8.count >= 15 && !explanation.cause.hasSuffix("."), "\(refusal.reason)")
-            #expect(
-                explanation.cause.first?.isUppercase == false || explanation.cause.hasPrefix("DPoP"),
-                "\(refusal.reason)")
-            #expect(explanation.remedy.hasSuffix(".") && explanation.remedy.utf8.count >= 8, "\(refusal.reason)")
+        for (_, row) in RefusalRow.all {
+            #expect(row.cause.utf8.count >= 15 && !row.cause.hasSuffix("."), "\(row.reason)")
+            #expect(row.cause.first?.isUppercase == false || row.cause.hasPrefix("DPoP"), "\(row.reason)")
+            #expect(row.remedy.hasSuffix(".") && row.remedy.utf8.count >= 8, "\(row.reason)")
         }
     }
 }

@@ -18,21 +18,28 @@ struct RefusalTableTests {
             [true, false].map { .client(.init(reason: reason, client: nil, usedAuthorization: $0)) }
         }
         + DPoPDefect.allCases.map(Refusal.proof) + NonceDefect.allCases.map { .nonce($0, fresh: "N") }
+        + SubjectTokenDefect.allCases.map(Refusal.subjectToken)
         + Profile.allCases.flatMap { profile in
             ExchangeRefusal.allCases.map { .exchange($0, profile: profile, client: client) }
         }
         + EnrolmentRefusal.allCases.map(Refusal.enrolment) + RefreshRefusal.allCases.map(Refusal.refresh)
         + RateLimited.Limit.allCases.map { .rate(RateLimited($0, retryAfter: 7)) }
-        + LogoutRefusal.allCases.map(Refusal.logout) + CodeRefusal.allCases.map(Refusal.code)
+        + LogoutRefusal.allCases.map(Refusal.logout) + codes.map(Refusal.code)
+
+    static let codes: [CodeRefusal] =
+        RelayRefusal.allCases.map(CodeRefusal.relay) + ProviderError.allCases.map(CodeRefusal.provider)
+        + ProviderFault.allCases.map(CodeRefusal.fault) + SubjectTokenDefect.allCases.map(CodeRefusal.idToken)
+        + EnrolmentRefusal.allCases.map(CodeRefusal.enrolment)
 
     @Test("Every description is printable ASCII without a quote or a backslash; every reason is known to the metrics")
     func texts() {
+        let reasons = Set(RefusalRow.all.map(\.row.reason))
         for refusal in Self.all {
             let text = refusal.answer.body.description.description
             #expect(
                 text.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }, "\(refusal.reason)")
             #expect(text.utf8.count < 80)
-            #expect(Refusal.allReasons.contains(refusal.reason))
+            #expect(reasons.contains(refusal.reason))
             #expect(
                 refusal.reason.utf8.allSatisfy {
                     (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
@@ -44,7 +51,7 @@ struct RefusalTableTests {
     func statuses() {
         for refusal in Self.all {
             let answer = refusal.answer
-            let isOutage = isOutage(refusal) || refusal.reason == HTTPFault.bodyMemory.rawValue
+            let isOutage = isOutage(refusal) || refusal.reason == "http_body_memory"
             #expect((400..<500).contains(answer.status.code) != isOutage, "\(refusal.reason)")
             #expect((answer.status == .serviceUnavailable) == isOutage, "\(refusal.reason)")
             #expect(!isOutage || answer.headers.contains { $0 == ("Retry-After", "1") })
@@ -66,7 +73,9 @@ struct RefusalTableTests {
 
     private func isOutage(_ refusal: Refusal) -> Bool {
         switch refusal {
-        case .code(.inFlight), .code(.relayBusy), .code(.relayShareUsed), .code(.fault), .code(.idToken): true
+        case .code(.relay(.inFlight)), .code(.relay(.relayBusy)), .code(.relay(.relayShareUsed)), .code(.fault),
+            .code(.idToken):
+            true
         default: false
         }
     }
@@ -90,7 +99,6 @@ struct RefusalTableTests {
         "Exchange refusals by profile",
         arguments: [
             (ExchangeRefusal.mayActOther, "invalid_request", "invalid_request"),
-            (.subjectToken(.badSignature), "invalid_request", "invalid_request"),
             (.subjectTokenTooOld, "invalid_grant", "invalid_grant"),
             (.deviceHashMismatch, "invalid_grant", "invalid_grant"),
             (.otherGroup, "invalid_grant", "invalid_grant"), (.sessionUnknown, "invalid_grant", "invalid_grant"),
@@ -111,15 +119,18 @@ struct RefusalTableTests {
 
     @Test("What never became a token request is not audited; all else is")
     func audit() {
-        for refusal in Self.all {
-            switch refusal {
-            case .wire, .request(.unknownPath), .request(.method): #expect(refusal.auditKind == nil)
-            case .exchange: #expect(refusal.auditKind == .exchangeRefused)
-            case .enrolment, .code: #expect(refusal.auditKind == .enrolmentRefused)
-            case .refresh: #expect(refusal.auditKind == .refreshRefused)
-            case .logout: #expect(refusal.auditKind == .logoutRefused)
-            case .request, .form, .parameter, .client, .proof, .nonce, .rate:
-                #expect(refusal.auditKind == .requestRefused)
+        for grant in GrantLabel.allCases {
+            for refusal in Self.all {
+                let kind = refusal.auditKind(of: grant)
+                switch refusal {
+                case .wire, .request(.unknownPath), .request(.method): #expect(kind == nil)
+                case .subjectToken: #expect(kind == (grant == .enrolment ? .enrolmentRefused : .exchangeRefused))
+                case .exchange: #expect(kind == .exchangeRefused)
+                case .enrolment, .code: #expect(kind == .enrolmentRefused)
+                case .refresh: #expect(kind == .refreshRefused)
+                case .logout: #expect(kind == .logoutRefused)
+                case .request, .form, .parameter, .client, .proof, .nonce, .rate: #expect(kind == .requestRefused)
+                }
             }
         }
     }
@@ -132,7 +143,7 @@ struct RefusalTableTests {
                 "\(refusal)")
         }
         // What the operator, or the provider's, has to look into.
-        for refusal in CodeRefusal.allCases {
+        for refusal in Self.codes {
             #expect(TokenOutcome.refused(.code(refusal)).level == (refusal.isProviderFault ? .warning : .notice))
         }
     }

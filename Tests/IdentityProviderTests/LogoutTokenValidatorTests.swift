@@ -60,7 +60,7 @@ import Testing
             switch error {
             case .refused(let refusal): return .refused(refusal)
             case .outage(let outage): return .outage(outage.component)
-            case .limited, .broken: return .broken
+            case .invalidIDToken, .limited, .broken: return .broken
             }
         }
     }

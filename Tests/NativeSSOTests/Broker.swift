@@ -84,6 +84,7 @@ struct Broker {
 
 /// How a grant failed.
 enum Failure<Refusal: Error & Equatable>: Equatable {
+    case invalidIDToken(SubjectTokenDefect)
     case refused(Refusal)
     case limited(RateLimited.Limit)
     case outage(Outage.Component)
@@ -91,6 +92,7 @@ enum Failure<Refusal: Error & Equatable>: Equatable {
 
     init(_ error: GrantError<Refusal>) {
         switch error {
+        case .invalidIDToken(let defect): self = .invalidIDToken(defect)
         case .refused(let refusal): self = .refused(refusal)
         case .limited(let limited): self = .limited(limited.limit)
         case .outage(let outage): self = .outage(outage.component)

@@ -49,10 +49,10 @@ public struct ProofNonces: Sendable {
     }
 }
 
-/// Why a proof has to be made anew with another nonce. The raw value is what log and audit show.
-enum NonceDefect: String, Error, Sendable, CaseIterable {
-    case missing = "dpop_nonce_missing"
+/// Why a proof has to be made anew with another nonce.
+package enum NonceDefect: Error, Sendable, CaseIterable {
+    case missing
     /// Made by nobody here, or under a key that is gone.
-    case unknown = "dpop_nonce_unknown"
-    case stale = "dpop_nonce_stale"
+    case unknown
+    case stale
 }

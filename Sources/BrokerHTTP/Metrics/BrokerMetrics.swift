@@ -12,7 +12,7 @@ public final class BrokerMetrics: Sendable {
         self.sources = sources
         requests = Self.byLabel { _ in Self.byLabel { (_: OutcomeLabel) in Counter() } }
         durations = Self.byLabel { _ in Histogram() }
-        refusals = Dictionary(Refusal.allReasons.map { ($0, Counter()) }) { first, _ in first }
+        refusals = Dictionary(RefusalRow.all.map { ($0.row.reason, Counter()) }) { first, _ in first }
     }
 
     private static func byLabel<Label: CaseIterable & Hashable, Value>(

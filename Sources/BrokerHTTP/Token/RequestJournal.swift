@@ -53,7 +53,7 @@ struct RequestJournal: Sendable {
 
         var client = record.client
         if case .refused(.client(let failure)) = outcome { client = failure.client }
-        if let refusal = outcome.refusal, let kind = refusal.auditKind {
+        if let refusal = outcome.refusal, let kind = refusal.auditKind(of: record.grant) {
             audit.note(refusal, as: kind, of: record, client: client)
         }
         var metadata: Logger.Metadata = [

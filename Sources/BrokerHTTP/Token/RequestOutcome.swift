@@ -14,6 +14,7 @@ enum RequestOutcome<Success: Sendable>: Sendable {
 
     init(_ error: TokenError) {
         switch error {
+        case .invalidIDToken(let defect): self = .refused(.subjectToken(defect))
         case .refused(let refusal): self = .refused(refusal)
         case .limited(let limited): self = .refused(.rate(limited))
         case .outage(let outage): self = .unavailable(outage)
@@ -63,9 +64,7 @@ extension HTTPAnswer {
         self.init(status: refusal.status, headers: refusal.headers, body: refusal.body.json)
     }
 
-    static let unavailable = HTTPAnswer(
-        status: .serviceUnavailable, headers: [("Retry-After", "1")],
-        body: OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable.").json)
+    static let unavailable = HTTPAnswer(RefusalAnswer.unavailable)
 
     static let failed = HTTPAnswer(
         status: .internalServerError,

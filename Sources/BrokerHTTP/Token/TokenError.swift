@@ -25,6 +25,7 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
     /// A grant's own failure, its refusal put among all refusals.
     init<Other>(_ error: GrantError<Other>, refusal: (Other) -> BrokerHTTP.Refusal) {
         switch error {
+        case .invalidIDToken(let defect): self = .invalidIDToken(defect)
         case .refused(let other): self = .refused(refusal(other))
         case .limited(let limited): self = .limited(limited)
         case .outage(let outage): self = .outage(outage)

@@ -7,7 +7,7 @@ extension GrantRegistryConformance {
         ExchangeRefusal.allCases
         .filter { ExchangeScenario.step(of: $0) >= ExchangeScenario.step(of: .proofReplayed) }
         .map { refusal in
-            GrantRegistryCheck("exchange refused, nothing written: \(refusal.reason)") { fixture in
+            GrantRegistryCheck("exchange refused, nothing written: \(refusal)") { fixture in
                 var scenario = try ExchangeScenario(profile: .deviceSecret)
                 scenario.spoil(for: refusal)
                 try await expect(refusal, of: scenario, on: fixture)

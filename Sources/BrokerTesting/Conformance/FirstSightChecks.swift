@@ -56,7 +56,7 @@ extension GrantRegistryConformance {
                 && refusal != .subjectTokenExpired && refusal != .loginAfterReplay
         }
         .map { refusal in
-            GrantRegistryCheck("first sight: no session begins with an exchange refused for \(refusal.reason)") {
+            GrantRegistryCheck("first sight: no session begins with an exchange refused for \(refusal)") {
                 fixture in
                 var scenario = try ExchangeScenario.firstSight(profile: .deviceSecret)
                 scenario.spoil(for: refusal)

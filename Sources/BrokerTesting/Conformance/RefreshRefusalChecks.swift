@@ -8,7 +8,7 @@ extension GrantRegistryConformance {
         .flatMap { refusal -> [GrantRegistryCheck] in
             guard !refusal.revokesChain else {
                 return [
-                    GrantRegistryCheck("refresh refused, chain revoked: \(refusal.rawValue)") { fixture in
+                    GrantRegistryCheck("refresh refused, chain revoked: \(refusal)") { fixture in
                         var scenario = try RefreshScenario()
                         scenario.spoil(for: refusal)
                         try await expectRevocation(refusal, of: scenario, on: fixture)
@@ -16,12 +16,12 @@ extension GrantRegistryConformance {
                 ]
             }
             return [
-                GrantRegistryCheck("refresh refused, nothing written: \(refusal.rawValue)") { fixture in
+                GrantRegistryCheck("refresh refused, nothing written: \(refusal)") { fixture in
                     var scenario = try RefreshScenario()
                     scenario.spoil(for: refusal)
                     try await expect(refusal, of: scenario, on: fixture)
                 },
-                GrantRegistryCheck("re-delivery refused, nothing written: \(refusal.rawValue)") { fixture in
+                GrantRegistryCheck("re-delivery refused, nothing written: \(refusal)") { fixture in
                     var scenario = try RefreshScenario()
                     scenario.lose(0)
                     scenario.spoil(for: refusal)

@@ -36,7 +36,7 @@ public enum GrantRegistryProperty {
         scenario.expectTruth(attempt.facts, note)
         guard let grant = attempt.grant else {
             #expect(before == after, note)
-            return attempt.refusal?.reason ?? "broken"
+            return attempt.refusal.map { "\($0)" } ?? "broken"
         }
         #expect(after.counts.auditRows == before.counts.auditRows + 1, note)
         if let live = earlier, !live.isRevoked {
@@ -81,7 +81,7 @@ public enum GrantRegistryProperty {
             scenario.renewProof()
             #expect(try await scenario.attempt(on: fixture.registry).refusal != .stateRegressed, note)
         }
-        return attempt.refusal?.rawValue ?? (attempt.success == .advanced ? "advanced" : "redelivered")
+        return attempt.refusal.map { "\($0)" } ?? (attempt.success == .advanced ? "advanced" : "redelivered")
     }
 }
 

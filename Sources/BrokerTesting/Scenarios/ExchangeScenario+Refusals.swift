@@ -4,7 +4,6 @@ extension ExchangeScenario {
     /// The step of the contract that refuses: of two defects the one of the earlier step is the reason.
     public static func step(of refusal: ExchangeRefusal) -> Int {
         switch refusal {
-        case .subjectToken(let defect): defect == .deviceHash ? 2 : 1
         case .mayActOther: 3
         case .assertionReplayed: 4
         case .proofReplayed: 5
@@ -27,12 +26,8 @@ extension ExchangeScenario {
     }
 
     /// Changes the scenario so that it deserves `refusal`. Changes for two different steps do not get in each other's way.
-    ///
-    /// What the id_token verifier refuses is its own affair: told to ``StubIDTokenVerifier``.
     public mutating func spoil(for refusal: ExchangeRefusal) {
         switch refusal {
-        case .subjectToken(.deviceHash): deviceHash = nil
-        case .subjectToken: break
         case .mayActOther: mayAct = ClientID(validated: "another-app")
         case .subjectTokenTooOld: issuedAt = now.before(policy.maximumSubjectTokenAge).before(1)
         case .subjectTokenExpired:

@@ -1,30 +1,29 @@
-/// What is wrong with a DPoP proof: RFC 9449 §4.3, in the order in which it is looked at. The raw value is what a log or an
-/// audit shows.
-public enum DPoPDefect: String, Error, Sendable, CaseIterable {
+/// What is wrong with a DPoP proof: RFC 9449 §4.3, in the order in which it is looked at.
+public enum DPoPDefect: Error, Sendable, CaseIterable {
     /// More than one `DPoP` field, or several values in one.
-    case repeated = "dpop_header_repeated"
+    case repeated
     /// No compact JWS, or its JSON is none.
-    case malformed = "dpop_malformed"
+    case malformed
     /// An extension of JWS that we do not know, or a header member of the wrong type.
-    case header = "dpop_header_refused"
-    case wrongType = "dpop_wrong_typ"
+    case header
+    case wrongType
     /// `none`, a MAC, or a signature that is not for proofs.
-    case algorithm = "dpop_alg_not_allowed"
+    case algorithm
     /// There is none, or it is no JSON Web Key of a kind that signs.
-    case key = "dpop_jwk"
+    case key
     /// The key in the header is a secret one, or was: it has private members.
-    case privateKey = "dpop_jwk_private"
-    case weakKey = "dpop_jwk_weak"
-    case signature = "dpop_bad_signature"
-    case method = "dpop_htm"
-    case target = "dpop_htu"
+    case privateKey
+    case weakKey
+    case signature
+    case method
+    case target
     /// Missing, too old, or too far ahead.
-    case issuedAt = "dpop_iat"
-    case tokenID = "dpop_jti"
+    case issuedAt
+    case tokenID
     /// `nonce` is there, and no text.
-    case nonce = "dpop_nonce_malformed"
+    case nonce
     /// `ath` is not the hash of the access token that came with the proof.
-    case accessToken = "dpop_ath"
+    case accessToken
 }
 
 extension DPoPDefect {

@@ -43,7 +43,7 @@ public struct Enrolment: Sendable {
         let isExchangeable = try EnrolmentError.port { () throws(PortError) in
             try mint.isExchangeable(request, idToken, device: device, accessToken: accessToken, at: clock.now)
         }
-        guard isExchangeable else { throw .refused(.idToken(.malformed)) }
+        guard isExchangeable else { throw .invalidIDToken(.malformed) }
         let entry = try EnrolmentError.port { () throws(PortError) in
             EnrolmentEntry(
                 request, idToken, checks, token: token, device: try devices.digest(device, at: idToken.issuer),
@@ -88,7 +88,7 @@ public struct Enrolment: Sendable {
                 request.idToken, from: request.issuer.issuer, for: .enrolment, at: clock.now)
         } catch {
             switch error {
-            case .refused(let defect): throw .refused(.idToken(defect))
+            case .refused(let defect): throw .invalidIDToken(defect)
             case .outage(let outage): throw .outage(outage)
             }
         }

@@ -7,7 +7,7 @@ package func decide(
 ) throws(EnrolmentError) -> EnrolledSession {
     if let refusal = refusal(asked, facts) {
         guard facts.session == nil else {
-            throw .broken("a session was recorded for a refused enrolment: \(refusal.reason)")
+            throw .broken("a session was recorded for a refused enrolment: \(refusal)")
         }
         throw .refused(refusal)
     }

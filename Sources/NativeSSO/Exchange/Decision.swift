@@ -5,7 +5,7 @@
 package func decide(_ asked: Admission, _ facts: AdmissionFacts) throws(ExchangeError) -> GrantFacts {
     if let refusal = refusal(asked, facts) {
         guard facts.grant == nil else {
-            throw .broken("a grant was recorded for a refused exchange: \(refusal.reason)")
+            throw .broken("a grant was recorded for a refused exchange: \(refusal)")
         }
         throw .refused(refusal)
     }

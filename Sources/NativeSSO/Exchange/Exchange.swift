@@ -33,7 +33,7 @@ public struct Exchange: Sendable {
         let now = clock.now
         let idToken = try await verify(request, at: now)
         subject.provider = idToken.issuer
-        guard let sessionID = idToken.sessionID else { throw .refused(.subjectToken(.sessionID)) }
+        guard let sessionID = idToken.sessionID else { throw .invalidIDToken(.sessionID) }
         let checks = try check(request, idToken, at: now)
         try count(request, idToken, checks)
         let asked = try ExchangeError.port { () throws(PortError) in
@@ -58,7 +58,7 @@ public struct Exchange: Sendable {
             return try await idTokens.verify(request.subjectToken, from: request.issuer.issuer, for: .exchange, at: now)
         } catch {
             switch error {
-            case .refused(let defect): throw .refused(.subjectToken(defect))
+            case .refused(let defect): throw .invalidIDToken(defect)
             case .outage(let outage): throw .outage(outage)
             }
         }
@@ -83,7 +83,7 @@ public struct Exchange: Sendable {
     ) throws(ExchangeError) -> ExchangeChecks {
         // Claim shape, so it is judged before anything that depends on state: no grant could come of this token.
         guard let deviceHash = idToken.deviceHash(for: request.profile) else {
-            throw .refused(.subjectToken(.deviceHash))
+            throw .invalidIDToken(.deviceHash)
         }
         if let named = idToken.mayAct, named != request.client.id { throw .refused(.mayActOther) }
         let consentScope = try ExchangeError.port { () throws(PortError) in try directory.scopesRequiringConsent }

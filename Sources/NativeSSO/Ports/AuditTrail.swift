@@ -21,7 +21,7 @@ public struct AuditEvent: Sendable, Hashable {
     public let occurredAtMilliseconds: Int64
     /// A registered client, never what an unknown caller wrote.
     public let client: ClientID?
-    /// The raw value of a closed enum.
+    /// From a closed vocabulary.
     public let reason: String
     public let subject: AuditSubject
 

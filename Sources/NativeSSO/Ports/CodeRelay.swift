@@ -63,46 +63,46 @@ public struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cust
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// An OAuth error of the identity provider's token endpoint: RFC 6749 §5.2. Nothing else of its answer goes on to anybody. The
-/// raw value is what the audit shows.
+/// An OAuth error of the identity provider's token endpoint: RFC 6749 §5.2. Nothing else of its answer goes on to
+/// anybody.
 public enum ProviderError: String, Sendable, CaseIterable {
-    case invalidRequest = "idp_invalid_request"
-    case invalidClient = "idp_invalid_client"
-    case invalidGrant = "idp_invalid_grant"
-    case unauthorizedClient = "idp_unauthorized_client"
-    case unsupportedGrantType = "idp_unsupported_grant_type"
-    case invalidScope = "idp_invalid_scope"
+    case invalidRequest
+    case invalidClient
+    case invalidGrant
+    case unauthorizedClient
+    case unsupportedGrantType
+    case invalidScope
     /// OpenID Connect Core §3.1.2.6: whatever of it a token endpoint may say, the user has to log in again.
-    case interactionRequired = "idp_interaction_required"
+    case interactionRequired
     /// One of its own.
-    case other = "idp_other_error"
+    case other
 }
 
-/// Why the identity provider gave no answer that can be used. The raw value is what the audit shows.
-public enum ProviderFault: String, Sendable, CaseIterable {
+/// Why the identity provider gave no answer that can be used.
+public enum ProviderFault: Sendable, CaseIterable {
     /// It did not say where its token endpoint is.
-    case endpointUnknown = "idp_token_endpoint_unknown"
+    case endpointUnknown
     /// No connection, or none that TLS could verify.
-    case unreachable = "idp_unreachable"
-    case timedOut = "idp_timed_out"
+    case unreachable
+    case timedOut
     /// The connection broke after the code was sent.
-    case cutOff = "idp_cut_off"
+    case cutOff
     /// It says that it is out of service: 429, 5xx, or `temporarily_unavailable` and `server_error` in words.
-    case unavailable = "idp_unavailable"
+    case unavailable
     /// A status that no token endpoint answers with.
-    case status = "idp_status"
-    case redirected = "idp_redirected"
-    case contentType = "idp_content_type"
-    case encoded = "idp_content_encoding"
-    case tooLarge = "idp_too_large"
-    case notJSON = "idp_not_json"
+    case status
+    case redirected
+    case contentType
+    case encoded
+    case tooLarge
+    case notJSON
     /// Something of RFC 6749 §5.1 is missing, or is not what it says.
-    case malformed = "idp_answer_malformed"
-    case noIDToken = "idp_no_id_token"
+    case malformed
+    case noIDToken
     /// `at_hash` is not that of the access token beside it. OpenID Connect Core §3.1.3.8.
-    case accessTokenHash = "idp_at_hash"
+    case accessTokenHash
     /// The id_token is for another client.
-    case otherClient = "idp_id_token_other_client"
+    case otherClient
     /// The id_token has expired, or was issued too long ago.
-    case stale = "idp_id_token_stale"
+    case stale
 }

@@ -34,31 +34,31 @@ public enum IDTokenVerificationError: Error, Sendable {
     case outage(Outage)
 }
 
-/// What is wrong with a subject token in form, signature or claim shape. The raw value is what the audit shows.
-public enum SubjectTokenDefect: String, Error, Sendable, CaseIterable {
-    case malformed = "subject_token_malformed"
-    case headerRefused = "subject_token_header_refused"
-    case wrongType = "subject_token_wrong_typ"
-    case algorithmNotAllowed = "subject_token_alg_not_allowed"
-    case unknownKey = "subject_token_unknown_key"
-    case keyRetired = "subject_token_key_retired"
-    case keyRevoked = "subject_token_key_revoked"
-    case badSignature = "subject_token_bad_signature"
-    case issuerMismatch = "subject_token_iss"
-    case subject = "subject_token_sub"
-    case audience = "subject_token_aud"
-    case authorizedParty = "subject_token_azp"
-    case sessionID = "subject_token_sid"
-    case deviceHash = "subject_token_device_hash"
-    case issuedAt = "subject_token_iat"
-    case expiry = "subject_token_exp"
-    case notBefore = "subject_token_nbf"
-    case authenticationTime = "subject_token_auth_time"
-    case login = "subject_token_acr_amr"
-    case logoutToken = "subject_token_is_logout_token"
-    case accessToken = "subject_token_is_access_token"
-    case actorClaim = "subject_token_act"
-    case mayAct = "subject_token_may_act"
+/// What is wrong with a subject token in form, signature or claim shape.
+public enum SubjectTokenDefect: Error, Sendable, CaseIterable {
+    case malformed
+    case headerRefused
+    case wrongType
+    case algorithmNotAllowed
+    case unknownKey
+    case keyRetired
+    case keyRevoked
+    case badSignature
+    case issuerMismatch
+    case subject
+    case audience
+    case authorizedParty
+    case sessionID
+    case deviceHash
+    case issuedAt
+    case expiry
+    case notBefore
+    case authenticationTime
+    case login
+    case logoutToken
+    case accessToken
+    case actorClaim
+    case mayAct
     /// An id_token of this broker that no enrolment gave, or of an identity provider that is not configured any more.
-    case notEnrolled = "subject_token_not_enrolled"
+    case notEnrolled
 }

@@ -32,27 +32,27 @@ public protocol UseLimits: Sendable {
 
 /// Too many requests. Not a refusal, and not an outage: nothing was judged, and the same request is good later.
 public struct RateLimited: Error, Sendable, Hashable {
-    /// Whose share is used up. The raw value is what the audit shows.
-    public enum Limit: String, Sendable, CaseIterable {
+    /// Whose share is used up.
+    public enum Limit: Sendable, CaseIterable {
         /// The public listener: everybody.
-        case listener = "rate_limited_listener"
+        case listener
         /// An IPv4 address, or the 64-bit prefix of an IPv6 address.
-        case address = "rate_limited_address"
+        case address
         /// The 48-bit prefix of an IPv6 address.
-        case network = "rate_limited_network"
-        case client = "rate_limited_client"
+        case network
+        case client
         /// Failed authentications of one client from one address.
-        case clientFailures = "rate_limited_client_failures"
+        case clientFailures
         /// A login, or one app's grant in it.
-        case session = "rate_limited_session"
-        case user = "rate_limited_user"
-        case device = "rate_limited_device"
+        case session
+        case user
+        case device
         /// Device values that are not those of one login; refused enrolments of one id_token.
-        case deviceFailures = "rate_limited_device_failures"
+        case deviceFailures
         /// Codes from one address.
-        case code = "rate_limited_code"
+        case code
         /// All logout tokens, of whomever.
-        case logout = "rate_limited_logout"
+        case logout
     }
 
     public let limit: Limit

@@ -15,7 +15,7 @@ package func decide(_ asked: Rotation, _ facts: RotationFacts) throws(RefreshErr
     guard let chain = facts.grant else { throw .refused(.grantUnknown) }
     if let refusal = refusal(asked, chain, at: facts.now) {
         guard facts.effect == (refusal.revokesChain ? .revoked : .none) else {
-            throw .broken("the registry \(facts.effect.rawValue) where the rules say \(refusal.rawValue)")
+            throw .broken("the registry \(facts.effect.rawValue) where the rules say \(refusal)")
         }
         throw .refused(refusal)
     }

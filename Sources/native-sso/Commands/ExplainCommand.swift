@@ -106,28 +106,29 @@ struct ExplainCommand: AsyncParsableCommand {
             with: (target, groups.membership(of: target.id, at: provider.issuer)), at: provider.policy,
             profile: profile, scope: scope, scopesRequiringConsent: consent, now: SystemClock().now)
         // What the endpoint asks before the grant's own rules.
-        let early: String? =
+        let early: RefusalRow? =
             if provider.isDisabled {
-                "audience_unknown"
+                RequestRefusal.audienceUnknown.row
             } else if !provider.policy.profiles.contains(profile) {
-                "profile_not_enabled"
+                RequestRefusal.profileNotEnabled.row
             } else if !target.isEnabled {
-                "client_disabled"
+                ClientRefusal.disabled.row
             } else if !target.grants.contains(.tokenExchange) {
-                "grant_not_allowed"
+                RequestRefusal.grantNotAllowed.row
             } else {
                 nil
             }
-        let reason = early ?? sharing.refusal?.reason
         return SharingReport.Answer(
-            issuer: provider.issuer, profile: profile, reason: reason,
-            explanation: reason.flatMap {
-                RefusalExplanation(reason: $0, of: early == nil ? .exchangeRefused : .requestRefused)
-            }, scope: sharing.scope)
+            issuer: provider.issuer, profile: profile, refusal: early ?? sharing.refusal?.row, scope: sharing.scope)
     }
 
     private func explain(_ reason: String) throws(CommandFailure) {
-        guard let known = RefusalExplanation(reason: reason, of: nil) else {
+        let known: (cause: String, remedy: String)
+        if let row = RefusalRow.of(reason, in: nil) {
+            known = (row.cause, row.remedy)
+        } else if let outcome = RevocationOutcome(rawValue: reason) {
+            known = outcome.explanation
+        } else {
             throw .notFound("no refusal has this reason")
         }
         try options.output.show(

@@ -152,7 +152,7 @@ private struct AuditWords {
 
     func refusal(_ beginning: String, _ kind: AuditEvent.Kind) -> AuditExplanation {
         let reason = record.reason ?? "none"
-        guard let known = RefusalExplanation(reason: reason, of: kind) else {
+        guard let known = RefusalRow.of(reason, in: kind) else {
             return AuditExplanation(sentence: "\(beginning) for a reason that this version does not know: \(reason).")
         }
         return AuditExplanation(sentence: "\(beginning) because \(known.cause) (\(reason)).", remedy: known.remedy)
@@ -163,7 +163,7 @@ private struct AuditWords {
         let code = record.client.map { "the code of app \($0)" } ?? "a code"
         let beginning = "The tokens that the identity provider gave for \(code) came to nobody"
         let reason = record.reason ?? "none"
-        guard let known = RefusalExplanation(reason: reason, of: .codeOrphaned) else {
+        guard let known = RevocationOutcome(rawValue: reason)?.explanation else {
             return AuditExplanation(sentence: "\(beginning): \(reason), which this version does not know.")
         }
         return AuditExplanation(sentence: "\(beginning): \(known.cause) (\(reason)).", remedy: known.remedy)
@@ -188,7 +188,7 @@ private struct AuditWords {
     /// By an operator, or because a refresh token showed that somebody has a copy.
     var revocation: AuditExplanation {
         let whose = "\(grant) of app \(record.client?.string ?? "unknown")\(place)"
-        guard let misuse = record.reason.flatMap({ RefusalExplanation(reason: $0, of: .refreshRefused) }) else {
+        guard let misuse = record.reason.flatMap({ RefusalRow.of($0, in: .refreshRefused) }) else {
             return AuditExplanation(
                 sentence: "\(actor) revoked \(whose)\(because(details?.string("why"))).",
                 remedy: "Its refresh token is refused. While the login lives the app may exchange again.")

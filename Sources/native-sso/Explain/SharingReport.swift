@@ -7,8 +7,8 @@ struct SharingReport: CommandResult {
     struct Answer: Sendable {
         let issuer: Issuer
         let profile: Profile
-        let reason: String?
-        let explanation: RefusalExplanation?
+        /// `nil`: it may.
+        let refusal: RefusalRow?
         /// What an exchange would grant.
         let scope: Scope
     }
@@ -18,16 +18,15 @@ struct SharingReport: CommandResult {
     let answers: [Answer]
 
     /// At one of them, under one profile.
-    var isYes: Bool { answers.contains { $0.reason == nil } }
+    var isYes: Bool { answers.contains { $0.refusal == nil } }
 
     var lines: [String] {
         answers.flatMap { answer in
             let beginning = "\(answer.issuer), \(answer.profile.rawValue): "
-            guard let reason = answer.reason else {
+            guard let refusal = answer.refusal else {
                 return ["\(beginning)yes, \(target) may use logins of \(source); it gets: \(answer.scope)"]
             }
-            return ["\(beginning)no, because \(answer.explanation?.cause ?? "of a rule without words") (\(reason))"]
-                + (answer.explanation.map { ["  \($0.remedy)"] } ?? [])
+            return ["\(beginning)no, because \(refusal.cause) (\(refusal.reason))", "  \(refusal.remedy)"]
         }
     }
 
@@ -43,10 +42,10 @@ struct SharingReport: CommandResult {
                         json.object { json in
                             json.member("issuer", answer.issuer.string)
                             json.member("profile", answer.profile.rawValue)
-                            json.member("may_share", answer.reason == nil)
-                            Cell(answer.reason).write(as: "reason", to: &json)
-                            Cell(answer.explanation?.cause).write(as: "cause", to: &json)
-                            Cell(answer.explanation?.remedy).write(as: "remedy", to: &json)
+                            json.member("may_share", answer.refusal == nil)
+                            Cell(answer.refusal?.reason).write(as: "reason", to: &json)
+                            Cell(answer.refusal?.cause).write(as: "cause", to: &json)
+                            Cell(answer.refusal?.remedy).write(as: "remedy", to: &json)
                             json.member("scope", answer.scope.tokens)
                         }
                     }

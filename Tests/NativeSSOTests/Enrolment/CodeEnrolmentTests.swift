@@ -98,7 +98,7 @@ import Testing
             #expect(
                 await refusal {
                     $0.code = PresentedCode(code: "c", redirectURI: "a:b", verifier: verifier)
-                } == .refused(.verifierMalformed))
+                } == .refused(.relay(.verifierMalformed)))
         }
         #expect(
             await refusal { $0.login.scope = Scope(["openid", "admin"]) }
@@ -121,7 +121,7 @@ import Testing
         #expect(try await stage.run() == answer)
         #expect(stage.relay.codes.count == 1 && stage.login.registry.sessionCount == 1)
         stage.register.letTimePass()
-        #expect(await stage.failure() == .refused(.used))
+        #expect(await stage.failure() == .refused(.relay(.used)))
         #expect(stage.relay.codes.count == 1)
     }
 
@@ -139,20 +139,20 @@ import Testing
         #expect(
             await refusal {
                 $0.code = PresentedCode(code: code.code, redirectURI: code.redirectURI, verifier: verifier)
-            } == .refused(.used))
+            } == .refused(.relay(.used)))
         #expect(
             await refusal {
                 $0.code = PresentedCode(code: code.code, redirectURI: "app:/other", verifier: code.verifier)
-            } == .refused(.used))
+            } == .refused(.relay(.used)))
         #expect(
             await refusal { $0.login.device = DeviceValue(EnrolmentStage.deviceID, profile: .deviceID) }
-                == .refused(.used))
-        #expect(await refusal { $0.login.scope = nil } == .refused(.used))
+                == .refused(.relay(.used)))
+        #expect(await refusal { $0.login.scope = nil } == .refused(.relay(.used)))
         let key = try #require(KeyThumbprint(String(repeating: "k", count: 43)))
         #expect(
             await refusal {
                 $0.proof = PresentedProof(key: key, id: ProofID(key: key, jti: "1"), life: 60)
-            } == .refused(.used))
+            } == .refused(.relay(.used)))
         #expect(stage.relay.codes.count == 1)
     }
 
@@ -161,7 +161,7 @@ import Testing
         stage.relay.answer(.waits(CodeStage.tokens))
         async let first = stage.run()
         await stage.relay.untilAsked(1)
-        #expect(await stage.failure() == .refused(.inFlight))
+        #expect(await stage.failure() == .refused(.relay(.inFlight)))
         stage.relay.goOn()
         let answer = try await first
         #expect(try await stage.run() == answer)
@@ -196,7 +196,7 @@ import Testing
         let stage = try CodeStage()
         stage.relay.answer(.failure(.unanswered(fault)))
         #expect(await stage.failure() == .refused(.fault(fault)))
-        #expect(await stage.failure() == .refused(.used))
+        #expect(await stage.failure() == .refused(.relay(.used)))
         #expect(stage.relay.codes.count == 1 && stage.login.registry.entries.isEmpty)
     }
 

@@ -78,7 +78,7 @@ import Testing
         await stage.pending.finished()
         #expect(stage.relay.revoked.isEmpty && stage.audit.events.map(\.reason) == ["code_outcome_unknown"])
         stage.register.fail(.forget, with: nil)
-        #expect(await stage.failure() == (point == .before ? refusal : .refused(.used)))
+        #expect(await stage.failure() == (point == .before ? refusal : .refused(.relay(.used))))
         await stage.pending.finished()
         #expect(stage.relay.revoked == (point == .before ? ["idp-refresh"] : []))
     }
@@ -90,7 +90,7 @@ import Testing
         let dead = UniqueID(high: 7, low: 7)
         let entry = CodeEntry(requestID: dead, code: seal.name, binding: seal.binding, proof: nil)
         #expect(try await stage.register.claim(entry) == .granted)
-        #expect(await stage.failure() == .refused(.inFlight))
+        #expect(await stage.failure() == .refused(.relay(.inFlight)))
         stage.register.letTimePass()
         _ = try await stage.run()
         #expect(try await !stage.register.send(seal.name, of: dead, patience: 15))
@@ -101,7 +101,7 @@ import Testing
     @Test func whoComesTooLateSendsNothing() async throws {
         let stage = try CodeStage()
         stage.register.refuseToSend()
-        #expect(await stage.failure() == .refused(.inFlight))
+        #expect(await stage.failure() == .refused(.relay(.inFlight)))
         #expect(stage.relay.codes.isEmpty)
     }
 
@@ -130,7 +130,7 @@ import Testing
         #expect(event.requestID == stage.request.requestID && event.client == stage.login.client.id)
         // Nobody gets it afterwards, whatever the identity provider's keys say then.
         stage.login.idTokens.answer(.claims(stage.idToken(atHash: CodeStage.accessTokenHash)))
-        #expect(await stage.failure() == .refused(.used))
+        #expect(await stage.failure() == .refused(.relay(.used)))
         #expect(stage.relay.revoked.count == 1 && stage.register.answers.isEmpty)
     }
 
@@ -152,7 +152,7 @@ import Testing
         await stage.pending.finished()
         #expect(stage.relay.revoked == ["idp-refresh"])
         stage.register.fail(.finish, with: nil)
-        #expect(await stage.failure() == .refused(.used))
+        #expect(await stage.failure() == .refused(.relay(.used)))
     }
 
     /// RFC 7009 §2.1: the whole grant may end with the token.

@@ -74,7 +74,7 @@ struct CodeStage {
             do throws(CodeError) {
                 return try await run()
             } catch {
-                guard case .refused(.inFlight) = error else { throw error }
+                guard case .refused(.relay(.inFlight)) = error else { throw error }
                 register.letReservationsRunOut()
                 await Task.yield()
             }

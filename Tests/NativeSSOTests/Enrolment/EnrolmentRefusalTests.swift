@@ -5,7 +5,6 @@ import Testing
 @Suite struct EnrolmentRefusalTests {
     @Test(arguments: EnrolmentRefusal.allCases) func isEarned(refusal: EnrolmentRefusal) async throws {
         var stage = try EnrolmentStage(refusal.profile)
-        var isVerified = true
         switch refusal {
         case .assertionReplayed:
             stage.assertion = PresentedAssertion(
@@ -15,9 +14,6 @@ import Testing
             stage.client.proofPolicy = .optional
             stage.proof = .random()
             _ = try await stage.run("e30.first.c2ln")
-        case .idToken(let defect):
-            stage.idTokens.answer(.refusal(defect))
-            isVerified = false
         case .otherClient: stage.audience = ["app-two"]
         case .expired: (stage.age, stage.life) = (60, 60)
         case .stale: stage.age = 301
@@ -44,9 +40,16 @@ import Testing
         case .scopeExceedsClient: stage.scope = Scope(["openid", "device_sso", "admin"])
         }
         let before = stage.registry.sessionCount
-        #expect(await stage.failure(verified: isVerified) == .refused(refusal))
+        #expect(await stage.failure() == .refused(refusal))
         #expect(stage.registry.sessionCount == before)
         #expect(stage.signer.count == (before))
+    }
+
+    @Test(arguments: SubjectTokenDefect.allCases) func anInvalidIDToken(defect: SubjectTokenDefect) async throws {
+        let stage = try EnrolmentStage()
+        stage.idTokens.answer(.refusal(defect))
+        #expect(await stage.failure(verified: false) == .invalidIDToken(defect))
+        #expect(stage.registry.sessionCount == 0 && stage.signer.count == 0)
     }
 
     @Test func theLastGoodSecond() async throws {
@@ -101,10 +104,6 @@ import Testing
         stage.age = 60
         #expect(await stage.failure("e30.new.c2ln") == .limited(.user))
         #expect(stage.registry.entries.count == 4)
-    }
-
-    @Test func reasonsAreDistinct() {
-        #expect(Set(EnrolmentRefusal.allCases.map(\.reason)).count == EnrolmentRefusal.allCases.count)
     }
 }
 

@@ -59,7 +59,7 @@ import Testing
             let token = try #require(UnverifiedJWS(try await stage.run().idToken))
             #expect(token.claims.string("groups-0")?.utf8.count == length)
         } else {
-            #expect(await stage.failure() == .refused(.idToken(.malformed)))
+            #expect(await stage.failure() == .invalidIDToken(.malformed))
             #expect(stage.registry.entries.isEmpty)
         }
     }

@@ -20,7 +20,7 @@ import Testing
             _ = try await broker.run(stage.request)
             Issue.record("there was a place")
         } catch {
-            #expect(Failure(error) == .refused(.relayBusy))
+            #expect(Failure(error) == .refused(.relay(.relayBusy)))
         }
         #expect(broker.codesInFlight == 1)
         stage.relay.goOn()
@@ -81,13 +81,13 @@ import Testing
         }
         #expect(try await next(origin: 1) == nil)
         #expect(try await next(origin: 1) == nil)
-        #expect(try await next(origin: 1) == .refused(.relayShareUsed))
-        #expect(try await next(app: "app-two", origin: 1) == .refused(.relayShareUsed))
+        #expect(try await next(origin: 1) == .refused(.relay(.relayShareUsed)))
+        #expect(try await next(app: "app-two", origin: 1) == .refused(.relay(.relayShareUsed)))
         #expect(try await next(origin: 2) == nil)
         #expect(try await next(origin: nil) == nil)
-        #expect(try await next(origin: 3) == .refused(.relayShareUsed))
+        #expect(try await next(origin: 3) == .refused(.relay(.relayShareUsed)))
         for origin in [UInt64(3), 3, 4, 5] { #expect(try await next(app: "app-two", origin: origin) == nil) }
-        #expect(try await next(app: "app-three", origin: 6) == .refused(.relayBusy))
+        #expect(try await next(app: "app-three", origin: 6) == .refused(.relay(.relayBusy)))
         #expect(broker.codesInFlight == 8)
         stage.relay.goOn()
         for task in hanging { await task.value }

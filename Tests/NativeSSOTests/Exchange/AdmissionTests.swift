@@ -52,7 +52,7 @@ import Testing
                 .scopeExceedsClient, .consentRequired, .assuranceInsufficient,
             ]
             if let asked = broker.registry.admissions.first {
-                #expect(asked.checks.isPermitted == !brokersOwn.contains(refusal), "\(refusal.reason)")
+                #expect(asked.checks.isPermitted == !brokersOwn.contains(refusal), "\(refusal)")
             } else {
                 #expect(!brokersOwn.contains(refusal))
             }

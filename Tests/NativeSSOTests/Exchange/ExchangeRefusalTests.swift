@@ -8,12 +8,29 @@ import Testing
     func isEarned(_ refusal: ExchangeRefusal) async throws {
         var scenario = try ExchangeScenario(profile: .deviceSecret)
         scenario.spoil(for: refusal)
-        let broker = try await spoiled(scenario, for: [refusal])
+        let broker = try await Broker(scenario)
         let before = broker.registry.digestOfState()
         #expect(await broker.failure(of: scenario.request) == .refused(refusal))
         #expect(broker.registry.digestOfState() == before)
         #expect(broker.registry.counts().auditRows == 0)
         #expect(broker.signer.count == 0)
+    }
+
+    /// An id_token that is not genuine leaves nothing behind either, whatever else is wrong.
+    @Test(arguments: SubjectTokenDefect.allCases)
+    func anInvalidIDToken(_ defect: SubjectTokenDefect) async throws {
+        for later in ExchangeRefusal.allCases {
+            var scenario = try ExchangeScenario(profile: .deviceSecret)
+            scenario.spoil(for: later)
+            if defect == .deviceHash { scenario.deviceHash = nil }
+            let broker = try await Broker(scenario)
+            if defect != .deviceHash { broker.idTokens.answer(.refusal(defect)) }
+            let before = broker.registry.digestOfState()
+            #expect(await broker.failure(of: scenario.request) == .invalidIDToken(defect), "beside \(later)")
+            #expect(broker.registry.digestOfState() == before)
+            #expect(broker.registry.admissions.isEmpty && broker.registry.counts().auditRows == 0)
+            #expect(broker.signer.count == 0 && broker.limits.charges.isEmpty)
+        }
     }
 
     /// Of two defects the one that the contract looks at first is the reason.
@@ -24,9 +41,9 @@ import Testing
             var scenario = try ExchangeScenario(profile: .deviceSecret)
             scenario.spoil(for: later)
             scenario.spoil(for: earlier)
-            let broker = try await spoiled(scenario, for: [earlier, later])
+            let broker = try await Broker(scenario)
             let refusal = await broker.failure(of: scenario.request)
-            #expect(refusal == .refused(earlier), "beside \(later.reason)")
+            #expect(refusal == .refused(earlier), "beside \(later)")
         }
     }
 
@@ -65,26 +82,9 @@ import Testing
     func asksTheRegistryOnlyAboutState(_ refusal: ExchangeRefusal) async throws {
         var scenario = try ExchangeScenario(profile: .deviceSecret)
         scenario.spoil(for: refusal)
-        let broker = try await spoiled(scenario, for: [refusal])
+        let broker = try await Broker(scenario)
         _ = await broker.failure(of: scenario.request)
         let isForm = ExchangeScenario.step(of: refusal) < ExchangeScenario.step(of: .assertionReplayed)
         #expect(broker.registry.admissions.count == (isForm ? 0 : 1))
-    }
-
-    @Test func everyReasonIsAWordOfItsOwn() {
-        let reasons = ExchangeRefusal.allCases.map(\.reason)
-        #expect(Set(reasons).count == reasons.count)
-        #expect(ExchangeRefusal.allCases.count == SubjectTokenDefect.allCases.count + 27)
-        for reason in reasons + RefreshRefusal.allCases.map(\.rawValue) {
-            #expect(reason.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x5F })
-        }
-    }
-
-    private func spoiled(_ scenario: ExchangeScenario, for refusals: [ExchangeRefusal]) async throws -> Broker {
-        let broker = try await Broker(scenario)
-        for case .subjectToken(let defect) in refusals where defect != .deviceHash {
-            broker.idTokens.answer(.refusal(defect))
-        }
-        return broker
     }
 }

@@ -85,9 +85,9 @@ import Testing
         let right = try #require(scenario.deviceHash)
         let wrong = "AAAAAAAAAAAAAAAAAAAAAA"
         for (claim, other, expected) in [
-            (right, wrong, nil), (wrong, right, ExchangeRefusal.deviceHashMismatch),
-            (nil, right, .subjectToken(.deviceHash)),
-        ] as [(String?, String, ExchangeRefusal?)] {
+            (right, wrong, nil), (wrong, right, .refused(.deviceHashMismatch)),
+            (nil, right, .invalidIDToken(.deviceHash)),
+        ] as [(String?, String, Failure<ExchangeRefusal>?)] {
             let isDeviceID = profile == .deviceID
             let broker = try await Broker(scenario)
             broker.idTokens.answer(
@@ -99,7 +99,7 @@ import Testing
                         deviceIDHash: isDeviceID ? claim : other, deviceSecretHash: isDeviceID ? other : claim,
                         hashFunction: claims.hashFunction)))
             if let expected {
-                #expect(await broker.failure(of: scenario.request) == .refused(expected))
+                #expect(await broker.failure(of: scenario.request) == expected)
             } else {
                 #expect(try await broker.exchange(scenario.request).expiresIn == 300)
             }

@@ -20,16 +20,15 @@ import Testing
         var scenario = try ExchangeScenario(profile: .deviceSecret)
         scenario.spoil(for: refusal)
         let broker = try await Broker(scenario)
-        if case .subjectToken(let defect) = refusal, defect != .deviceHash { broker.idTokens.answer(.refusal(defect)) }
         _ = await broker.failure(of: scenario.request)
         switch refusal {
-        case .subjectToken, .mayActOther: #expect(broker.limits.charges.isEmpty)
+        case .mayActOther: #expect(broker.limits.charges.isEmpty)
         case .deviceHashMismatch:
             #expect(broker.limits.charges == [.failure(scenario.sessionID)])
         default:
             #expect(broker.limits.charges.count == 1)
             guard case .exchange? = broker.limits.charges.first else {
-                Issue.record("\(refusal.reason) was charged as \(broker.limits.charges)")
+                Issue.record("\(refusal) was charged as \(broker.limits.charges)")
                 return
             }
         }

@@ -19,7 +19,7 @@ struct LogoutJournal: Sendable {
 
     func end(_ record: RequestRecord, _ outcome: LogoutOutcome, status: HTTPResponseStatus) {
         metrics.logoutEnded(outcome)
-        if let refusal = outcome.refusal, refusal.auditKind != nil {
+        if let refusal = outcome.refusal, refusal.auditKind(of: record.grant) != nil {
             audit.note(refusal, as: .logoutRefused, of: record, client: nil)
         }
         var metadata: Logger.Metadata = [

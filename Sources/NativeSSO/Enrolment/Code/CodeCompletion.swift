@@ -38,7 +38,7 @@ struct CodeCompletion: Sendable {
         let present = try await CodeError.port { () async throws(PortError) in
             try await register.finish(seal.name, seal.binding, answer: sealed)
         }
-        guard let present else { throw .refused(.used) }
+        guard let present else { throw .refused(.relay(.used)) }
         guard present != sealed else { return answer }
         // Somebody who repeated the request was faster: one answer for all.
         guard case .answer(let first) = try CodeError.port({ () throws(PortError) in try seal.open(present) })
@@ -77,6 +77,7 @@ struct CodeCompletion: Sendable {
             return try await body()
         } catch {
             switch error {
+            case .invalidIDToken(let defect): throw .refused(.idToken(defect))
             case .refused(let refusal): throw .refused(CodeRefusal(refusal))
             case .limited(let limited): throw .limited(limited)
             case .outage(let outage): throw .outage(outage)

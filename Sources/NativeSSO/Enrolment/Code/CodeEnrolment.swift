@@ -60,9 +60,9 @@ public struct CodeEnrolment: Sendable {
         case .kept(let sealed):
             let kept = try CodeError.port { () throws(PortError) in try seal.open(sealed) }
             return try await completion.run(request, kept, seal)
-        case .inFlight: throw .refused(.inFlight)
-        case .used: throw .refused(.used)
-        case .proofUsed: throw .refused(.proofReplayed)
+        case .inFlight: throw .refused(.relay(.inFlight))
+        case .used: throw .refused(.relay(.used))
+        case .proofUsed: throw .refused(.relay(.proofReplayed))
         }
     }
 
@@ -99,7 +99,7 @@ public struct CodeEnrolment: Sendable {
     ) async throws(CodeError) -> CodeAnswer {
         if let refusal = slots.enter(request, atMost: policy.atOnce) {
             await settle(request, seal, .released)
-            throw .refused(refusal)
+            throw .refused(.relay(refusal))
         }
         defer { slots.leave(request) }
         let tokens = try await ask(request, policy, seal)
@@ -158,7 +158,7 @@ public struct CodeEnrolment: Sendable {
             await settle(request, seal, .released)
             throw CodeError(error)
         }
-        guard isMine else { throw .refused(.inFlight) }
+        guard isMine else { throw .refused(.relay(.inFlight)) }
     }
 
     // MARK: What the database has to know

@@ -29,7 +29,7 @@ public struct CodeRequest: Sendable {
 
     /// What is wrong with it before anybody is asked, so that it costs the app no code.
     var refusal: CodeRefusal? {
-        guard code.hasSoundVerifier else { return .verifierMalformed }
+        guard code.hasSoundVerifier else { return .relay(.verifierMalformed) }
         guard let scope else { return nil }
         if scope.contains(ScopeDemand.ignoredToken), !scope.contains("openid") {
             return .enrolment(.scopeLacksOpenID)

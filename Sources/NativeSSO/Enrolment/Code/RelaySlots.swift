@@ -15,7 +15,7 @@ final class RelaySlots: Sendable {
     private let taken = Mutex<[Taker: Int]>([:])
 
     /// - Returns: `nil`: a place is taken, and must be given back by ``leave(_:)``.
-    func enter(_ request: CodeRequest, atMost limit: Int) -> CodeRefusal? {
+    func enter(_ request: CodeRequest, atMost limit: Int) -> RelayRefusal? {
         let takers = Self.takers(request)
         return taken.withLock { taken in
             for taker in takers where taken[taker, default: 0] >= Self.share(of: taker, limit) {

@@ -47,11 +47,8 @@ extension Refusal {
         switch self {
         case .wire, .request, .form, .parameter, .proof, .nonce, .logout: false
         case .client(let failure): failure.reason == .assertionReplayed
-        case .exchange(.subjectToken, profile: _, client: _): false
-        case .exchange: true
-        case .enrolment(.idToken): false
-        case .enrolment: true
-        case .code(.enrolment): true
+        case .subjectToken: false
+        case .exchange, .enrolment, .code(.enrolment): true
         case .code: false
         case .refresh(let refusal): refusal != .tokenNotOurs
         case .rate(let limited): limited.followsProof

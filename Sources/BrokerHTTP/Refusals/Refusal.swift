@@ -2,7 +2,7 @@ import JOSE
 import NativeSSO
 import OAuthWire
 
-/// Every way in which a request can be refused. What the caller sees of it stands in one table, ``answer``.
+/// Every way in which a request can be refused. Each has its row in the table of refusals.
 enum Refusal: Error, Sendable {
     case wire(HTTPFault)
     case request(RequestRefusal)
@@ -12,6 +12,7 @@ enum Refusal: Error, Sendable {
     case proof(DPoPDefect)
     /// - Parameter fresh: The nonce to try again with.
     case nonce(NonceDefect, fresh: String)
+    case subjectToken(SubjectTokenDefect)
     case exchange(ExchangeRefusal, profile: Profile, client: RefusedClient)
     case enrolment(EnrolmentRefusal)
     case code(CodeRefusal)
@@ -38,43 +39,37 @@ enum Refusal: Error, Sendable {
     }
 
     /// From a closed vocabulary, for the log, the audit and the metrics.
-    var reason: String {
+    var reason: String { row.reason }
+
+    var row: RefusalRow {
         switch self {
-        case .wire(let fault): fault.rawValue
-        case .request(let refusal): refusal.rawValue
-        case .form(let error): error.rawValue
-        case .parameter(let defect): defect.rawValue
-        case .client(let failure): failure.reason.rawValue
-        case .proof(let defect): defect.rawValue
-        case .nonce(let defect, fresh: _): defect.rawValue
-        case .exchange(let refusal, profile: _, client: _): refusal.reason
-        case .enrolment(let refusal): refusal.reason
-        case .code(let refusal): refusal.reason
-        case .refresh(let refusal): refusal.rawValue
-        case .rate(let limited): limited.limit.rawValue
-        case .logout(let refusal): refusal.rawValue
+        case .wire(let fault): fault.row
+        case .request(let refusal): refusal.row
+        case .form(let error): error.row
+        case .parameter(let defect): defect.row
+        case .client(let failure): failure.reason.row
+        case .proof(let defect): defect.row
+        case .nonce(let defect, fresh: _): defect.row
+        case .subjectToken(let defect): defect.row
+        case .exchange(let refusal, profile: _, client: _): refusal.row
+        case .enrolment(let refusal): refusal.row
+        case .code(let refusal): refusal.row
+        case .refresh(let refusal): refusal.row
+        case .rate(let limited): limited.limit.row
+        case .logout(let refusal): refusal.row
         }
     }
 
     /// `nil` for what never became a request to the token endpoint: noise from the network does not reach the database.
-    var auditKind: AuditEvent.Kind? {
+    func auditKind(of grant: GrantLabel) -> AuditEvent.Kind? {
         switch self {
         case .wire, .request(.unknownPath), .request(.method): nil
         case .request, .form, .parameter, .client, .proof, .nonce, .rate: .requestRefused
+        case .subjectToken: grant == .enrolment ? .enrolmentRefused : .exchangeRefused
         case .exchange: .exchangeRefused
         case .enrolment, .code: .enrolmentRefused
         case .refresh: .refreshRefused
         case .logout: .logoutRefused
         }
     }
-
-    /// Every value of ``reason``, so that metrics have a fixed size.
-    static let allReasons: [String] =
-        HTTPFault.allCases.map(\.rawValue) + RequestRefusal.allCases.map(\.rawValue)
-        + FormError.allCases.map(\.rawValue) + ParameterDefect.allCases.map(\.rawValue)
-        + ClientRefusal.allCases.map(\.rawValue) + DPoPDefect.allCases.map(\.rawValue)
-        + NonceDefect.allCases.map(\.rawValue) + ExchangeRefusal.allCases.map(\.reason)
-        + EnrolmentRefusal.allCases.map(\.reason) + CodeRefusal.allCases.map(\.reason)
-        + RefreshRefusal.allCases.map(\.rawValue) + RateLimited.Limit.allCases.map(\.rawValue)
-        + LogoutRefusal.allCases.map(\.rawValue)
 }

@@ -1,0 +1,87 @@
+import NIOHTTP1
+import NativeSSO
+import OAuthWire
+
+/// What the caller sees of a refusal.
+struct RefusalAnswer: Sendable {
+    var status: HTTPResponseStatus
+    var body: OAuthErrorResponse
+    var headers: [(name: String, value: String)] = []
+
+    private init(
+        _ status: HTTPResponseStatus, _ body: OAuthErrorResponse, _ headers: [(name: String, value: String)] = []
+    ) {
+        self.status = status
+        self.body = body
+        self.headers = headers
+    }
+
+    static func badRequest(_ code: OAuthErrorCode, _ description: StaticString) -> RefusalAnswer {
+        RefusalAnswer(.badRequest, OAuthErrorResponse(code, description))
+    }
+
+    static func invalidRequest(
+        _ description: StaticString, _ status: HTTPResponseStatus = .badRequest,
+        headers: [(name: String, value: String)] = []
+    ) -> RefusalAnswer {
+        RefusalAnswer(status, OAuthErrorResponse(.invalidRequest, description), headers)
+    }
+
+    static func invalidScope(_ description: StaticString) -> RefusalAnswer { badRequest(.invalidScope, description) }
+
+    /// For every refusal that depends on state, binding or relationship: the caller learns nothing more.
+    static let invalidGrant = badRequest(.invalidGrant, "The presented token or device value cannot be used.")
+
+    /// For everything that may be wrong with a proof; the log has the reason.
+    static let invalidProof = badRequest(.invalidDPoPProof, "The DPoP proof cannot be used.")
+
+    static let invalidClient = badRequest(.invalidClient, "Client authentication failed.")
+
+    /// Native SSO §4.4.
+    static let interactionRequired = badRequest(.interactionRequired, "The user must log in through this client.")
+
+    static let useNonce = badRequest(.useDPoPNonce, "The DPoP proof needs the nonce of this answer.")
+
+    static let tooMany = RefusalAnswer(
+        .tooManyRequests, OAuthErrorResponse(.temporarilyUnavailable, "There are too many requests."))
+
+    static let unavailable = RefusalAnswer(
+        .serviceUnavailable,
+        OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable."), [("Retry-After", "1")])
+}
+
+extension Refusal {
+    /// That of the row, with what only this request can say.
+    var answer: RefusalAnswer {
+        var answer = row.answer
+        switch self {
+        // RFC 6749 §5.2: the status is 401 exactly if the client used the Authorization header.
+        case .client(let failure):
+            if failure.usedAuthorization {
+                answer.status = .unauthorized
+                answer.headers = [("WWW-Authenticate", "Basic realm=\"native-sso\", charset=\"UTF-8\"")]
+            }
+        case .nonce(_, let fresh): answer.headers = [("DPoP-Nonce", fresh)]
+        case .rate(let limited): answer.headers = [("Retry-After", limited.retryAfter.count.description)]
+        case .exchange(_, profile: .deviceSecret, let client):
+            if let interaction = row.inDraft07 {
+                answer = interaction
+                answer.body = client.demanding(interaction.body)
+            }
+        case .exchange(_, profile: .deviceID, client: _), .exchange(_, profile: .deviceSecretTransitional, client: _),
+            .wire, .request, .form, .parameter, .proof, .subjectToken, .enrolment, .code, .refresh, .logout:
+            break
+        }
+        return answer
+    }
+}
+
+extension Refusal.RefusedClient {
+    /// What the client's policy demands of a login, in the words of RFC 9470 §3. It is said whatever the user is sent there for,
+    /// so that no user is sent twice.
+    fileprivate func demanding(_ answer: OAuthErrorResponse) -> OAuthErrorResponse {
+        OAuthErrorResponse(
+            answer.error, answer.description, contextClasses: client.acceptedContextClasses,
+            maximumAuthenticationAge: maximumAuthenticationAge?.count, authorizationURI: authorizationURI)
+    }
+}

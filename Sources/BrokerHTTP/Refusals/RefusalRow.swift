@@ -1,0 +1,72 @@
+import JOSE
+package import NativeSSO
+import OAuthWire
+
+/// One row of the table of refusals. Fixed texts, which hold nothing of any request.
+package struct RefusalRow: Sendable {
+    private let reasonText: StaticString
+    private let causeText: StaticString
+    private let remedyText: StaticString
+
+    /// All that the caller learns.
+    private(set) var answer: RefusalAnswer
+    /// Where draft 07 sends the user to the browser instead. Native SSO §4.4.
+    let inDraft07: RefusalAnswer?
+
+    init(
+        _ reason: StaticString, _ answer: RefusalAnswer, inDraft07: RefusalAnswer? = nil, _ cause: StaticString,
+        _ remedy: StaticString
+    ) {
+        reasonText = reason
+        self.answer = answer
+        self.inDraft07 = inDraft07
+        causeText = cause
+        remedyText = remedy
+    }
+
+    /// What log, audit and metrics call it.
+    package var reason: String { reasonText.description }
+    /// The rule that refused it, as a clause: "the device value is not the one …".
+    package var cause: String { causeText.description }
+    /// What the app's developer or the operator can do about it: sentences.
+    package var remedy: String { remedyText.description }
+
+    /// The same rule where another answer tells the caller about it.
+    func answered(by answer: RefusalAnswer) -> RefusalRow {
+        var row = self
+        row.answer = answer
+        return row
+    }
+}
+
+/// One kind of refusal, each case with its row.
+package protocol RefusalCase: CaseIterable, Sendable {
+    var row: RefusalRow { get }
+}
+
+extension RefusalRow {
+    /// Every row.
+    /// - Returns: The audit event that has its reason; `nil`: only the log has it.
+    package static let all: [(kind: AuditEvent.Kind?, row: RefusalRow)] =
+        rows(of: HTTPFault.self, nil) + rows(of: RequestRefusal.self, .requestRefused)
+        + rows(of: FormError.self, .requestRefused) + rows(of: ParameterDefect.self, .requestRefused)
+        + rows(of: ClientRefusal.self, .requestRefused) + rows(of: DPoPDefect.self, .requestRefused)
+        + rows(of: NonceDefect.self, .requestRefused) + rows(of: RateLimited.Limit.self, .requestRefused)
+        + rows(of: SubjectTokenDefect.self, .exchangeRefused) + rows(of: ExchangeRefusal.self, .exchangeRefused)
+        + rows(of: EnrolmentRefusal.self, .enrolmentRefused) + rows(of: RelayRefusal.self, .enrolmentRefused)
+        + rows(of: ProviderError.self, .enrolmentRefused) + rows(of: ProviderFault.self, .enrolmentRefused)
+        + rows(of: RefreshRefusal.self, .refreshRefused) + rows(of: LogoutRefusal.self, .logoutRefused)
+
+    /// The row of a reason in log, audit or metrics; `nil` where this version knows no such reason.
+    /// - Parameter kind: Of the audit event. Several grants use some reasons, each for its own form of the rule.
+    package static func of(_ reason: String, in kind: AuditEvent.Kind?) -> RefusalRow? {
+        let found = all.filter { $0.row.reason == reason }
+        return (found.first { $0.kind == kind } ?? found.first)?.row
+    }
+
+    private static func rows<Refusal: RefusalCase>(
+        of refusal: Refusal.Type, _ kind: AuditEvent.Kind?
+    ) -> [(kind: AuditEvent.Kind?, row: RefusalRow)] {
+        refusal.allCases.map { (kind, $0.row) }
+    }
+}
