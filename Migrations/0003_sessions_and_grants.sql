@@ -48,8 +48,11 @@ CREATE TABLE session (
     ended_at timestamptz(0),
     end_reason text,
     issued_at timestamptz(0),
-    UNIQUE (issuer, sid)
+    iat_after timestamptz(0),
+    auth_time_after timestamptz(0)
 ) WITH (fillfactor = 90);
+-- A name has one live session at most, and any number that have ended. The newest is the live one, else the one that ended last.
+CREATE UNIQUE INDEX session_name ON session (issuer, sid, coalesce(ended_at, 'infinity'));
 -- For logout and administration. A refresh changes none of these columns.
 CREATE INDEX session_idp_sid ON session (idp_issuer, idp_sid);
 -- A logout of a user finds the sessions batch by batch, in the order of their ids.
@@ -74,10 +77,17 @@ COMMENT ON COLUMN session.expires_at IS 'Absolute end, at most 400 days after cr
 COMMENT ON COLUMN session.last_used_at IS 'Last exchange or refresh, within a few minutes.';
 COMMENT ON COLUMN session.ended_at IS 'Set once and never cleared: nothing is granted any more.';
 COMMENT ON COLUMN session.end_reason IS 'What ended it.';
-COMMENT ON COLUMN session.issued_at IS 'iat of the id_token that began it, where auth_time is missing or later.';
+COMMENT ON COLUMN session.issued_at IS 'iat of the id_token that began it; of a registration, when it came.';
+COMMENT ON COLUMN session.iat_after IS
+    'An id_token under this name counts only if its iat is later. Each end tightens it, a new session takes it over; NULL: no limit.';
+COMMENT ON COLUMN session.auth_time_after IS
+    'The same for auth_time. An id_token without auth_time does not count then. An end that sets neither sets this one.';
 
 -- The IdP's own word replaces an assumption: no sid, or the sid of the id_tokens. After that the sid is fixed.
+-- The two limits only grow, also after the end. The ends of one name have different instants, so that one of them is the last.
 CREATE FUNCTION guard_session() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    v_tightened native_sso.session;
 BEGIN
     IF (NEW.ended_at IS NULL) <> (NEW.end_reason IS NULL) THEN
         RAISE EXCEPTION 'a session ends at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
@@ -89,8 +99,19 @@ BEGIN
         RAISE EXCEPTION 'no session lives longer than 400 days' USING ERRCODE = 'check_violation';
     END IF;
     IF TG_OP = 'UPDATE' THEN
+        IF greatest(NEW.iat_after, OLD.iat_after) IS DISTINCT FROM NEW.iat_after
+            OR greatest(NEW.auth_time_after, OLD.auth_time_after) IS DISTINCT FROM NEW.auth_time_after
+        THEN
+            RAISE EXCEPTION 'the limits of a name are never loosened' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
         IF OLD.ended_at IS NOT NULL THEN
-            RAISE EXCEPTION 'an ended session stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+            v_tightened := OLD;
+            v_tightened.iat_after := NEW.iat_after;
+            v_tightened.auth_time_after := NEW.auth_time_after;
+            IF NEW IS DISTINCT FROM v_tightened THEN
+                RAISE EXCEPTION 'an ended session stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+            END IF;
+            RETURN NEW;
         END IF;
         IF NEW.session_id <> OLD.session_id OR NEW.issuer <> OLD.issuer OR NEW.sid <> OLD.sid
             OR NEW.idp_issuer <> OLD.idp_issuer
@@ -104,6 +125,14 @@ BEGIN
             RAISE EXCEPTION 'the identity of a session is fixed, and its life is never prolonged'
                 USING ERRCODE = 'integrity_constraint_violation';
         END IF;
+    END IF;
+    IF NEW.ended_at IS NOT NULL THEN
+        IF NEW.iat_after IS NULL AND NEW.auth_time_after IS NULL THEN
+            NEW.auth_time_after := NEW.ended_at;
+        END IF;
+        NEW.ended_at := greatest(NEW.ended_at, (
+            SELECT max(l.ended_at) + interval '1 second' FROM native_sso.session l
+            WHERE l.issuer = NEW.issuer AND l.sid = NEW.sid AND l.session_id <> NEW.session_id));
     END IF;
     RETURN NEW;
 END
@@ -132,21 +161,37 @@ CREATE FUNCTION logout_lock(p_kind text, p_issuer text, p_name text) RETURNS big
     $$ SELECT 2947193046517340160 + CASE p_kind WHEN 'sid' THEN 256 ELSE 0 END
         + (hashtextextended(p_kind || ' ' || p_issuer || ' ' || p_name, 0) & 255) $$;
 
--- Whether the IdP has logged this sid out. The ORDER BY names the columns of one index, so that a plan that was made for a small
--- table is right for a large one.
-CREATE FUNCTION is_logged_out(p_issuer text, p_sid text) RETURNS boolean
+-- The strictest limits of all sessions that came of one session at the IdP. The ORDER BY names the columns of one index, so that a
+-- plan that was made for a small table is right for a large one.
+CREATE FUNCTION idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamptz, OUT auth_time_after timestamptz)
 LANGUAGE plpgsql SET enable_sort = off AS $$
 BEGIN
-    PERFORM FROM native_sso.session l
-    WHERE l.idp_issuer = p_issuer AND l.idp_sid BETWEEN p_sid AND p_sid AND l.end_reason = 'logout'
-    ORDER BY l.idp_sid LIMIT 1;
-    RETURN FOUND;
+    SELECT max(n.iat_after), max(n.auth_time_after) INTO iat_after, auth_time_after
+    FROM (
+        SELECT l.iat_after, l.auth_time_after FROM native_sso.session l
+        WHERE l.idp_issuer = p_issuer AND l.idp_sid BETWEEN p_sid AND p_sid
+        ORDER BY l.idp_sid) AS n;
 END
 $$;
 
--- A login that the IdP has logged out before it comes in becomes an ended session. It began at auth_time, and no later than its
--- id_token was issued.
+-- Whether an id_token counts under such limits.
+CREATE FUNCTION satisfies_limits(
+    p_iat timestamptz, p_auth_time timestamptz, p_iat_after timestamptz, p_auth_time_after timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (p_iat_after IS NULL OR coalesce(p_iat > p_iat_after, false))
+        AND (p_auth_time_after IS NULL OR coalesce(p_auth_time > p_auth_time_after, false))
+$$;
+
+-- A new session takes over the limits of its name. Where its login does not satisfy them, or those of its IdP session, or came before
+-- a logout of the user, no live row is made. An ended row that says why is made, unless the newest row of the name says so already.
+-- A login began at auth_time, and no later than its id_token was issued.
 CREATE FUNCTION keep_logged_out() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    v_iat timestamptz := coalesce(NEW.issued_at, NEW.auth_time, NEW.created_at);
+    v_newest native_sso.session;
+    v_iat_after timestamptz;
+    v_auth_time_after timestamptz;
+    v_logout timestamptz;
 BEGIN
     IF NEW.ended_at IS NOT NULL THEN
         RETURN NEW;
@@ -154,27 +199,59 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
     IF NEW.idp_sid IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
-        IF native_sso.is_logged_out(NEW.idp_issuer, NEW.idp_sid) THEN
-            NEW.ended_at := NEW.created_at;
-        END IF;
+        SELECT n.iat_after, n.auth_time_after INTO v_iat_after, v_auth_time_after
+        FROM native_sso.idp_session_limits(NEW.idp_issuer, NEW.idp_sid) n;
     END IF;
-    IF EXISTS (
-        SELECT FROM native_sso.subject_logout o
-        WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject
-            AND least(NEW.auth_time, NEW.issued_at)
-                <= CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END)
-    THEN
-        NEW.ended_at := NEW.created_at;
+    SELECT * INTO v_newest FROM native_sso.session l
+    WHERE l.issuer = NEW.issuer AND l.sid = NEW.sid
+    ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
+    IF NOT native_sso.satisfies_limits(v_iat, NEW.auth_time, v_newest.iat_after, v_newest.auth_time_after) THEN
+        RETURN NULL;
     END IF;
-    IF NEW.ended_at IS NULL THEN
+    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END INTO v_logout
+    FROM native_sso.subject_logout o WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject;
+    -- id_tokens of an enrolled login are the broker's, with an iat of its clock: they are judged at the enrolment.
+    IF NEW.idp_sid = NEW.sid THEN
+        NEW.iat_after := greatest(v_iat_after, v_newest.iat_after);
+        NEW.auth_time_after := greatest(v_auth_time_after, v_newest.auth_time_after);
+    ELSE
+        NEW.iat_after := v_newest.iat_after;
+        NEW.auth_time_after := v_newest.auth_time_after;
+    END IF;
+    IF coalesce(least(NEW.auth_time, NEW.issued_at) <= v_logout, false) THEN
+        v_iat_after := greatest(v_iat_after, v_logout);
+        v_auth_time_after := greatest(v_auth_time_after, v_logout);
+    END IF;
+    IF native_sso.satisfies_limits(v_iat, NEW.auth_time, v_iat_after, v_auth_time_after) THEN
         RETURN NEW;
     END IF;
-    NEW.end_reason := 'logout';
-    INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid) DO NOTHING;
+    IF v_newest.session_id IS NULL OR v_newest.ended_at IS NOT NULL THEN
+        NEW.iat_after := greatest(NEW.iat_after, v_iat_after);
+        NEW.auth_time_after := greatest(NEW.auth_time_after, v_auth_time_after);
+        NEW.ended_at := NEW.created_at;
+        NEW.end_reason := 'logout';
+        INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING;
+    END IF;
     RETURN NULL;
 END
 $$;
 CREATE TRIGGER keep_logged_out BEFORE INSERT ON session FOR EACH ROW EXECUTE FUNCTION keep_logged_out();
+
+-- A session of the same name may begin and end between the look above and the insertion. Its end is committed by then.
+CREATE FUNCTION guard_limits() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.ended_at IS NULL AND EXISTS (
+        SELECT FROM native_sso.session l
+        WHERE l.issuer = NEW.issuer AND l.sid = NEW.sid
+            AND (greatest(l.iat_after, NEW.iat_after) IS DISTINCT FROM NEW.iat_after
+                OR greatest(l.auth_time_after, NEW.auth_time_after) IS DISTINCT FROM NEW.auth_time_after))
+    THEN
+        RAISE EXCEPTION 'a session of the same name ended meanwhile' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER guard_limits AFTER INSERT ON session FOR EACH ROW EXECUTE FUNCTION guard_limits();
 
 CREATE TABLE device (
     issuer text COLLATE "C" NOT NULL,

@@ -83,8 +83,9 @@ BEGIN
         FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
         v_device_blocked := coalesce(v_device_blocked, false);
         -- No login is younger than its id_token.
-        v_login_ended := EXISTS (
-            SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_idp_sid AND l.ended_at IS NOT NULL
+        v_login_ended := NOT (
+            SELECT satisfies_limits(p_issued_at, p_auth_time, n.iat_after, n.auth_time_after)
+            FROM idp_session_limits(p_issuer, p_idp_sid) n
         ) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
@@ -120,7 +121,7 @@ BEGIN
                 issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
                 auth_time, acr, amr, created_at, expires_at, last_used_at)
             VALUES (
-                CASE WHEN p_auth_time <= p_issued_at THEN NULL ELSE p_issued_at END,
+                p_issued_at,
                 p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN

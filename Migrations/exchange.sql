@@ -195,7 +195,8 @@ BEGIN
         IF NOT v_is_held THEN
             SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
             INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
+            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid
+            ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
             -- It came between the two looks.
             CONTINUE WHEN v_admitted AND v_attempt < 3
                 AND v_subject = p_subject AND v_ended_at IS NULL AND v_expires_at > clock_timestamp();
@@ -219,7 +220,7 @@ BEGIN
         VALUES (
             p_issued_at, p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
             p_auth_time, p_acr, p_amr, v_now, v_now + make_interval(secs => p_first_sight_seconds), v_now)
-        ON CONFLICT (issuer, sid) DO NOTHING
+        ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING
         RETURNING l.session_id, l.subject, l.expires_at, l.last_used_at
         INTO v_session_id, v_subject, v_expires_at, v_last_used_at;
         v_is_new := FOUND;

@@ -15,6 +15,11 @@ SELECT make_type('logout_batch', $$
 SELECT make_type('registration', $$
     outcome text, session_id uuid$$);
 
+-- iat of a logout token as it counts. An instant in the future would end logins that nobody has made yet, so a stolen password of
+-- the service must not plant one. The minute is the difference that the clocks of IdP and database may have.
+CREATE OR REPLACE FUNCTION logout_instant(p_issued_at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
+    $$ SELECT least(p_issued_at, date_trunc('second', now()) + interval '1 minute') $$;
+
 -- First step of a logout: from its commit on, what comes in later is dead. $1 digest of issuer and jti, $2 issuer, $3 sid or
 -- NULL, $4 subject or NULL, $5 the token's iat, $6 the row of the mark where a session of that name is not over yet, $7
 -- whether of the subject's sessions only the nameless are meant.
@@ -27,6 +32,7 @@ RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_now timestamptz := date_trunc('second', now());
+    v_issued_at timestamptz := logout_instant(p_issued_at);
 BEGIN
     IF EXISTS (SELECT FROM used_proof p WHERE p.kind = 'logout_token' AND p.digest = p_digest) THEN
         RETURN NULL;
@@ -35,7 +41,7 @@ BEGIN
         PERFORM pg_advisory_xact_lock(logout_lock('sub', p_issuer, p_subject));
         INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, nameless_issued_at, recorded_at)
         VALUES (
-            p_issuer, p_subject, CASE WHEN NOT p_nameless THEN p_issued_at END, CASE WHEN p_nameless THEN p_issued_at END,
+            p_issuer, p_subject, CASE WHEN NOT p_nameless THEN v_issued_at END, CASE WHEN p_nameless THEN v_issued_at END,
             v_now)
         ON CONFLICT (idp_issuer, subject) DO UPDATE SET
             issued_at = greatest(o.issued_at, excluded.issued_at),
@@ -44,18 +50,20 @@ BEGIN
     END IF;
     IF p_sid IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));
-        IF NOT is_logged_out(p_issuer, p_sid) THEN
-            -- Under the name itself, so that a first sight meets it; under that of its row where a session that is live, or
-            -- ended otherwise, has the name. The latter goes with the last step.
+        UPDATE session l SET auth_time_after = greatest(l.auth_time_after, v_issued_at)
+        WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.ended_at IS NOT NULL
+            AND (l.auth_time_after IS NULL OR l.auth_time_after < v_issued_at);
+        IF NOT EXISTS (
+            SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.ended_at IS NOT NULL)
+        THEN
+            -- Under the name itself, so that a first sight meets it; under that of its row where another session has the name.
+            -- The latter goes with the last step.
             INSERT INTO session (
-                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
-            VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
-            ON CONFLICT (issuer, sid) DO NOTHING;
-            IF NOT FOUND THEN
-                INSERT INTO session (
-                    session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
-                VALUES (p_session_id, p_issuer, p_session_id::text, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout');
-            END IF;
+                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason,
+                auth_time_after)
+            SELECT p_session_id, p_issuer, CASE WHEN l.is_taken THEN p_session_id::text ELSE p_sid END, p_issuer, p_sid, v_now,
+                v_now, v_now, v_now, 'logout', v_issued_at
+            FROM (SELECT EXISTS (SELECT FROM session t WHERE t.issuer = p_issuer AND t.sid = p_sid)) AS l (is_taken);
         END IF;
     END IF;
     -- After the wait for those who were about to bring a login in: what they brought is older than this, to the second.
@@ -66,15 +74,16 @@ GRANT EXECUTE ON FUNCTION begin_logout TO native_sso_broker;
 
 -- Next step, again and again, each a transaction. $1 request, $2 issuer, $3 sid, or $4 subject, $5 of a subject's, only
 -- sessions that came in until then, $6 where to go on, $7 how many at most. More than one: those that somebody has are passed
--- over. $8 of a subject's, only the nameless.
+-- over. $8 of a subject's, only the nameless. $9 the token's iat: of a subject's, only logins that are not later.
 CREATE OR REPLACE FUNCTION end_logged_out(
     p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamptz, p_after uuid, p_limit bigint,
-    p_nameless boolean DEFAULT false)
+    p_nameless boolean, p_issued_at timestamptz)
 RETURNS logout_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
     v_after uuid := coalesce(p_after, '00000000-0000-0000-0000-000000000000');
+    v_issued_at timestamptz := logout_instant(p_issued_at);
     v_ids uuid[];
     v_ended bigint;
 BEGIN
@@ -96,6 +105,7 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
+                AND coalesce(least(l.auth_time, l.issued_at), l.created_at) <= v_issued_at
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
         v_ids := ARRAY(
@@ -103,10 +113,13 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
+                AND coalesce(least(l.auth_time, l.issued_at), l.created_at) <= v_issued_at
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
     END IF;
     WITH ended AS (
-        UPDATE session l SET ended_at = date_trunc('second', now()), end_reason = 'logout'
+        UPDATE session l
+        SET ended_at = date_trunc('second', now()), end_reason = 'logout',
+            auth_time_after = greatest(l.auth_time_after, v_issued_at)
         WHERE l.session_id = ANY (v_ids) AND l.ended_at IS NULL
         RETURNING l.session_id
     ), audited AS (
@@ -135,8 +148,8 @@ BEGIN
     WHERE m.session_id = p_session_id AND m.sid = p_session_id::text AND m.end_reason = 'logout'
         AND EXISTS (
             SELECT FROM session l
-            WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.end_reason = 'logout'
-                AND l.session_id <> m.session_id);
+            WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.ended_at IS NOT NULL
+                AND l.auth_time_after >= m.auth_time_after AND l.session_id <> m.session_id);
     INSERT INTO used_proof (kind, digest, expires_at)
     VALUES ('logout_token', p_digest, least(p_expires_at, now() + interval '1 hour'))
     ON CONFLICT (kind, digest) DO NOTHING;
@@ -174,6 +187,8 @@ DECLARE
     v_idp_issuer text;
     v_idp_sid text;
     v_is_assumed boolean;
+    v_iat_after timestamptz;
+    v_auth_time_after timestamptz;
 BEGIN
     IF p_subject IS NULL THEN
         RAISE EXCEPTION 'a session has a subject' USING ERRCODE = 'check_violation';
@@ -181,31 +196,45 @@ BEGIN
     IF p_lifetime IS NULL OR p_lifetime <= interval '0' THEN
         RAISE EXCEPTION 'a session lives for a while' USING ERRCODE = 'check_violation';
     END IF;
-    INSERT INTO session (
-        session_id, issuer, sid, idp_issuer, idp_sid, subject, source_client_id, auth_time, acr, amr, created_at,
-        expires_at, last_used_at)
-    VALUES (
-        v_id, p_issuer, p_sid, coalesce(p_idp_issuer, p_issuer), coalesce(p_idp_sid, p_sid), p_subject, p_source_client,
-        p_auth_time, p_acr, coalesce(p_amr, '{}'), v_now, date_trunc('second', v_now + p_lifetime), v_now)
-    ON CONFLICT (issuer, sid) DO NOTHING;
-    IF FOUND THEN
-        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, actor, details)
-        VALUES (clock_timestamp(), 'session_registered', p_request_id, v_id, v_actor, v_details);
-        RETURN ROW ('registered', v_id)::registration;
-    END IF;
-    SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
-        (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
-    INTO v_found, v_subject, v_over, v_idp_issuer, v_idp_sid, v_is_assumed
-    FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'the session of a registration comes and goes' USING ERRCODE = 'serialization_failure';
-    END IF;
-    IF v_subject <> p_subject THEN
-        RETURN ROW ('taken', v_found)::registration;
-    END IF;
-    IF v_over THEN
-        RETURN ROW ('ended', v_found)::registration;
-    END IF;
+    -- A name whose session is over begins anew, if this login satisfies the limits of the name.
+    FOR v_attempt IN 1..2 LOOP
+        SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
+            (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
+        INTO v_found, v_subject, v_over, v_idp_issuer, v_idp_sid, v_is_assumed
+        FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid
+        ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
+        IF v_subject <> p_subject THEN
+            RETURN ROW ('taken', v_found)::registration;
+        END IF;
+        EXIT WHEN NOT v_over;
+        IF v_attempt = 2 THEN
+            IF v_found IS NULL THEN
+                RAISE EXCEPTION 'the session of a registration comes and goes' USING ERRCODE = 'serialization_failure';
+            END IF;
+            RETURN ROW ('ended', v_found)::registration;
+        END IF;
+        UPDATE session l
+        SET ended_at = l.expires_at, end_reason = 'expired',
+            auth_time_after = CASE WHEN l.auth_time IS NULL THEN l.auth_time_after ELSE greatest(l.auth_time_after, l.expires_at) END,
+            iat_after = CASE WHEN l.auth_time IS NULL THEN greatest(l.iat_after, l.expires_at) ELSE l.iat_after END
+        WHERE l.session_id = v_found AND l.ended_at IS NULL;
+        IF FOUND THEN
+            INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
+            VALUES (clock_timestamp(), 'session_ended', p_request_id, v_found, 'expired', v_actor, v_details);
+        END IF;
+        INSERT INTO session (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, source_client_id, auth_time, acr, amr, issued_at, created_at,
+            expires_at, last_used_at)
+        VALUES (
+            v_id, p_issuer, p_sid, coalesce(p_idp_issuer, p_issuer), coalesce(p_idp_sid, p_sid), p_subject, p_source_client,
+            p_auth_time, p_acr, coalesce(p_amr, '{}'), v_now, v_now, date_trunc('second', v_now + p_lifetime), v_now)
+        ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING;
+        IF FOUND THEN
+            INSERT INTO audit_event (occurred_at, kind, request_id, session_id, actor, details)
+            VALUES (clock_timestamp(), 'session_registered', p_request_id, v_id, v_actor, v_details);
+            RETURN ROW ('registered', v_id)::registration;
+        END IF;
+    END LOOP;
     IF coalesce(p_idp_issuer, v_idp_issuer) = v_idp_issuer AND coalesce(p_idp_sid, v_idp_sid) IS NOT DISTINCT FROM v_idp_sid THEN
         RETURN ROW ('known', v_found)::registration;
     END IF;
@@ -220,8 +249,18 @@ BEGIN
         RAISE EXCEPTION 'the session of a registration changed meanwhile' USING ERRCODE = 'serialization_failure';
     END IF;
     PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, p_idp_sid));
-    IF is_logged_out(v_idp_issuer, p_idp_sid) THEN
-        UPDATE session SET ended_at = v_now, end_reason = 'logout' WHERE session_id = v_found;
+    SELECT n.iat_after, n.auth_time_after INTO v_iat_after, v_auth_time_after
+    FROM idp_session_limits(v_idp_issuer, p_idp_sid) n;
+    IF EXISTS (
+        SELECT FROM session l
+        WHERE l.session_id = v_found
+            AND NOT satisfies_limits(
+                coalesce(l.issued_at, l.auth_time, l.created_at), l.auth_time, v_iat_after, v_auth_time_after))
+    THEN
+        UPDATE session l
+        SET ended_at = v_now, end_reason = 'logout', iat_after = greatest(l.iat_after, v_iat_after),
+            auth_time_after = greatest(l.auth_time_after, v_auth_time_after)
+        WHERE l.session_id = v_found;
         INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
         VALUES (clock_timestamp(), 'session_ended', p_request_id, v_found, 'logout', v_actor, v_details);
         RETURN ROW ('ended', v_found)::registration;

@@ -18,26 +18,33 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp
     VALUES (now(), p_kind, p_request_id, p_actor, p_reason, p_details)
 $$;
 
+-- An operator's end. The user must log in again, with a later auth_time; or, where the same login may return, bring an id_token with a
+-- later iat. Sessions that have ended already are not ended again, but the limits of their names are tightened as well.
 CREATE OR REPLACE FUNCTION end_sessions(
     p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL,
-    p_only_free boolean DEFAULT false)
+    p_only_free boolean DEFAULT false, p_same_login_may_return boolean DEFAULT false)
 RETURNS SETOF uuid LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
 DECLARE
+    v_now timestamptz := date_trunc('second', now());
     v_ids uuid[];
 BEGIN
     -- In one order for all, so that two of these cannot block each other.
     IF p_only_free THEN
         v_ids := ARRAY(
-            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids) AND l.ended_at IS NULL
+            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids)
             ORDER BY l.session_id FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
         v_ids := ARRAY(
-            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids) AND l.ended_at IS NULL
+            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids)
             ORDER BY l.session_id FOR NO KEY UPDATE);
     END IF;
+    UPDATE session l
+    SET iat_after = CASE WHEN p_same_login_may_return THEN greatest(l.iat_after, v_now) ELSE l.iat_after END,
+        auth_time_after = CASE WHEN p_same_login_may_return THEN l.auth_time_after ELSE greatest(l.auth_time_after, v_now) END
+    WHERE l.session_id = ANY (v_ids);
     RETURN QUERY
     WITH ended AS (
-        UPDATE session l SET ended_at = date_trunc('second', now()), end_reason = p_reason
+        UPDATE session l SET ended_at = v_now, end_reason = p_reason
         WHERE l.session_id = ANY (v_ids) AND l.ended_at IS NULL
         RETURNING l.session_id
     ), audited AS (
@@ -46,13 +53,6 @@ BEGIN
     )
     SELECT e.session_id FROM ended e;
 END
-$$;
-
--- By its former name, for the command of before.
-CREATE OR REPLACE FUNCTION end_free_sessions(
-    p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL)
-RETURNS SETOF uuid LANGUAGE sql AS $$
-    SELECT * FROM native_sso.end_sessions(p_session_ids, p_reason, p_actor, p_details, p_request_id, true)
 $$;
 
 -- Records refusals, and tokens that no client got. Whatever changes state is recorded by the statement that changes it. All zero stands

@@ -298,7 +298,8 @@ BEGIN
         IF NOT v_is_held THEN
             SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
             INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
+            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid
+            ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
             -- It came between the two looks.
             CONTINUE WHEN v_admitted AND v_attempt < 3
                 AND v_subject = p_subject AND v_ended_at IS NULL AND v_expires_at > clock_timestamp();
@@ -322,7 +323,7 @@ BEGIN
         VALUES (
             p_issued_at, p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
             p_auth_time, p_acr, p_amr, v_now, v_now + make_interval(secs => p_first_sight_seconds), v_now)
-        ON CONFLICT (issuer, sid) DO NOTHING
+        ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING
         RETURNING l.session_id, l.subject, l.expires_at, l.last_used_at
         INTO v_session_id, v_subject, v_expires_at, v_last_used_at;
         v_is_new := FOUND;
@@ -884,6 +885,7 @@ CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid tex
     AS $$
 DECLARE
     v_now timestamptz := date_trunc('second', now());
+    v_issued_at timestamptz := logout_instant(p_issued_at);
 BEGIN
     IF EXISTS (SELECT FROM used_proof p WHERE p.kind = 'logout_token' AND p.digest = p_digest) THEN
         RETURN NULL;
@@ -892,7 +894,7 @@ BEGIN
         PERFORM pg_advisory_xact_lock(logout_lock('sub', p_issuer, p_subject));
         INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, nameless_issued_at, recorded_at)
         VALUES (
-            p_issuer, p_subject, CASE WHEN NOT p_nameless THEN p_issued_at END, CASE WHEN p_nameless THEN p_issued_at END,
+            p_issuer, p_subject, CASE WHEN NOT p_nameless THEN v_issued_at END, CASE WHEN p_nameless THEN v_issued_at END,
             v_now)
         ON CONFLICT (idp_issuer, subject) DO UPDATE SET
             issued_at = greatest(o.issued_at, excluded.issued_at),
@@ -901,18 +903,20 @@ BEGIN
     END IF;
     IF p_sid IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));
-        IF NOT is_logged_out(p_issuer, p_sid) THEN
-            -- Under the name itself, so that a first sight meets it; under that of its row where a session that is live, or
-            -- ended otherwise, has the name. The latter goes with the last step.
+        UPDATE session l SET auth_time_after = greatest(l.auth_time_after, v_issued_at)
+        WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.ended_at IS NOT NULL
+            AND (l.auth_time_after IS NULL OR l.auth_time_after < v_issued_at);
+        IF NOT EXISTS (
+            SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.ended_at IS NOT NULL)
+        THEN
+            -- Under the name itself, so that a first sight meets it; under that of its row where another session has the name.
+            -- The latter goes with the last step.
             INSERT INTO session (
-                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
-            VALUES (p_session_id, p_issuer, p_sid, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout')
-            ON CONFLICT (issuer, sid) DO NOTHING;
-            IF NOT FOUND THEN
-                INSERT INTO session (
-                    session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason)
-                VALUES (p_session_id, p_issuer, p_session_id::text, p_issuer, p_sid, v_now, v_now, v_now, v_now, 'logout');
-            END IF;
+                session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason,
+                auth_time_after)
+            SELECT p_session_id, p_issuer, CASE WHEN l.is_taken THEN p_session_id::text ELSE p_sid END, p_issuer, p_sid, v_now,
+                v_now, v_now, v_now, 'logout', v_issued_at
+            FROM (SELECT EXISTS (SELECT FROM session t WHERE t.issuer = p_issuer AND t.sid = p_sid)) AS l (is_taken);
         END IF;
     END IF;
     -- After the wait for those who were about to bring a login in: what they brought is older than this, to the second.
@@ -955,13 +959,7 @@ CREATE FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) R
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$ SELECT count(*) FROM subject_logout WHERE recorded_at < sweep_limit(p_retention_seconds) $$;
 
-CREATE FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid) RETURNS SETOF uuid
-    LANGUAGE sql
-    AS $$
-    SELECT * FROM native_sso.end_sessions(p_session_ids, p_reason, p_actor, p_details, p_request_id, true)
-$$;
-
-CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean DEFAULT false) RETURNS native_sso.logout_batch
+CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) RETURNS native_sso.logout_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -970,6 +968,7 @@ CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_si
     AS $$
 DECLARE
     v_after uuid := coalesce(p_after, '00000000-0000-0000-0000-000000000000');
+    v_issued_at timestamptz := logout_instant(p_issued_at);
     v_ids uuid[];
     v_ended bigint;
 BEGIN
@@ -991,6 +990,7 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
+                AND coalesce(least(l.auth_time, l.issued_at), l.created_at) <= v_issued_at
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
         v_ids := ARRAY(
@@ -998,10 +998,13 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
+                AND coalesce(least(l.auth_time, l.issued_at), l.created_at) <= v_issued_at
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
     END IF;
     WITH ended AS (
-        UPDATE session l SET ended_at = date_trunc('second', now()), end_reason = 'logout'
+        UPDATE session l
+        SET ended_at = date_trunc('second', now()), end_reason = 'logout',
+            auth_time_after = greatest(l.auth_time_after, v_issued_at)
         WHERE l.session_id = ANY (v_ids) AND l.ended_at IS NULL
         RETURNING l.session_id
     ), audited AS (
@@ -1013,26 +1016,31 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid, p_only_free boolean DEFAULT false) RETURNS SETOF uuid
+CREATE FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid DEFAULT NULL::uuid, p_only_free boolean DEFAULT false, p_same_login_may_return boolean DEFAULT false) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
 DECLARE
+    v_now timestamptz := date_trunc('second', now());
     v_ids uuid[];
 BEGIN
     -- In one order for all, so that two of these cannot block each other.
     IF p_only_free THEN
         v_ids := ARRAY(
-            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids) AND l.ended_at IS NULL
+            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids)
             ORDER BY l.session_id FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
         v_ids := ARRAY(
-            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids) AND l.ended_at IS NULL
+            SELECT l.session_id FROM session l WHERE l.session_id = ANY (p_session_ids)
             ORDER BY l.session_id FOR NO KEY UPDATE);
     END IF;
+    UPDATE session l
+    SET iat_after = CASE WHEN p_same_login_may_return THEN greatest(l.iat_after, v_now) ELSE l.iat_after END,
+        auth_time_after = CASE WHEN p_same_login_may_return THEN l.auth_time_after ELSE greatest(l.auth_time_after, v_now) END
+    WHERE l.session_id = ANY (v_ids);
     RETURN QUERY
     WITH ended AS (
-        UPDATE session l SET ended_at = date_trunc('second', now()), end_reason = p_reason
+        UPDATE session l SET ended_at = v_now, end_reason = p_reason
         WHERE l.session_id = ANY (v_ids) AND l.ended_at IS NULL
         RETURNING l.session_id
     ), audited AS (
@@ -1095,8 +1103,9 @@ BEGIN
         FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
         v_device_blocked := coalesce(v_device_blocked, false);
         -- No login is younger than its id_token.
-        v_login_ended := EXISTS (
-            SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_idp_sid AND l.ended_at IS NOT NULL
+        v_login_ended := NOT (
+            SELECT satisfies_limits(p_issued_at, p_auth_time, n.iat_after, n.auth_time_after)
+            FROM idp_session_limits(p_issuer, p_idp_sid) n
         ) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
@@ -1132,7 +1141,7 @@ BEGIN
                 issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
                 auth_time, acr, amr, created_at, expires_at, last_used_at)
             VALUES (
-                CASE WHEN p_auth_time <= p_issued_at THEN NULL ELSE p_issued_at END,
+                p_issued_at,
                 p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN
@@ -1215,8 +1224,8 @@ BEGIN
     WHERE m.session_id = p_session_id AND m.sid = p_session_id::text AND m.end_reason = 'logout'
         AND EXISTS (
             SELECT FROM session l
-            WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.end_reason = 'logout'
-                AND l.session_id <> m.session_id);
+            WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.ended_at IS NOT NULL
+                AND l.auth_time_after >= m.auth_time_after AND l.session_id <> m.session_id);
     INSERT INTO used_proof (kind, digest, expires_at)
     VALUES ('logout_token', p_digest, least(p_expires_at, now() + interval '1 hour'))
     ON CONFLICT (kind, digest) DO NOTHING;
@@ -1264,6 +1273,22 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.guard_limits() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NEW.ended_at IS NULL AND EXISTS (
+        SELECT FROM native_sso.session l
+        WHERE l.issuer = NEW.issuer AND l.sid = NEW.sid
+            AND (greatest(l.iat_after, NEW.iat_after) IS DISTINCT FROM NEW.iat_after
+                OR greatest(l.auth_time_after, NEW.auth_time_after) IS DISTINCT FROM NEW.auth_time_after))
+    THEN
+        RAISE EXCEPTION 'a session of the same name ended meanwhile' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION native_sso.guard_revocation() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -1278,6 +1303,8 @@ $$;
 CREATE FUNCTION native_sso.guard_session() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    v_tightened native_sso.session;
 BEGIN
     IF (NEW.ended_at IS NULL) <> (NEW.end_reason IS NULL) THEN
         RAISE EXCEPTION 'a session ends at a time and for a reason, or not at all' USING ERRCODE = 'check_violation';
@@ -1289,8 +1316,19 @@ BEGIN
         RAISE EXCEPTION 'no session lives longer than 400 days' USING ERRCODE = 'check_violation';
     END IF;
     IF TG_OP = 'UPDATE' THEN
+        IF greatest(NEW.iat_after, OLD.iat_after) IS DISTINCT FROM NEW.iat_after
+            OR greatest(NEW.auth_time_after, OLD.auth_time_after) IS DISTINCT FROM NEW.auth_time_after
+        THEN
+            RAISE EXCEPTION 'the limits of a name are never loosened' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
         IF OLD.ended_at IS NOT NULL THEN
-            RAISE EXCEPTION 'an ended session stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+            v_tightened := OLD;
+            v_tightened.iat_after := NEW.iat_after;
+            v_tightened.auth_time_after := NEW.auth_time_after;
+            IF NEW IS DISTINCT FROM v_tightened THEN
+                RAISE EXCEPTION 'an ended session stays as it is' USING ERRCODE = 'integrity_constraint_violation';
+            END IF;
+            RETURN NEW;
         END IF;
         IF NEW.session_id <> OLD.session_id OR NEW.issuer <> OLD.issuer OR NEW.sid <> OLD.sid
             OR NEW.idp_issuer <> OLD.idp_issuer
@@ -1305,19 +1343,28 @@ BEGIN
                 USING ERRCODE = 'integrity_constraint_violation';
         END IF;
     END IF;
+    IF NEW.ended_at IS NOT NULL THEN
+        IF NEW.iat_after IS NULL AND NEW.auth_time_after IS NULL THEN
+            NEW.auth_time_after := NEW.ended_at;
+        END IF;
+        NEW.ended_at := greatest(NEW.ended_at, (
+            SELECT max(l.ended_at) + interval '1 second' FROM native_sso.session l
+            WHERE l.issuer = NEW.issuer AND l.sid = NEW.sid AND l.session_id <> NEW.session_id));
+    END IF;
     RETURN NEW;
 END
 $$;
 
-CREATE FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) RETURNS boolean
+CREATE FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET enable_sort TO 'off'
     AS $$
 BEGIN
-    PERFORM FROM native_sso.session l
-    WHERE l.idp_issuer = p_issuer AND l.idp_sid BETWEEN p_sid AND p_sid AND l.end_reason = 'logout'
-    ORDER BY l.idp_sid LIMIT 1;
-    RETURN FOUND;
+    SELECT max(n.iat_after), max(n.auth_time_after) INTO iat_after, auth_time_after
+    FROM (
+        SELECT l.iat_after, l.auth_time_after FROM native_sso.session l
+        WHERE l.idp_issuer = p_issuer AND l.idp_sid BETWEEN p_sid AND p_sid
+        ORDER BY l.idp_sid) AS n;
 END
 $$;
 
@@ -1408,6 +1455,12 @@ $$;
 CREATE FUNCTION native_sso.keep_logged_out() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    v_iat timestamptz := coalesce(NEW.issued_at, NEW.auth_time, NEW.created_at);
+    v_newest native_sso.session;
+    v_iat_after timestamptz;
+    v_auth_time_after timestamptz;
+    v_logout timestamptz;
 BEGIN
     IF NEW.ended_at IS NOT NULL THEN
         RETURN NEW;
@@ -1415,26 +1468,46 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
     IF NEW.idp_sid IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
-        IF native_sso.is_logged_out(NEW.idp_issuer, NEW.idp_sid) THEN
-            NEW.ended_at := NEW.created_at;
-        END IF;
+        SELECT n.iat_after, n.auth_time_after INTO v_iat_after, v_auth_time_after
+        FROM native_sso.idp_session_limits(NEW.idp_issuer, NEW.idp_sid) n;
     END IF;
-    IF EXISTS (
-        SELECT FROM native_sso.subject_logout o
-        WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject
-            AND least(NEW.auth_time, NEW.issued_at)
-                <= CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END)
-    THEN
-        NEW.ended_at := NEW.created_at;
+    SELECT * INTO v_newest FROM native_sso.session l
+    WHERE l.issuer = NEW.issuer AND l.sid = NEW.sid
+    ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
+    IF NOT native_sso.satisfies_limits(v_iat, NEW.auth_time, v_newest.iat_after, v_newest.auth_time_after) THEN
+        RETURN NULL;
     END IF;
-    IF NEW.ended_at IS NULL THEN
+    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END INTO v_logout
+    FROM native_sso.subject_logout o WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject;
+    -- id_tokens of an enrolled login are the broker's, with an iat of its clock: they are judged at the enrolment.
+    IF NEW.idp_sid = NEW.sid THEN
+        NEW.iat_after := greatest(v_iat_after, v_newest.iat_after);
+        NEW.auth_time_after := greatest(v_auth_time_after, v_newest.auth_time_after);
+    ELSE
+        NEW.iat_after := v_newest.iat_after;
+        NEW.auth_time_after := v_newest.auth_time_after;
+    END IF;
+    IF coalesce(least(NEW.auth_time, NEW.issued_at) <= v_logout, false) THEN
+        v_iat_after := greatest(v_iat_after, v_logout);
+        v_auth_time_after := greatest(v_auth_time_after, v_logout);
+    END IF;
+    IF native_sso.satisfies_limits(v_iat, NEW.auth_time, v_iat_after, v_auth_time_after) THEN
         RETURN NEW;
     END IF;
-    NEW.end_reason := 'logout';
-    INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid) DO NOTHING;
+    IF v_newest.session_id IS NULL OR v_newest.ended_at IS NOT NULL THEN
+        NEW.iat_after := greatest(NEW.iat_after, v_iat_after);
+        NEW.auth_time_after := greatest(NEW.auth_time_after, v_auth_time_after);
+        NEW.ended_at := NEW.created_at;
+        NEW.end_reason := 'logout';
+        INSERT INTO native_sso.session VALUES (NEW.*) ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING;
+    END IF;
     RETURN NULL;
 END
 $$;
+
+CREATE FUNCTION native_sso.logout_instant(p_issued_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$ SELECT least(p_issued_at, date_trunc('second', now()) + interval '1 minute') $$;
 
 CREATE FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1559,6 +1632,8 @@ DECLARE
     v_idp_issuer text;
     v_idp_sid text;
     v_is_assumed boolean;
+    v_iat_after timestamptz;
+    v_auth_time_after timestamptz;
 BEGIN
     IF p_subject IS NULL THEN
         RAISE EXCEPTION 'a session has a subject' USING ERRCODE = 'check_violation';
@@ -1566,31 +1641,45 @@ BEGIN
     IF p_lifetime IS NULL OR p_lifetime <= interval '0' THEN
         RAISE EXCEPTION 'a session lives for a while' USING ERRCODE = 'check_violation';
     END IF;
-    INSERT INTO session (
-        session_id, issuer, sid, idp_issuer, idp_sid, subject, source_client_id, auth_time, acr, amr, created_at,
-        expires_at, last_used_at)
-    VALUES (
-        v_id, p_issuer, p_sid, coalesce(p_idp_issuer, p_issuer), coalesce(p_idp_sid, p_sid), p_subject, p_source_client,
-        p_auth_time, p_acr, coalesce(p_amr, '{}'), v_now, date_trunc('second', v_now + p_lifetime), v_now)
-    ON CONFLICT (issuer, sid) DO NOTHING;
-    IF FOUND THEN
-        INSERT INTO audit_event (occurred_at, kind, request_id, session_id, actor, details)
-        VALUES (clock_timestamp(), 'session_registered', p_request_id, v_id, v_actor, v_details);
-        RETURN ROW ('registered', v_id)::registration;
-    END IF;
-    SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
-        (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
-    INTO v_found, v_subject, v_over, v_idp_issuer, v_idp_sid, v_is_assumed
-    FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'the session of a registration comes and goes' USING ERRCODE = 'serialization_failure';
-    END IF;
-    IF v_subject <> p_subject THEN
-        RETURN ROW ('taken', v_found)::registration;
-    END IF;
-    IF v_over THEN
-        RETURN ROW ('ended', v_found)::registration;
-    END IF;
+    -- A name whose session is over begins anew, if this login satisfies the limits of the name.
+    FOR v_attempt IN 1..2 LOOP
+        SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
+            (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
+        INTO v_found, v_subject, v_over, v_idp_issuer, v_idp_sid, v_is_assumed
+        FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid
+        ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
+        IF v_subject <> p_subject THEN
+            RETURN ROW ('taken', v_found)::registration;
+        END IF;
+        EXIT WHEN NOT v_over;
+        IF v_attempt = 2 THEN
+            IF v_found IS NULL THEN
+                RAISE EXCEPTION 'the session of a registration comes and goes' USING ERRCODE = 'serialization_failure';
+            END IF;
+            RETURN ROW ('ended', v_found)::registration;
+        END IF;
+        UPDATE session l
+        SET ended_at = l.expires_at, end_reason = 'expired',
+            auth_time_after = CASE WHEN l.auth_time IS NULL THEN l.auth_time_after ELSE greatest(l.auth_time_after, l.expires_at) END,
+            iat_after = CASE WHEN l.auth_time IS NULL THEN greatest(l.iat_after, l.expires_at) ELSE l.iat_after END
+        WHERE l.session_id = v_found AND l.ended_at IS NULL;
+        IF FOUND THEN
+            INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
+            VALUES (clock_timestamp(), 'session_ended', p_request_id, v_found, 'expired', v_actor, v_details);
+        END IF;
+        INSERT INTO session (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, source_client_id, auth_time, acr, amr, issued_at, created_at,
+            expires_at, last_used_at)
+        VALUES (
+            v_id, p_issuer, p_sid, coalesce(p_idp_issuer, p_issuer), coalesce(p_idp_sid, p_sid), p_subject, p_source_client,
+            p_auth_time, p_acr, coalesce(p_amr, '{}'), v_now, v_now, date_trunc('second', v_now + p_lifetime), v_now)
+        ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING;
+        IF FOUND THEN
+            INSERT INTO audit_event (occurred_at, kind, request_id, session_id, actor, details)
+            VALUES (clock_timestamp(), 'session_registered', p_request_id, v_id, v_actor, v_details);
+            RETURN ROW ('registered', v_id)::registration;
+        END IF;
+    END LOOP;
     IF coalesce(p_idp_issuer, v_idp_issuer) = v_idp_issuer AND coalesce(p_idp_sid, v_idp_sid) IS NOT DISTINCT FROM v_idp_sid THEN
         RETURN ROW ('known', v_found)::registration;
     END IF;
@@ -1605,8 +1694,18 @@ BEGIN
         RAISE EXCEPTION 'the session of a registration changed meanwhile' USING ERRCODE = 'serialization_failure';
     END IF;
     PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, p_idp_sid));
-    IF is_logged_out(v_idp_issuer, p_idp_sid) THEN
-        UPDATE session SET ended_at = v_now, end_reason = 'logout' WHERE session_id = v_found;
+    SELECT n.iat_after, n.auth_time_after INTO v_iat_after, v_auth_time_after
+    FROM idp_session_limits(v_idp_issuer, p_idp_sid) n;
+    IF EXISTS (
+        SELECT FROM session l
+        WHERE l.session_id = v_found
+            AND NOT satisfies_limits(
+                coalesce(l.issued_at, l.auth_time, l.created_at), l.auth_time, v_iat_after, v_auth_time_after))
+    THEN
+        UPDATE session l
+        SET ended_at = v_now, end_reason = 'logout', iat_after = greatest(l.iat_after, v_iat_after),
+            auth_time_after = greatest(l.auth_time_after, v_auth_time_after)
+        WHERE l.session_id = v_found;
         INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason, actor, details)
         VALUES (clock_timestamp(), 'session_ended', p_request_id, v_found, 'logout', v_actor, v_details);
         RETURN ROW ('ended', v_found)::registration;
@@ -1660,6 +1759,13 @@ BEGIN
     END IF;
     RETURN ROW ('kept', v_row.answer)::code_claim;
 END
+$$;
+
+CREATE FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT (p_iat_after IS NULL OR coalesce(p_iat > p_iat_after, false))
+        AND (p_auth_time_after IS NULL OR coalesce(p_auth_time > p_auth_time_after, false))
 $$;
 
 CREATE FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) RETURNS boolean
@@ -1986,7 +2092,9 @@ CREATE TABLE native_sso.session (
     last_used_at timestamp(0) with time zone NOT NULL,
     ended_at timestamp(0) with time zone,
     end_reason text,
-    issued_at timestamp(0) with time zone
+    issued_at timestamp(0) with time zone,
+    iat_after timestamp(0) with time zone,
+    auth_time_after timestamp(0) with time zone
 )
 WITH (fillfactor='90');
 
@@ -2026,7 +2134,11 @@ COMMENT ON COLUMN native_sso.session.ended_at IS 'Set once and never cleared: no
 
 COMMENT ON COLUMN native_sso.session.end_reason IS 'What ended it.';
 
-COMMENT ON COLUMN native_sso.session.issued_at IS 'iat of the id_token that began it, where auth_time is missing or later.';
+COMMENT ON COLUMN native_sso.session.issued_at IS 'iat of the id_token that began it; of a registration, when it came.';
+
+COMMENT ON COLUMN native_sso.session.iat_after IS 'An id_token under this name counts only if its iat is later. Each end tightens it, a new session takes it over; NULL: no limit.';
+
+COMMENT ON COLUMN native_sso.session.auth_time_after IS 'The same for auth_time. An id_token without auth_time does not count then. An end that sets neither sets this one.';
 
 CREATE TABLE native_sso.sharing_group_member (
     group_id native_sso.identifier NOT NULL,
@@ -2472,9 +2584,6 @@ ALTER TABLE ONLY native_sso.scope
     ADD CONSTRAINT scope_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY native_sso.session
-    ADD CONSTRAINT session_issuer_sid_key UNIQUE (issuer, sid);
-
-ALTER TABLE ONLY native_sso.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (session_id);
 
 ALTER TABLE ONLY native_sso.sharing_group
@@ -2522,6 +2631,8 @@ CREATE INDEX session_device ON native_sso.session USING btree (device_digest);
 
 CREATE INDEX session_idp_sid ON native_sso.session USING btree (idp_issuer, idp_sid);
 
+CREATE UNIQUE INDEX session_name ON native_sso.session USING btree (issuer, sid, COALESCE(ended_at, 'infinity'::timestamp with time zone));
+
 CREATE INDEX session_subject ON native_sso.session USING btree (idp_issuer, subject, session_id);
 
 CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (use) WHERE (state = 'active'::text);
@@ -2559,6 +2670,8 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.session FOR EACH ROW 
 CREATE TRIGGER guard_chain AFTER UPDATE ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_chain();
 
 CREATE TRIGGER guard_identity AFTER UPDATE OF grant_id, session_id, client_id ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('a chain stays in its session, with its client');
+
+CREATE TRIGGER guard_limits AFTER INSERT ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.guard_limits();
 
 CREATE TRIGGER guard_revocation AFTER INSERT OR UPDATE OF revoked_at, revoke_reason ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_revocation();
 
@@ -2611,12 +2724,10 @@ REVOKE ALL ON FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OU
 
 REVOKE ALL ON FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.end_free_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean) TO native_sso_broker;
-
-REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean, p_same_login_may_return boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
@@ -2634,17 +2745,21 @@ GRANT ALL ON FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) TO n
 
 REVOKE ALL ON FUNCTION native_sso.guard_chain() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION native_sso.guard_limits() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.guard_revocation() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.is_logged_out(p_issuer text, p_sid text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.keep_logged_out() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.logout_instant(p_issued_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
 
@@ -2670,6 +2785,8 @@ GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_s
 
 REVOKE ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
+
+REVOKE ALL ON FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.send_code(p_code bytea, p_request_id uuid, p_patience_seconds bigint) TO native_sso_broker;

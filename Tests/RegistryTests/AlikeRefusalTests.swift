@@ -38,5 +38,5 @@ struct AlikeRefusalTests {
     private static let calls: UInt64 = 10
 
     private static let looks = Statement(
-        "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'session_issuer_sid_key'")
+        "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'session_name'")
 }

@@ -148,7 +148,8 @@ import Testing
             let logouts = PostgresLogoutRegistry(database: database.service)
             #expect(try await logouts.end(LogoutRecord.told(Self.user, "one", issuedAt: now)) == 1)
             let login = Login(authenticatedAt: authenticated.map { now.adding(Seconds($0)) })
-            let facts = try await database.registry.admit(world.firstAdmission(sid: "late", login: login))
+            let facts = try await database.registry.admit(
+                world.firstAdmission(sid: "late", login: login, tokenIssuedAt: now.adding(1)))
             #expect((facts.grant != nil) == lives)
             #expect((facts.session?.endedAt == nil) == lives)
             #expect(try await Self.live(database) == (lives ? ["late"] : []))
@@ -264,14 +265,14 @@ import Testing
         """
         INSERT INTO native_sso.session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-        VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, now(), now() + interval '1 day', now())
+        VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, date_trunc('second', now()), now() + interval '1 day', now())
         """)
     private static let many = Statement(
         """
         INSERT INTO native_sso.session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
         SELECT gen_random_uuid(), 'https://idp.example.com', 'many-' || i, 'https://idp.example.com', 'many-' || i, 'user',
-            now(), now() + interval '1 day', now()
+            date_trunc('second', now()), now() + interval '1 day', now()
         FROM generate_series(1, $1::bigint) i
         """)
     private static let middle = Statement(

@@ -70,30 +70,34 @@ extension Administration {
     }
 
     /// Ends those of the given sessions that are live. From the commit on, every grant of them is refused everywhere.
-    /// - Parameter reason: What the session row and the audit keep, such as `operator`.
+    /// - Parameters:
+    ///   - reason: What the session row and the audit keep, such as `operator`.
+    ///   - sameLoginMayReturn: Whether a later id_token of the same login may begin a new session. Otherwise the user must log in
+    ///     again at the IdP.
     /// - Returns: The sessions that this call ended.
     public func end(
-        _ sessions: [UniqueID], reason: String, _ act: AdministrativeAct
+        _ sessions: [UniqueID], reason: String, sameLoginMayReturn: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
         // Whoever waits for one row while it holds others can be waited for in turn: those that somebody has come last, one
         // by one.
         var ended =
             sessions.count > 1
-            ? try await end(sessions, onlyFree: true, reason: reason, act) : []
+            ? try await end(sessions, onlyFree: true, reason, sameLoginMayReturn, act) : []
         for session in Set(sessions).subtracting(ended) {
-            ended += try await end([session], onlyFree: false, reason: reason, act)
+            ended += try await end([session], onlyFree: false, reason, sameLoginMayReturn, act)
         }
         return ended
     }
 
     private func end(
-        _ sessions: [UniqueID], onlyFree: Bool, reason: String, _ act: AdministrativeAct
+        _ sessions: [UniqueID], onlyFree: Bool, _ reason: String, _ sameLoginMayReturn: Bool, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
         try await rows(
             SessionStatements.end,
             [
                 .uuidArray(sessions.map(\.octets)), .text(reason), .text(act.actor),
                 act.reason.map(PostgresValue.text) ?? .null, .uuid(act.requestID), .bool(onlyFree),
+                .bool(sameLoginMayReturn),
             ]
         ) { try $0.uniqueID(0) }
     }

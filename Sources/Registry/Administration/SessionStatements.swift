@@ -79,11 +79,12 @@ enum SessionStatements {
         FROM native_sso.sso_grant WHERE session_id = $1 ORDER BY grant_id
         """)
 
-    /// $1 sessions, $2 reason, $3 who, $4 why, $5 act, $6 whether those that somebody has at the moment are passed over.
+    /// $1 sessions, $2 reason, $3 who, $4 why, $5 act, $6 whether locked sessions are passed over, $7 whether the same login may
+    /// return.
     static let end = Statement(
         """
         SELECT * FROM native_sso.end_sessions(
-            $1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5, $6)
+            $1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5, $6, $7)
         """)
 
     /// $1 issuer, $2 sid, $3 subject, $4 client, $5 auth_time, $6 acr, $7 amr, $8 life in seconds, $9 and $10 as the

@@ -50,7 +50,7 @@ enum AdmitStatement {
             .uuid(admission.proposedGrantID),
             .uuid(admission.proposedSessionRowID),
             .bool(client.isKnownByKey),
-        ] + PostgresValue.proof(request.proof) + [.issuedAt(idToken.issuedAt, of: login)]
+        ] + PostgresValue.proof(request.proof) + [.pastInstant(idToken.issuedAt)]
             + PostgresValue.assertion(request.assertion)
     }
 

@@ -12,12 +12,6 @@ extension PostgresValue {
         return .timestamp(instant.seconds * 1_000_000)
     }
 
-    /// `iat` of the token that brings a login in, which is no younger; NULL where `auth_time` says as much.
-    static func issuedAt(_ issuedAt: UnixTime, of login: Login) throws(PortError) -> PostgresValue {
-        if let authenticatedAt = login.authenticatedAt, authenticatedAt <= issuedAt { return .null }
-        return try .pastInstant(issuedAt)
-    }
-
     /// No row holds the far past; what a token says to be older than 1970 is refused for its age, elsewhere.
     static func pastInstant(_ instant: UnixTime) throws(PortError) -> PostgresValue {
         try .instant(max(instant, UnixTime(seconds: 0)))

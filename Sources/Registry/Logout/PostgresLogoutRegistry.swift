@@ -58,7 +58,7 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
         repeat {
             let parameters =
                 [.uuid(logout.requestID), .text(logout.issuer.string)] + names
-                + [begun, after, .int64(limit), .bool(logout.subject.isOnlyNameless)]
+                + [begun, after, .int64(limit), .bool(logout.subject.isOnlyNameless), try .instant(logout.issuedAt)]
             let (count, last) = try await one(LogoutStatements.end, parameters) { row in
                 (try row.int64(0), try row.optionalUUID(1))
             }

@@ -12,6 +12,13 @@ struct SessionEndCommand: AsyncParsableCommand {
     @Flag(help: "Every session of every user.")
     var all = false
 
+    @Flag(
+        help: """
+            Let a new id_token of the same login begin a new session. Without it the user must log in again at the IdP. For \
+            clean-ups, such as after the promotion of a standby.
+            """)
+    var sameLoginMayReturn = false
+
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
@@ -47,7 +54,8 @@ struct SessionEndCommand: AsyncParsableCommand {
             var last: UniqueID?
             while true {
                 let live = try await registry.sessions(selection, liveOnly: true, limit: Self.batch, before: last)
-                _ = try await registry.end(live.map(\.id), reason: "operator", act)
+                _ = try await registry.end(
+                    live.map(\.id), reason: "operator", sameLoginMayReturn: sameLoginMayReturn, act)
                 guard live.count == Self.batch else { return }
                 last = live.last?.id
             }

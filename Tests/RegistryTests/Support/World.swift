@@ -1,4 +1,5 @@
 import BrokerTesting
+import Glibc
 import NativeSSO
 import Testing
 
@@ -44,7 +45,7 @@ struct World {
     /// One that brings its login in.
     func firstAdmission(
         sid: String, number: UInt64 = 1000, login: Login = Login(),
-        tokenIssuedAt: UnixTime = UnixTime(seconds: 1_800_000_000)
+        tokenIssuedAt: UnixTime = UnixTime(seconds: Int64(time(nil)))
     ) throws -> Admission {
         try admission(
             sid: sid, number: number, firstSight: .days(30), login: login, tokenIssuedAt: tokenIssuedAt)
@@ -58,7 +59,7 @@ struct World {
 
     private func admission(
         sid: String, client: ClientID? = nil, number: UInt64, firstSight: Seconds?, login: Login = Login(),
-        tokenIssuedAt: UnixTime = UnixTime(seconds: 1_800_000_000), isPermitted: Bool = true
+        tokenIssuedAt: UnixTime = UnixTime(seconds: Int64(time(nil))), isPermitted: Bool = true
     ) throws -> Admission {
         try .made(
             by: Client.app(client ?? self.client),

@@ -1,0 +1,134 @@
+import BrokerTesting
+import Glibc
+import NativeSSO
+import PostgresClient
+import Testing
+
+@testable import Registry
+
+/// What the end of a session demands of the id_tokens that come under its name afterwards.
+@Suite(.timeLimit(.minutes(2))) struct SessionLimitsTests {
+    private let act = AdministrativeAct(actor: "ada", reason: nil, requestID: UniqueID(high: 1, low: 2))
+
+    @Test func operatorEndDemandsLaterLogin() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let administration = Administration(pool: database.superuser)
+            #expect(try await administration.end([world.sessionRowID], reason: "operator", act) == [world.sessionRowID])
+            #expect(try await Self.limits(database) == [["sid-1", "", "now"]])
+            #expect(try await Self.register(database, authTimeIn: nil) == "ended")
+            #expect(try await Self.register(database, authTimeIn: 0) == "ended")
+            #expect(try await Self.register(database, authTimeIn: 60) == "registered")
+            // The new session takes the limits over.
+            #expect(try await Self.limits(database) == [["sid-1", "", "now"], ["sid-1", "", "now"]])
+        }
+    }
+
+    @Test func sameLoginMayReturn() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let administration = Administration(pool: database.superuser)
+            _ = try await administration.end([world.sessionRowID], reason: "operator", sameLoginMayReturn: true, act)
+            #expect(try await Self.limits(database) == [["sid-1", "now", ""]])
+            // A second end that is stricter tightens a name whose session has ended.
+            #expect(try await administration.end([world.sessionRowID], reason: "operator", act) == [])
+            #expect(try await Self.limits(database) == [["sid-1", "now", "now"]])
+            // One that is less strict loosens nothing.
+            _ = try await administration.end([world.sessionRowID], reason: "operator", sameLoginMayReturn: true, act)
+            #expect(try await Self.limits(database) == [["sid-1", "now", "now"]])
+            await #expect(throws: (any Error).self) {
+                try await database.run(Statement("UPDATE native_sso.session SET auth_time_after = NULL"), [])
+            }
+        }
+    }
+
+    @Test func logoutTightensDeadAndUnknownNames() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let administration = Administration(pool: database.superuser)
+            _ = try await administration.end([world.sessionRowID], reason: "operator", sameLoginMayReturn: true, act)
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            for (sid, token) in [("sid-1", "one"), ("sid-2", "two")] {
+                let session = LogoutSubject.session(SessionID(validated: sid))
+                #expect(try await logouts.end(LogoutRecord.told(session, token)) == 0)
+            }
+            let limits = try await Self.limits(database)
+            #expect(limits == [["sid-1", "now", "now"], ["sid-2", "", "now"]])
+        }
+    }
+
+    /// A row that is over its lifetime ends when a registration takes its name.
+    @Test func registrationEndsAnExpiredSession() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            _ = try await database.run(
+                Statement(
+                    "UPDATE native_sso.session SET expires_at = date_trunc('second', now()) - interval '1 minute'"), [])
+            #expect(try await Self.register(database, authTimeIn: nil) == "registered")
+            let ends = try await database.run(
+                Statement("SELECT coalesce(end_reason, 'live'), iat_after IS NULL FROM native_sso.session ORDER BY 1"),
+                [])
+            #expect(try ends.map { try $0.text(0) } == ["expired", "live"])
+            #expect(try ends.allSatisfy { try $0.bool(1) == false })
+        }
+    }
+
+    /// A logout of a user that comes late spares the logins that the user made after it.
+    @Test func lateLogoutOfAUserSparesNewerLogins() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            _ = try await database.run(
+                Statement("UPDATE native_sso.session SET auth_time = now() - interval '1 minute'"), [])
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            let now = Int64(time(nil))
+            let user = LogoutSubject.user(Subject(validated: "user"))
+            let early = LogoutRecord.told(user, "one", issuedAt: UnixTime(seconds: now - 120))
+            #expect(try await logouts.end(early) == 0)
+            #expect(try await logouts.end(LogoutRecord.told(user, "two", issuedAt: UnixTime(seconds: now - 1))) == 1)
+        }
+    }
+
+    /// A stolen password of the service plants no logout that ends the logins of coming years.
+    @Test func logoutIsNeverFarInTheFuture() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            let later = UnixTime(seconds: Int64(time(nil)) + 1_000_000)
+            _ = try await logouts.end(LogoutRecord.told(.user(Subject(validated: "user")), "one", issuedAt: later))
+            _ = try await logouts.end(LogoutRecord.told(.session(SessionID(validated: "x")), "two", issuedAt: later))
+            let planted = try await database.run(
+                Statement(
+                    """
+                    SELECT FROM native_sso.session WHERE auth_time_after > now() + interval '2 minutes' UNION ALL
+                    SELECT FROM native_sso.subject_logout WHERE issued_at > now() + interval '2 minutes'
+                    """), [])
+            #expect(planted.isEmpty)
+        }
+    }
+
+    /// sid and both limits of each row; `now` stands for an instant of this test.
+    private static func limits(_ database: PostgresFixture) async throws -> [[String]] {
+        try await database.run(
+            Statement(
+                """
+                SELECT sid, CASE WHEN iat_after > now() - interval '1 minute' THEN 'now' ELSE coalesce(iat_after::text, '') END,
+                    CASE WHEN auth_time_after > now() - interval '1 minute' THEN 'now' ELSE coalesce(auth_time_after::text, '') END
+                FROM native_sso.session ORDER BY sid, session_id
+                """), []
+        ).map { row in try (0..<3).map { try row.text($0) } }
+    }
+
+    /// - Parameter authTimeIn: Seconds from the limit of the name, else from now.
+    private static func register(_ database: PostgresFixture, authTimeIn: Int64?) async throws -> String {
+        let rows = try await database.run(
+            Statement(
+                """
+                SELECT outcome FROM native_sso.register_session(
+                    'https://idp.example.com', 'sid-1', 'user',
+                    p_auth_time => (
+                        SELECT coalesce(max(auth_time_after), date_trunc('second', now())) + make_interval(secs => $1::bigint)
+                        FROM native_sso.session))
+                """), [authTimeIn.map { .int64($0) } ?? .null])
+        return try #require(try rows.first?.text(0))
+    }
+}
