@@ -190,10 +190,15 @@ BEGIN
         FROM session l
         WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
             AND l.ended_at IS NULL AND l.expires_at > clock_timestamp() AND (v_admitted OR l.ended_at IS NOT NULL)
+            AND satisfies_limits(p_issued_at, p_auth_time, l.iat_after, l.auth_time_after)
         FOR SHARE;
         v_is_held := FOUND;
         IF NOT v_is_held THEN
-            SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at
+            -- To an id_token from before an end of this name, the session that has the name now is an ended one.
+            SELECT l.session_id, l.subject,
+                CASE WHEN satisfies_limits(p_issued_at, p_auth_time, l.iat_after, l.auth_time_after) THEN l.ended_at
+                    ELSE coalesce(l.ended_at, l.created_at) END,
+                l.expires_at, l.last_used_at
             INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
             FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid
             ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
@@ -377,6 +382,8 @@ BEGIN
                 AND l.ended_at IS NULL AND v_now < l.expires_at
                 AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
                 AND l.device_digest IS NOT NULL
+                -- A name that had an end demands more of the id_token: admit judges that.
+                AND l.iat_after IS NULL AND l.auth_time_after IS NULL
             OFFSET 0 FOR SHARE SKIP LOCKED) AS l
         LEFT JOIN LATERAL (
             SELECT g.ctid AS grant_at, g.replayed_before FROM sso_grant g

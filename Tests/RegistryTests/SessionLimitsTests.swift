@@ -24,6 +24,19 @@ import Testing
         }
     }
 
+    /// An id_token from before the end stays refused when a later login has brought the name back.
+    @Test(arguments: [false, true]) func earlierTokenStaysRefused(overLanes: Bool) async throws {
+        try await TestDatabase.withFixture(overLanes: overLanes, gathersFrom: 1) { database in
+            let world = try await World.make(in: database)
+            #expect(try await database.registry.admit(world.admission(number: 0)).grant != nil)
+            let administration = Administration(pool: database.superuser)
+            _ = try await administration.end([world.sessionRowID], reason: "operator", act)
+            #expect(try await Self.register(database, authTimeIn: 60) == "registered")
+            let refused = try await database.registry.admit(world.admission(number: 0))
+            #expect(refused.grant == nil && refused.session?.endedAt != nil)
+        }
+    }
+
     @Test func sameLoginMayReturn() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
