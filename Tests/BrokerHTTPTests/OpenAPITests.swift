@@ -18,8 +18,8 @@ struct OpenAPITests {
     @Test("Every error has its example, under its status")
     func examples() throws {
         let text = try Self.text.get()
-        let unavailable = HTTPAnswer(TokenOutcome.unavailable(Outage(.database, "x")))
-        let failed = HTTPAnswer(TokenOutcome.failed("x"))
+        let unavailable = HTTPAnswer(TokenError.outage(Outage(.database, "x")))
+        let failed = HTTPAnswer(TokenError.broken("x"))
         let answers =
             RefusalTableTests.all.map { HTTPAnswer($0.answer) } + [unavailable, failed]
         for answer in answers {

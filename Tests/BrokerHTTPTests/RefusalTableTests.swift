@@ -139,12 +139,12 @@ struct RefusalTableTests {
     func levels() {
         for refusal in RefreshRefusal.allCases {
             #expect(
-                TokenOutcome.refused(.refresh(refusal)).level == (refusal == .stateRegressed ? .error : .notice),
+                TokenError.refused(.refresh(refusal)).level == (refusal == .stateRegressed ? .error : .notice),
                 "\(refusal)")
         }
         // What the operator, or the provider's, has to look into.
         for refusal in Self.codes {
-            #expect(TokenOutcome.refused(.code(refusal)).level == (refusal.isProviderFault ? .warning : .notice))
+            #expect(TokenError.refused(.code(refusal)).level == (refusal.isProviderFault ? .warning : .notice))
         }
     }
 }

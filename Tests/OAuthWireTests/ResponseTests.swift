@@ -1,30 +1,8 @@
 import OAuthWire
 import Testing
 
-@Suite("Bodies of answers, octet by octet")
+@Suite("Bodies of refusals, octet by octet")
 struct ResponseTests {
-    @Test("Success of an exchange")
-    func exchange() {
-        let response = TokenResponse(
-            accessToken: "AT", issuedTokenType: .accessToken, tokenType: .bearer, expiresIn: 300,
-            scope: "profile orders.read", refreshToken: "RT", idToken: "IDT")
-        #expect(
-            String(decoding: response.json, as: UTF8.self)
-                == #"{"access_token":"AT","issued_token_type":"urn:ietf:params:oauth:token-type:access_token","#
-                + #""token_type":"Bearer","expires_in":300,"scope":"profile orders.read","refresh_token":"RT","id_token":"IDT"}"#
-        )
-        #expect("\(response)" == "TokenResponse(****)")
-    }
-
-    @Test("Success of a refresh has no issued_token_type")
-    func refresh() {
-        let response = TokenResponse(
-            accessToken: "AT", issuedTokenType: nil, tokenType: .dpop, expiresIn: 300, scope: "a", refreshToken: "RT")
-        #expect(
-            String(decoding: response.json, as: UTF8.self)
-                == #"{"access_token":"AT","token_type":"DPoP","expires_in":300,"scope":"a","refresh_token":"RT"}"#)
-    }
-
     @Test("A refusal")
     func refusal() {
         let response = OAuthErrorResponse(.invalidGrant, "The subject token or actor token cannot be used.")

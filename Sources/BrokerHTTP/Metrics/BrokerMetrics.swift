@@ -32,7 +32,7 @@ public final class BrokerMetrics: Sendable {
 
     func logoutEnded(_ outcome: LogoutOutcome) {
         logouts.note(outcome)
-        if let refusal = outcome.refusal { refusals[refusal.reason]?.add() }
+        if case .failure(let error) = outcome, let refusal = error.refusal { refusals[refusal.reason]?.add() }
     }
 
     func internalRequestRefused(_ refusal: Refusal) { refusals[refusal.reason]?.add() }

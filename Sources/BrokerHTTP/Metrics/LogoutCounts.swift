@@ -10,8 +10,8 @@ final class LogoutCounts: Sendable {
     }
 
     func note(_ outcome: LogoutOutcome) {
-        requests[outcome.label]?.add()
-        if case .succeeded(let ended) = outcome { sessions.add(ended.count) }
+        requests[LogoutLabel(outcome)]?.add()
+        if case .success(let count) = outcome { sessions.add(count) }
     }
 
     func write(to text: inout PrometheusText) {

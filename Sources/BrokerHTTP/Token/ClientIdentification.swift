@@ -9,6 +9,8 @@ struct IdentifiedClient: Sendable {
     let caller: ClientAddress?
     /// What it proves that with, where that is good for one request: to be used up.
     let assertion: PresentedAssertion?
+    /// The same, as the form has it.
+    let jwt: Credential?
 }
 
 /// Finds out which registered client is asking, and makes a confidential one prove it.
@@ -55,7 +57,9 @@ struct ClientIdentification: Sendable {
         if presented.credential != nil {
             try TokenError.counting { () throws(RateLimited) in try limiter.charge(authenticated: client.id) }
         }
-        return IdentifiedClient(client: client, presentedID: presented.id, caller: caller, assertion: assertion)
+        return IdentifiedClient(
+            client: client, presentedID: presented.id, caller: caller, assertion: assertion,
+            jwt: parameters.assertion?.jwt)
     }
 
     /// Uses the client's assertion up, if it has one, where the grant's own statement does not. Refused where it was used before, here

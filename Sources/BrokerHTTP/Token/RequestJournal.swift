@@ -14,6 +14,10 @@ struct RequestRecord: Sendable {
     var client: ClientID?
     /// Which login and grant it turned out to be about.
     var subject = AuditSubject()
+    /// Who asks, once identified.
+    var identified: IdentifiedClient?
+    /// Whether a proof was shown that holds.
+    var showsProof = false
     /// What a refusal is counted by: the refresh token or subject token; the client's assertion while that is used up.
     var presented: Credential?
 
@@ -47,26 +51,28 @@ struct RequestJournal: Sendable {
         return .new(audit.clock)
     }
 
-    func end(_ record: RequestRecord, _ outcome: TokenOutcome, status: HTTPResponseStatus) {
+    /// - Parameter error: `nil`: tokens were granted.
+    func end(_ record: RequestRecord, _ error: TokenError?, status: HTTPResponseStatus) {
         let duration = ContinuousClock.now - record.start
-        metrics.requestEnded(grant: record.grant, outcome: outcome.label, reason: outcome.refusal?.reason, duration)
+        let (label, reason, refusal) = (error?.label ?? .granted, error?.reason ?? "none", error?.refusal)
+        metrics.requestEnded(grant: record.grant, outcome: label, reason: refusal.map { _ in reason }, duration)
 
         var client = record.client
-        if case .refused(.client(let failure)) = outcome { client = failure.client }
-        if let refusal = outcome.refusal, let kind = refusal.auditKind(of: record.grant) {
+        if case .client(let failure) = refusal { client = failure.client }
+        if let refusal, let kind = refusal.auditKind(of: record.grant) {
             audit.note(refusal, as: kind, of: record, client: client)
         }
         var metadata: Logger.Metadata = [
             "request_id": .string(record.requestID.description),
             "grant": .string(record.grant.rawValue),
             "client_id": .string(client?.string ?? "unknown"),
-            "outcome": .string(outcome.label.rawValue),
-            "reason": .string(outcome.reason),
+            "outcome": .string(label.rawValue),
+            "reason": .string(reason),
             "status": .stringConvertible(Int(status.code)),
             "duration_us": .stringConvertible(Int(duration.microseconds)),
         ]
-        if case .refused(.rate) = outcome { metadata["network"] = .string(record.caller?.network ?? "unknown") }
-        logger.log(level: outcome.level, "token request", metadata: metadata)
+        if case .rate = refusal { metadata["network"] = .string(record.caller?.network ?? "unknown") }
+        logger.log(level: error?.level ?? .info, "token request", metadata: metadata)
     }
 }
 

@@ -55,26 +55,76 @@ public struct TokenEndpoint: Sendable {
     }
 }
 
+/// A request whose form is sound and whose client is known.
+private enum PreparedRequest {
+    case exchange(ExchangeRequest)
+    case enrolment(EnrolmentRequest)
+    case code(CodeRequest, Credential)
+    case refresh(RefreshRequest)
+}
+
 extension TokenEndpoint: Responder {
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
         var record = journal.begin()
-        let outcome: TokenOutcome
         do throws(TokenError) {
-            switch arrival {
-            case .fault(let fault, from: let caller):
-                try count(caller, &record)
-                throw .refused(.wire(fault))
-            case .request(let request):
-                try count(request.client, &record)
-                outcome = try await grant(request, &record)
+            switch try prepare(arrival, &record) {
+            case .exchange(let request):
+                do throws(ExchangeError) {
+                    return granted(try await exchange.run(request, about: &record.subject), record)
+                } catch {
+                    let provider = record.subject.provider
+                    throw TokenError(error) {
+                        .exchange($0, profile: request.profile, client: refused(request, $0, of: provider))
+                    }
+                }
+            case .refresh(let request):
+                do throws(RefreshError) {
+                    return granted(try await refresh.run(request, about: &record.subject), record)
+                } catch {
+                    throw TokenError(error) { .refresh($0) }
+                }
+            case .enrolment(let request): return granted(try await run(request), record)
+            case .code(let request, let code):
+                return granted(try await run(request, code, &record), record)
             }
         } catch {
-            outcome = TokenOutcome(error)
+            return failed(error, &record)
         }
-        var answer = HTTPAnswer(outcome)
+    }
+
+    private func granted(_ tokens: TokenAnswer, _ record: RequestRecord) -> HTTPAnswer {
+        var answer = HTTPAnswer(status: .ok, body: tokens.json)
+        if record.showsProof, let nonce = proofs.freshNonce { answer.headers.append(("DPoP-Nonce", nonce)) }
+        return ended(answer, record, nil)
+    }
+
+    private func failed(_ error: TokenError, _ record: inout RequestRecord) -> HTTPAnswer {
+        var error = error
+        if error.isOfUsedAssertion, let identified = record.identified {
+            // Counted by the assertion, whatever else is in the request.
+            record.presented = identified.jwt
+            error = clients.replayed(identified)
+        }
+        return ended(HTTPAnswer(error), record, error)
+    }
+
+    private func ended(_ answer: HTTPAnswer, _ record: RequestRecord, _ error: TokenError?) -> HTTPAnswer {
+        var answer = answer
         answer.headers.append(("X-Request-Id", record.requestID.description))
-        journal.end(record, outcome, status: answer.status)
+        journal.end(record, error, status: answer.status)
         return answer
+    }
+
+    /// Everything before the grant's own rules. Nothing here waits.
+    private func prepare(_ arrival: Arrival, _ record: inout RequestRecord) throws(TokenError) -> PreparedRequest {
+        switch arrival {
+        case .fault(let fault, from: let caller):
+            try count(caller, &record)
+            throw .refused(.wire(fault))
+        case .request(let request):
+            try count(request.client, &record)
+            return try prepare(request, &record)
+        }
     }
 
     private func count(_ caller: ClientAddress?, _ record: inout RequestRecord) throws(TokenError) {
@@ -82,9 +132,9 @@ extension TokenEndpoint: Responder {
         try TokenError.counting { () throws(RateLimited) in try limiter.charge(requestFrom: caller) }
     }
 
-    private func grant(
+    private func prepare(
         _ request: ReceivedRequest, _ record: inout RequestRecord
-    ) async throws(TokenError) -> TokenOutcome {
+    ) throws(TokenError) -> PreparedRequest {
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
         let grantType = try reading { () throws(ParameterDefect) in try GrantType(form) }
         record.grant = GrantLabel(grantType)
@@ -92,89 +142,72 @@ extension TokenEndpoint: Responder {
             throw .refused(.parameter(.grantTypeUnknown))
         }
 
-        let presented = ClientParameters(form)
         let identified = try clients.identify(
-            authorization: request.headers["authorization"], presented, &record)
+            authorization: request.headers["authorization"], ClientParameters(form), &record)
         let client = identified.client
         // Verified here and used up by the grant.
         let proof = try proofs.proof(request.headers["dpop"], of: client)
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
+        record.identified = identified
+        record.showsProof = proof != nil
 
-        let response: TokenResponse
-        do throws(TokenError) {
-            response = try await respond(to: form, grantType, identified, presented, proof, &record)
-        } catch {
-            guard error.isOfUsedAssertion else { throw error }
-            // Counted by the assertion, whatever else is in the request.
-            record.presented = presented.assertion?.jwt
-            throw clients.replayed(identified)
-        }
-        return .succeeded(GrantedTokens(response: response, nonce: proof == nil ? nil : proofs.freshNonce))
-    }
-
-    private func respond(
-        to form: FormParameters, _ grantType: GrantType, _ identified: IdentifiedClient, _ presented: ClientParameters,
-        _ proof: PresentedProof?, _ record: inout RequestRecord
-    ) async throws(TokenError) -> TokenResponse {
-        let client = identified.client
-        switch try reading({ () throws(ParameterDefect) in
+        let parameters = try reading { () throws(ParameterDefect) in
             try TokenRequest(form, grantType: grantType, enrols: enrolment != nil, relaysCodes: codes != nil)
-        }) {
-        case .tokenExchange(let parameters):
-            let request = try TokenError.refusing { () throws(Refusal) in
-                try ExchangeRequest(
+        }
+        return try TokenError.refusing { () throws(Refusal) in
+            switch parameters {
+            case .tokenExchange(let parameters):
+                let request = try ExchangeRequest(
                     parameters, client: client, proof: proof, assertion: identified.assertion,
                     requestID: record.requestID, issuers: issuers)
-            }
-            record.presented = parameters.subjectToken
-            return try await run(request, about: &record.subject)
-        case .enrolment(let parameters):
-            record.grant = .enrolment
-            let request = try TokenError.refusing { () throws(Refusal) in
-                try EnrolmentRequest(
+                record.presented = parameters.subjectToken
+                return .exchange(request)
+            case .enrolment(let parameters):
+                record.grant = .enrolment
+                let request = try EnrolmentRequest(
                     parameters, client: client, proof: proof, assertion: identified.assertion,
                     requestID: record.requestID, issuers: issuers)
-            }
-            record.presented = parameters.subjectToken
-            return try await run(request)
-        case .authorizationCode(let parameters):
-            let request = try TokenError.refusing { () throws(Refusal) in
-                try CodeRequest(
+                record.presented = parameters.subjectToken
+                return .enrolment(request)
+            case .authorizationCode(let parameters):
+                let request = try CodeRequest(
                     parameters, client: client, proof: proof, requestID: record.requestID, issuers: issuers,
                     origin: RequestLimiter.origin(record.caller))
+                return .code(request, parameters.code)
+            case .refreshToken(let parameters):
+                record.presented = parameters.refreshToken
+                return .refresh(
+                    RefreshRequest(
+                        requestID: record.requestID, client: client, refreshToken: parameters.refreshToken.secret,
+                        scope: parameters.scope.map { Scope($0.tokens) }, proof: proof,
+                        assertion: identified.assertion))
             }
-            try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: record.caller) }
-            try await use(identified, presented.assertion, for: parameters.code, &record)
-            return try await run(request)
-        case .refreshToken(let parameters):
-            record.presented = parameters.refreshToken
-            return try await run(
-                RefreshRequest(
-                    requestID: record.requestID, client: client, refreshToken: parameters.refreshToken.secret,
-                    scope: parameters.scope.map { Scope($0.tokens) }, proof: proof, assertion: identified.assertion),
-                about: &record.subject)
         }
     }
 
-    /// A refusal from here on is counted by what it is about: the client's assertion first, and then what the grant is for.
-    private func use(
-        _ client: IdentifiedClient, _ assertion: ClientParameters.Assertion?, for presented: Credential,
-        _ record: inout RequestRecord
-    ) async throws(TokenError) {
-        record.presented = assertion?.jwt
-        try await clients.use(client)
-        record.presented = presented
+    private func run(_ request: EnrolmentRequest) async throws(TokenError) -> TokenAnswer {
+        guard let enrolment else { throw .refused(.request(.enrolmentNotEnabled)) }
+        do throws(EnrolmentError) {
+            return try await enrolment.run(request)
+        } catch {
+            throw TokenError(error) { .enrolment($0) }
+        }
     }
 
     private func run(
-        _ request: ExchangeRequest, about subject: inout AuditSubject
-    ) async throws(TokenError) -> TokenResponse {
-        do throws(ExchangeError) {
-            return TokenResponse(try await exchange.run(request, about: &subject), issuedTokenType: .accessToken)
+        _ request: CodeRequest, _ code: Credential, _ record: inout RequestRecord
+    ) async throws(TokenError) -> TokenAnswer {
+        let caller = record.caller
+        try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: caller) }
+        guard let codes, let identified = record.identified else { throw .refused(.parameter(.grantTypeUnknown)) }
+        // A refusal is counted by the client's assertion first, and then by the code.
+        record.presented = identified.jwt
+        try await clients.use(identified)
+        record.presented = code
+        do throws(CodeError) {
+            return TokenAnswer(try await codes.run(request))
         } catch {
-            throw TokenError(error) {
-                .exchange($0, profile: request.profile, client: refused(request, $0, of: subject.provider))
-            }
+            throw TokenError(error) { .code($0) }
         }
     }
 
@@ -193,34 +226,6 @@ extension TokenEndpoint: Responder {
         return client
     }
 
-    private func run(_ request: EnrolmentRequest) async throws(TokenError) -> TokenResponse {
-        guard let enrolment else { throw .refused(.request(.enrolmentNotEnabled)) }
-        do throws(EnrolmentError) {
-            return TokenResponse(try await enrolment.run(request))
-        } catch {
-            throw TokenError(error) { .enrolment($0) }
-        }
-    }
-
-    private func run(_ request: CodeRequest) async throws(TokenError) -> TokenResponse {
-        guard let codes else { throw .refused(.parameter(.grantTypeUnknown)) }
-        do throws(CodeError) {
-            return TokenResponse(try await codes.run(request))
-        } catch {
-            throw TokenError(error) { .code($0) }
-        }
-    }
-
-    private func run(
-        _ request: RefreshRequest, about subject: inout AuditSubject
-    ) async throws(TokenError) -> TokenResponse {
-        do throws(RefreshError) {
-            return TokenResponse(try await refresh.run(request, about: &subject), issuedTokenType: nil)
-        } catch {
-            throw TokenError(error) { .refresh($0) }
-        }
-    }
-
     /// What a client must be allowed; `nil` for a grant that is not offered. Whoever brings a login in by its code does what an
     /// enrolment by exchange does.
     private func permission(for grantType: GrantType) -> Client.Grant? {
@@ -237,32 +242,5 @@ extension TokenEndpoint: Responder {
         } catch {
             throw .refused(.parameter(error))
         }
-    }
-}
-
-extension TokenResponse {
-    /// RFC 6749 §5.1, Native SSO §3.3: what the identity provider gave for its tokens is said as it said it.
-    fileprivate init(_ answer: CodeAnswer) {
-        let tokens = answer.tokens
-        self.init(
-            accessToken: tokens.accessToken, issuedTokenType: nil, tokenType: .bearer, expiresIn: tokens.expiresIn,
-            scope: tokens.scope, refreshToken: tokens.refreshToken, idToken: tokens.idToken,
-            deviceSecret: answer.deviceSecret)
-    }
-
-    /// RFC 8693 §2.2.1: whatever was issued is called `access_token`; `id_token` is where Native SSO §3.3 has it.
-    fileprivate init(_ answer: EnrolmentAnswer) {
-        self.init(
-            accessToken: answer.idToken, issuedTokenType: .idToken, tokenType: .notApplicable,
-            expiresIn: answer.expiresIn.count, scope: answer.scope?.description, idToken: answer.idToken,
-            deviceSecret: answer.deviceSecret)
-    }
-
-    fileprivate init(_ answer: TokenAnswer, issuedTokenType: TokenTypeURI?) {
-        self.init(
-            accessToken: answer.accessToken, issuedTokenType: issuedTokenType,
-            tokenType: answer.isBound ? .dpop : .bearer, expiresIn: answer.expiresIn.count,
-            scope: answer.scope.description, refreshToken: answer.refreshToken,
-            idToken: answer.idToken)
     }
 }

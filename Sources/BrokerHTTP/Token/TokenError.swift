@@ -1,6 +1,9 @@
+import Logging
+import NIOHTTP1
 import NativeSSO
+import OAuthWire
 
-/// How a token request fails: refused, or not for the caller's fault.
+/// How a request fails: refused, or not for the caller's fault.
 typealias TokenError = GrantError<Refusal>
 
 extension GrantError where Refusal == BrokerHTTP.Refusal {
@@ -9,16 +12,6 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
             return try body()
         } catch {
             throw .refused(error)
-        }
-    }
-
-    /// Whether the client's assertion was used before: a failure of the client, whichever grant's statement has found it out.
-    var isOfUsedAssertion: Bool {
-        switch self {
-        case .refused(.exchange(.assertionReplayed, profile: _, client: _)), .refused(.enrolment(.assertionReplayed)),
-            .refused(.refresh(.assertionReplayed)):
-            true
-        default: false
         }
     }
 
@@ -32,4 +25,73 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         case .broken(let what): self = .broken(what)
         }
     }
+
+    var refusal: BrokerHTTP.Refusal? {
+        switch self {
+        case .invalidIDToken(let defect): .subjectToken(defect)
+        case .refused(let refusal): refusal
+        case .limited(let limited): .rate(limited)
+        case .outage, .broken: nil
+        }
+    }
+
+    /// Whether the client's assertion was used before: a failure of the client, whichever grant's statement has found it out.
+    var isOfUsedAssertion: Bool {
+        switch self {
+        case .refused(.exchange(.assertionReplayed, profile: _, client: _)), .refused(.enrolment(.assertionReplayed)),
+            .refused(.refresh(.assertionReplayed)):
+            true
+        default: false
+        }
+    }
+
+    /// The detail of an outage and the text of a defect are ours and hold nothing that a caller sent.
+    var reason: String {
+        switch self {
+        case .invalidIDToken, .refused, .limited: refusal?.reason ?? ""
+        case .outage(let outage): outage.description
+        case .broken(let what): what
+        }
+    }
+
+    var level: Logger.Level {
+        switch self {
+        // The database has lost writes that it had acknowledged: whoever is on call must hear of it.
+        case .refused(.refresh(.stateRegressed)): .error
+        case .refused(.code(let refusal)) where refusal.isProviderFault: .warning
+        case .invalidIDToken, .refused, .limited: .notice
+        case .outage: .warning
+        case .broken: .error
+        }
+    }
+
+    var label: OutcomeLabel {
+        switch self {
+        case .invalidIDToken, .refused, .limited: .refused
+        case .outage: .unavailable
+        case .broken: .failed
+        }
+    }
+}
+
+extension HTTPAnswer {
+    init(_ error: TokenError) {
+        switch error {
+        case .invalidIDToken(let defect): self.init(Refusal.subjectToken(defect).answer)
+        case .refused(let refusal): self.init(refusal.answer)
+        case .limited(let limited): self.init(Refusal.rate(limited).answer)
+        case .outage: self = .unavailable
+        case .broken: self = .failed
+        }
+    }
+
+    init(_ refusal: RefusalAnswer) {
+        self.init(status: refusal.status, headers: refusal.headers, body: refusal.body.json)
+    }
+
+    static let unavailable = HTTPAnswer(RefusalAnswer.unavailable)
+
+    static let failed = HTTPAnswer(
+        status: .internalServerError,
+        body: OAuthErrorResponse(.serverError, "The request could not be processed.").json)
 }

@@ -20,7 +20,7 @@ public struct Enrolment: Sendable {
         self.clock = clock
     }
 
-    public func run(_ request: EnrolmentRequest) async throws(EnrolmentError) -> EnrolmentAnswer {
+    public func run(_ request: EnrolmentRequest) async throws(EnrolmentError) -> TokenAnswer {
         try await enrol(request, try await verify(request), device: request.device ?? .newSecret())
     }
 
@@ -29,7 +29,7 @@ public struct Enrolment: Sendable {
     ///   - accessToken: That the app gets beside the id_token, if it gets one.
     func enrol(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, device: DeviceValue, accessToken: String? = nil
-    ) async throws(EnrolmentError) -> EnrolmentAnswer {
+    ) async throws(EnrolmentError) -> TokenAnswer {
         let token = EnrolledTokenDigest(of: request.idToken)
         let checks = EnrolmentChecks(of: request, idToken, at: clock.now)
         try EnrolmentError.counting { () throws(RateLimited) in
@@ -87,10 +87,7 @@ public struct Enrolment: Sendable {
             return try await idTokens.verify(
                 request.idToken, from: request.issuer.issuer, for: .enrolment, at: clock.now)
         } catch {
-            switch error {
-            case .refused(let defect): throw .invalidIDToken(defect)
-            case .outage(let outage): throw .outage(outage)
-            }
+            throw EnrolmentError(error)
         }
     }
 }

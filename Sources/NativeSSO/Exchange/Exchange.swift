@@ -31,64 +31,59 @@ public struct Exchange: Sendable {
         _ request: ExchangeRequest, about subject: inout AuditSubject
     ) async throws(ExchangeError) -> TokenAnswer {
         let now = clock.now
-        let idToken = try await verify(request, at: now)
-        subject.provider = idToken.issuer
-        guard let sessionID = idToken.sessionID else { throw .invalidIDToken(.sessionID) }
-        let checks = try check(request, idToken, at: now)
-        try count(request, idToken, checks)
-        let asked = try ExchangeError.port { () throws(PortError) in
-            Admission(
-                request, idToken, sessionID: sessionID, checks,
-                device: try devices.digest(request.device, at: idToken.issuer),
-                milliseconds: clock.milliseconds)
+        let idToken: IDTokenClaims
+        do throws(IDTokenVerificationError) {
+            idToken = try await idTokens.verify(
+                request.subjectToken, from: request.issuer.issuer, for: .exchange, at: now)
+        } catch {
+            throw ExchangeError(error)
         }
-        // One statement, one commit; facts either way.
-        let facts = try await ExchangeError.port { () async throws(PortError) in try await registry.admit(asked) }
+        subject.provider = idToken.issuer
+        let asked = try admission(request, idToken, at: now)
+        let facts: AdmissionFacts
+        do throws(PortError) {
+            facts = try await registry.admit(asked)  // one statement, one commit; facts either way
+        } catch {
+            throw ExchangeError(error)
+        }
         subject.session = facts.session?.id
         subject.sourceClient = facts.source.map { _ in idToken.sourceClient }
         let grant = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
-        // After COMMIT: no row lock is held while a key module signs.
-        return try await ExchangeError.port { () async throws(PortError) in
-            try await mint.answer(asked, grant, at: facts.now)
-        }
-    }
-
-    private func verify(_ request: ExchangeRequest, at now: UnixTime) async throws(ExchangeError) -> IDTokenClaims {
-        do throws(IDTokenVerificationError) {
-            return try await idTokens.verify(request.subjectToken, from: request.issuer.issuer, for: .exchange, at: now)
+        do throws(PortError) {
+            // After COMMIT: no row lock is held while a key module signs.
+            return try await mint.answer(asked, grant, at: facts.now)
         } catch {
-            switch error {
-            case .refused(let defect): throw .invalidIDToken(defect)
-            case .outage(let outage): throw .outage(outage)
-            }
+            throw ExchangeError(error)
         }
     }
 
-    /// The token is genuine, so that whoever presents it can be counted by it; the registry was not asked yet. Only a wrong
-    /// device value is a guess: the holder of a token that is too old learns that, however many guess at it.
-    private func count(
-        _ request: ExchangeRequest, _ idToken: IDTokenClaims, _ checks: ExchangeChecks
-    ) throws(ExchangeError) {
-        try ExchangeError.counting { () throws(RateLimited) in
-            if checks.fitsDevice, let deviceHash = idToken.deviceHash(for: request.profile) {
-                try limits.charge(exchangeOf: idToken, onDevice: deviceHash, by: request.client)
-            } else {
-                try limits.charge(failureOf: idToken)
-            }
-        }
-    }
-
-    private func check(
+    /// All that can be found out before the registry is asked.
+    private func admission(
         _ request: ExchangeRequest, _ idToken: IDTokenClaims, at now: UnixTime
-    ) throws(ExchangeError) -> ExchangeChecks {
+    ) throws(ExchangeError) -> Admission {
         // Claim shape, so it is judged before anything that depends on state: no grant could come of this token.
+        guard let sessionID = idToken.sessionID else { throw .invalidIDToken(.sessionID) }
         guard let deviceHash = idToken.deviceHash(for: request.profile) else {
             throw .invalidIDToken(.deviceHash)
         }
         if let named = idToken.mayAct, named != request.client.id { throw .refused(.mayActOther) }
         let consentScope = try ExchangeError.port { () throws(PortError) in try directory.scopesRequiringConsent }
-        return ExchangeChecks(
+        let checks = ExchangeChecks(
             of: request, idToken, deviceHash: deviceHash, scopesRequiringConsent: consentScope,
             idleLimit: lifetimes.sessionIdle, at: now)
+        // The token is genuine, so that whoever presents it can be counted by it. Only a wrong device value is a guess: the
+        // holder of a token that is too old learns that, however many guess at it.
+        try ExchangeError.counting { () throws(RateLimited) in
+            if checks.fitsDevice {
+                try limits.charge(exchangeOf: idToken, onDevice: deviceHash, by: request.client)
+            } else {
+                try limits.charge(failureOf: idToken)
+            }
+        }
+        let device = try ExchangeError.port { () throws(PortError) in
+            try devices.digest(request.device, at: idToken.issuer)
+        }
+        return Admission(
+            request, idToken, sessionID: sessionID, checks, device: device, milliseconds: clock.milliseconds)
     }
 }

@@ -31,8 +31,8 @@ public struct TokenMint: Sendable {
             scope: scope, login: idToken.login, sessionID: client.includesSessionID ? asked.sessionID : nil, key: key)
         let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
-            accessToken: try await signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
-            expiresIn: claims.expiresAt.since(now), scope: scope,
+            accessToken: try await signer.sign(payload: claims.json, type: .accessToken), issued: .accessToken,
+            isBound: key != nil, expiresIn: claims.expiresAt.since(now), scope: scope.description,
             refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
             idToken: client.issuesIDToken ? try await self.idToken(claims, idToken, asked.sessionID, device) : nil)
     }
@@ -40,7 +40,7 @@ public struct TokenMint: Sendable {
     /// The answer to a refresh: the successor of the token that was presented. RFC 6749 §6.
     /// - Parameter key: The one that the new access token is bound to.
     func answer(
-        _ asked: Rotation, _ chain: ChainFacts, key: KeyThumbprint?, at now: UnixTime, isRedelivery: Bool
+        _ asked: Rotation, _ chain: ChainFacts, key: KeyThumbprint?, at now: UnixTime
     ) async throws(PortError) -> TokenAnswer {
         let client = asked.request.client
         let (successor, overflow) = asked.token.generation.addingReportingOverflow(1)
@@ -55,8 +55,8 @@ public struct TokenMint: Sendable {
             scope: scope, login: chain.login, sessionID: client.includesSessionID ? chain.sessionID : nil, key: key)
         return TokenAnswer(
             accessToken: try await signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
-            expiresIn: claims.expiresAt.since(now), scope: scope,
-            refreshToken: try refreshToken(asked.token.grantID, successor), idToken: nil, isRedelivery: isRedelivery)
+            expiresIn: claims.expiresAt.since(now), scope: scope.description,
+            refreshToken: try refreshToken(asked.token.grantID, successor))
     }
 
     /// The answer to an enrolment. The id_token is good for as long as the identity provider's, and as a subject token for
@@ -64,11 +64,13 @@ public struct TokenMint: Sendable {
     func answer(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ session: EnrolledSession, device: DeviceValue,
         accessToken: String? = nil, at now: UnixTime
-    ) async throws(PortError) -> EnrolmentAnswer {
+    ) async throws(PortError) -> TokenAnswer {
         let claims = try claims(request, idToken, session, device, accessToken, at: now)
-        return EnrolmentAnswer(
-            idToken: try await signer.sign(payload: claims.json, type: .idToken),
-            expiresIn: claims.expiresAt.since(now), scope: request.scope,
+        // RFC 8693 §2.2.1 calls whatever was issued `access_token`; `id_token` is where Native SSO §3.3 has it.
+        let token = try await signer.sign(payload: claims.json, type: .idToken)
+        return TokenAnswer(
+            accessToken: token, issued: .idToken, expiresIn: claims.expiresAt.since(now),
+            scope: request.scope?.description, idToken: token,
             deviceSecret: request.device == nil ? device.secret : nil)
     }
 

@@ -44,7 +44,8 @@ public struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cust
     /// As the identity provider wrote it; `nil`: what the app asked for.
     public var scope: String?
     public var idToken: String
-    /// `device_secret` of an identity provider that knows of Native SSO.
+    /// That of whoever signed the id_token, in the current profile: the identity provider's, if it knows of Native SSO, or this
+    /// broker's where the login is enrolled. Native SSO §3.4: id_token and secret come from the same party.
     public var deviceSecret: String?
 
     public init(

@@ -52,17 +52,22 @@ public struct Refresh: Sendable {
             try limits.charge(refreshOf: token.grantID, by: request.client)
         }
         let asked = Rotation(request, token, lifetimes)
-        // One statement, one commit; facts either way.
-        let facts = try await RefreshError.port { () async throws(PortError) in try await registry.rotate(asked) }
+        let facts: RotationFacts
+        do throws(PortError) {
+            facts = try await registry.rotate(asked)  // one statement, one commit; facts either way
+        } catch {
+            throw RefreshError(error)
+        }
         subject.session = facts.grant?.session.id
         let (decision, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
         // A redelivered token of an unbound family stays unbound, even if the retry carries a proof.
         let staysUnbound = decision == .redelivered && chain.key == nil && request.client.proofPolicy == .optional
-        // Both decisions lead to the same successor: that is what makes a retry harmless.
-        return try await RefreshError.port { () async throws(PortError) in
-            try await mint.answer(
-                asked, chain, key: staysUnbound ? nil : request.proof?.key, at: facts.now,
-                isRedelivery: decision == .redelivered)
+        do throws(PortError) {
+            // Both decisions lead to the same successor: that is what makes a retry harmless.
+            return try await mint.answer(
+                asked, chain, key: staysUnbound ? nil : request.proof?.key, at: facts.now)
+        } catch {
+            throw RefreshError(error)
         }
     }
 }

@@ -44,6 +44,13 @@ extension GrantError {
         }
     }
 
+    init(_ error: IDTokenVerificationError) {
+        switch error {
+        case .refused(let defect): self = .invalidIDToken(defect)
+        case .outage(let outage): self = .outage(outage)
+        }
+    }
+
     @usableFromInline package init(_ error: PortError) {
         switch error {
         case .outage(let outage): self = .outage(outage)

@@ -19,7 +19,7 @@ import Testing
         #expect(await stage.failure() == .outage(.database))
         #expect(stage.relay.codes.count == ([.claim, .send].contains(call) ? 0 : 1))
         stage.register.fail(call, with: nil)
-        #expect(try await stage.eventually().tokens.refreshToken == CodeStage.tokens.refreshToken)
+        #expect(try await stage.eventually().refreshToken == CodeStage.tokens.refreshToken)
         #expect(stage.relay.codes.count == 1 && stage.login.registry.sessionCount == 1)
         await stage.pending.finished()
         #expect(stage.relay.revoked.isEmpty && stage.audit.events.isEmpty)
@@ -62,7 +62,7 @@ import Testing
         #expect(await stage.failure() == .outage(.database))
         await stage.pending.finished()
         #expect(stage.audit.events.map(\.reason) == ["code_outcome_unknown"])
-        #expect(try await stage.run().tokens.refreshToken == "idp-refresh")
+        #expect(try await stage.run().refreshToken == "idp-refresh")
         await stage.pending.finished()
         #expect(stage.relay.revoked.isEmpty)
     }

@@ -66,10 +66,10 @@ struct CodeStage {
             audit: audit, clock: login.clock, pending: pending, pauses: pauses)
     }
 
-    func run() async throws(CodeError) -> CodeAnswer { try await broker().run(request) }
+    func run() async throws(CodeError) -> ProviderTokens { try await broker().run(request) }
 
     /// As an app does that is told to come again.
-    func eventually() async throws(CodeError) -> CodeAnswer {
+    func eventually() async throws(CodeError) -> ProviderTokens {
         while true {
             do throws(CodeError) {
                 return try await run()

@@ -69,7 +69,7 @@ struct EnrolmentStage {
             idToken: SubjectToken(token), device: device, scope: scope, proof: proof, assertion: assertion)
     }
 
-    func run(_ token: String = "e30.e30.c2ln", verified: Bool = true) async throws(EnrolmentError) -> EnrolmentAnswer {
+    func run(_ token: String = "e30.e30.c2ln", verified: Bool = true) async throws(EnrolmentError) -> TokenAnswer {
         if verified { idTokens.answer(.claims(idToken)) }
         return try await Enrolment(
             idTokens: idTokens, registry: registry, devices: keys, limits: limits,

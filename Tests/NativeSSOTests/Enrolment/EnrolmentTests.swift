@@ -10,12 +10,12 @@ import Testing
         let answer = try await stage.run()
         let secret = try #require(answer.deviceSecret)
         #expect(secret.utf8.count == 43)
-        let token = try #require(UnverifiedJWS(answer.idToken))
+        let token = try #require(UnverifiedJWS(answer.accessToken))
         #expect(token.type == "JWT")
         let device = try #require(DeviceValue(secret, profile: .deviceSecret))
         #expect(token.claims.string("ds_hash") == device.hash(function: .sha256))
         #expect(!token.claims.contains("di_hash"))
-        #expect(answer.scope == Scope(["openid", "device_sso"]))
+        #expect(answer.scope == "openid device_sso")
         #expect(answer.expiresIn == 3540)
         #expect(try await stage.run("e30.e31.c2ln").deviceSecret != secret)
     }
@@ -24,14 +24,14 @@ import Testing
         let stage = try EnrolmentStage(.deviceID)
         let answer = try await stage.run()
         #expect(answer.deviceSecret == nil && answer.scope == nil)
-        let claims = try #require(UnverifiedJWS(answer.idToken)).claims
+        let claims = try #require(UnverifiedJWS(answer.accessToken)).claims
         #expect(claims.string("di_hash") == stage.device?.hash(function: .sha256))
         #expect(!claims.contains("ds_hash"))
     }
 
     @Test func claimsOfTheLoginGoOn() async throws {
         let stage = try EnrolmentStage()
-        let claims = try #require(UnverifiedJWS(try await stage.run().idToken)).claims
+        let claims = try #require(UnverifiedJWS(try await stage.run().accessToken)).claims
         #expect(claims.string("iss") == Broker.issuer.string)
         #expect(claims.string("idp") == EnrolmentStage.issuer.string)
         #expect(claims.string("sub") == "user")
@@ -56,7 +56,7 @@ import Testing
             stage.moreClaims["groups-\(number)"] = .string(String(repeating: "g", count: length))
         }
         if isGood {
-            let token = try #require(UnverifiedJWS(try await stage.run().idToken))
+            let token = try #require(UnverifiedJWS(try await stage.run().accessToken))
             #expect(token.claims.string("groups-0")?.utf8.count == length)
         } else {
             #expect(await stage.failure() == .invalidIDToken(.malformed))
@@ -66,11 +66,12 @@ import Testing
 
     @Test func theSameDeviceMayRepeat() async throws {
         let stage = try EnrolmentStage(.deviceID)
-        let first = try #require(UnverifiedJWS(try await stage.run().idToken)).claims.string("sid")
-        let again = try #require(UnverifiedJWS(try await stage.run().idToken)).claims.string("sid")
+        let first = try #require(UnverifiedJWS(try await stage.run().accessToken)).claims.string("sid")
+        let again = try #require(UnverifiedJWS(try await stage.run().accessToken)).claims.string("sid")
         #expect(first == again && stage.registry.sessionCount == 1)
         // Another signature over the same token is the same token.
-        #expect(try #require(UnverifiedJWS(try await stage.run("e30.e30.AAAA").idToken)).claims.string("sid") == first)
+        #expect(
+            try #require(UnverifiedJWS(try await stage.run("e30.e30.AAAA").accessToken)).claims.string("sid") == first)
         var other = stage
         other.device = DeviceValue("another-device-of-the-thief", profile: .deviceID)
         #expect(await other.failure() == .refused(.tokenUsed))
@@ -87,11 +88,11 @@ import Testing
     /// RFC 9449 §6.1: whose key the token is for; never the one that the identity provider saw.
     @Test func theKeyThatWasShown() async throws {
         var stage = try EnrolmentStage()
-        let without = try #require(UnverifiedJWS(try await stage.run().idToken)).claims
+        let without = try #require(UnverifiedJWS(try await stage.run().accessToken)).claims
         #expect(!without.contains("cnf"))
         let proof = PresentedProof.random()
         stage.proof = proof
-        let claims = try #require(UnverifiedJWS(try await stage.run("e30.e31.c2ln").idToken)).claims
+        let claims = try #require(UnverifiedJWS(try await stage.run("e30.e31.c2ln").accessToken)).claims
         #expect(claims["cnf"]?.object?.string("jkt") == proof.key.string)
         #expect(stage.registry.entries.map(\.request.client.isKnownByKey) == [false, false])
         #expect(stage.registry.entries.last?.request.proof == proof)

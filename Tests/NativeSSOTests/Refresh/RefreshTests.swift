@@ -15,7 +15,6 @@ import Testing
             #expect(try answer.refreshToken == next.encoded(by: broker.keys))
             #expect(answer.idToken == nil)
             #expect(answer.expiresIn == 300)
-            #expect(!answer.isRedelivery)
             broker.pass(.minutes(5))
         }
     }
@@ -49,7 +48,6 @@ import Testing
         let first = try await broker.refresh(scenario.request(keys: broker.keys))
         broker.pass(9)
         let second = try await broker.refresh(scenario.request(keys: broker.keys))
-        #expect(second.isRedelivery)
         #expect(second.refreshToken == first.refreshToken)
         #expect(second.accessToken != first.accessToken)
         broker.pass(1)
@@ -75,11 +73,12 @@ import Testing
         scenario.scope = Scope(["profile"])
         let broker = try await Broker(scenario)
         let answer = try await broker.refresh(scenario.request(keys: broker.keys))
-        #expect(answer.scope == Scope(["profile"]))
+        #expect(answer.scope == "profile")
         #expect(UnverifiedJWS(answer.accessToken)?.claims.string("scope") == "profile")
         scenario.generation = 6
         scenario.scope = nil
-        #expect(try await broker.refresh(scenario.request(keys: broker.keys)).scope == ExchangeScenario.scope)
+        #expect(
+            try await broker.refresh(scenario.request(keys: broker.keys)).scope == ExchangeScenario.scope.description)
     }
 
     /// As in an exchange: it belongs to the login of app 1, and one widespread client SDK sends it all the same.
@@ -89,7 +88,7 @@ import Testing
         scenario.scope = Scope(named)
         let broker = try await Broker(scenario)
         let answer = try await broker.refresh(scenario.request(keys: broker.keys))
-        #expect(answer.scope == (named.contains("openid") ? Scope(["openid"]) : ExchangeScenario.scope))
+        #expect(answer.scope == (named.contains("openid") ? "openid" : ExchangeScenario.scope.description))
     }
 
     @Test func whatTheClientHasLostIsLeftOut() async throws {
@@ -98,7 +97,7 @@ import Testing
             id: scenario.client.id, allowedScope: Scope(["email", "openid"]), defaultScope: .empty,
             audiences: ["https://api.example.com"])
         let broker = try await Broker(scenario)
-        #expect(try await broker.refresh(scenario.request(keys: broker.keys)).scope == Scope(["openid"]))
+        #expect(try await broker.refresh(scenario.request(keys: broker.keys)).scope == "openid")
     }
 
     @Test func theAudiencesAreThoseOfTheGrant() async throws {

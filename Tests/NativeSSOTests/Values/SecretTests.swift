@@ -21,7 +21,7 @@ import Testing
     @Test func tokensOfAnAnswerDoNotShow() {
         expectHidden(
             TokenAnswer(
-                accessToken: secret, expiresIn: 300, scope: Scope(["openid"]), refreshToken: secret, idToken: secret))
+                accessToken: secret, expiresIn: 300, scope: "openid", refreshToken: secret, idToken: secret))
     }
 
     @Test func aRefreshRequestDoesNotShowItsToken() throws {

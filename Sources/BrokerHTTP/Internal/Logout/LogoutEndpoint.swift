@@ -30,9 +30,9 @@ public struct LogoutEndpoint: Sendable {
         let record = journal.begin()
         let outcome: LogoutOutcome
         do throws(TokenError) {
-            outcome = .succeeded(EndedSessions(count: try await end(request, record.requestID)))
+            outcome = .success(try await end(request, record.requestID))
         } catch {
-            outcome = LogoutOutcome(error)
+            outcome = .failure(error)
         }
         var answer = HTTPAnswer(outcome)
         answer.headers.append(("X-Request-Id", record.requestID.description))
@@ -67,5 +67,19 @@ public struct LogoutEndpoint: Sendable {
             try limiter.charge(logoutOf: claims.issuer, from: caller)
         }
         return claims
+    }
+}
+
+extension HTTPAnswer {
+    /// Back-Channel Logout 1.0 §2.8: 200 where the end is committed, and 400 for whatever else became of it; `error` tells a
+    /// token that is refused from one that may be sent again. Its answers carry no-store like all that are not public.
+    fileprivate init(_ outcome: LogoutOutcome) {
+        switch outcome {
+        case .success: self.init(status: .ok, body: Array("{}".utf8))
+        case .failure(let error):
+            self.init(error)
+            if case .refused = error { return }
+            status = .badRequest
+        }
     }
 }

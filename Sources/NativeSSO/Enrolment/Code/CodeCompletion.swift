@@ -4,7 +4,7 @@ struct CodeCompletion: Sendable {
     let enrolment: Enrolment
     let orphans: OrphanedTokens
 
-    func run(_ request: CodeRequest, _ kept: KeptAnswer, _ seal: CodeSeal) async throws(CodeError) -> CodeAnswer {
+    func run(_ request: CodeRequest, _ kept: KeptAnswer, _ seal: CodeSeal) async throws(CodeError) -> ProviderTokens {
         switch kept {
         case .refused(let error): throw .refused(.provider(error))
         case .answer(let answer): return answer
@@ -20,19 +20,19 @@ struct CodeCompletion: Sendable {
 
     /// Nobody is to get what the identity provider gave. Somebody may have it already, by another broker: it is revoked only where
     /// the register has withdrawn it.
-    func abandon(_ request: CodeRequest, _ kept: CodeAnswer, _ seal: CodeSeal) async {
+    func abandon(_ request: CodeRequest, _ kept: ProviderTokens, _ seal: CodeSeal) async {
         let isWithdrawn: Bool
         do throws(PortError) {
             isWithdrawn = try await register.forget(seal.name, seal.binding)
         } catch {
-            return orphans.leave(kept.tokens.refreshToken, of: request)
+            return orphans.leave(kept.refreshToken, of: request)
         }
-        if isWithdrawn { orphans.revoke(kept.tokens.refreshToken, of: request) }
+        if isWithdrawn { orphans.revoke(kept.refreshToken, of: request) }
     }
 
     private func finish(
-        _ request: CodeRequest, _ kept: CodeAnswer, _ seal: CodeSeal
-    ) async throws(CodeError) -> CodeAnswer {
+        _ request: CodeRequest, _ kept: ProviderTokens, _ seal: CodeSeal
+    ) async throws(CodeError) -> ProviderTokens {
         let answer = try await answer(request, kept)
         let sealed = try CodeError.port { () throws(PortError) in try seal.seal(.answer(answer)) }
         let present = try await CodeError.port { () async throws(PortError) in
@@ -47,15 +47,15 @@ struct CodeCompletion: Sendable {
     }
 
     /// The answer from what the identity provider gave.
-    private func answer(_ request: CodeRequest, _ kept: CodeAnswer) async throws(CodeError) -> CodeAnswer {
-        let enrols = request.enrols(kept.tokens)
+    private func answer(_ request: CodeRequest, _ kept: ProviderTokens) async throws(CodeError) -> ProviderTokens {
+        let enrols = request.enrols(kept)
         let login = EnrolmentRequest(
             requestID: request.requestID, client: request.client, issuer: request.issuer,
-            idToken: SubjectToken(kept.tokens.idToken), manner: .code, device: request.device,
+            idToken: SubjectToken(kept.idToken), manner: .code, device: request.device,
             scope: request.device == nil && enrols ? Scope(["openid", ScopeDemand.ignoredToken]) : nil,
             proof: request.proof)
         let idToken = try await enrolling { () async throws(EnrolmentError) in try await enrolment.verify(login) }
-        guard idToken.fits(accessToken: kept.tokens.accessToken) else { throw .refused(.fault(.accessTokenHash)) }
+        guard idToken.fits(accessToken: kept.accessToken) else { throw .refused(.fault(.accessTokenHash)) }
         guard enrols else {
             try await enrolling { () async throws(EnrolmentError) in try enrolment.check(login, idToken) }
             return kept
@@ -63,10 +63,10 @@ struct CodeCompletion: Sendable {
         let secret = kept.deviceSecret.flatMap { DeviceValue($0, profile: .deviceSecret) }
         guard let device = request.device ?? secret else { throw .broken("a device secret was not kept") }
         let enrolled = try await enrolling { () async throws(EnrolmentError) in
-            try await enrolment.enrol(login, idToken, device: device, accessToken: kept.tokens.accessToken)
+            try await enrolment.enrol(login, idToken, device: device, accessToken: kept.accessToken)
         }
         var answer = kept
-        answer.tokens.idToken = enrolled.idToken
+        answer.idToken = enrolled.accessToken
         return answer
     }
 

@@ -45,7 +45,7 @@ public struct CodeEnrolment: Sendable {
     /// Codes that are at an identity provider now, or whose tokens are about to be kept.
     public var codesInFlight: Int { slots.count }
 
-    public func run(_ request: CodeRequest) async throws(CodeError) -> CodeAnswer {
+    public func run(_ request: CodeRequest) async throws(CodeError) -> ProviderTokens {
         guard let policy = request.issuer.codeRelay else { throw .broken("no code of this issuer is relayed") }
         if let refusal = request.refusal { throw .refused(refusal) }
         // An outage that is known beforehand must not cost the app its code.
@@ -69,10 +69,10 @@ public struct CodeEnrolment: Sendable {
     /// Goes on to the end whatever becomes of the caller: an app that changes networks just now would lose its login.
     private func redeem(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
-    ) async throws(CodeError) -> CodeAnswer {
+    ) async throws(CodeError) -> ProviderTokens {
         let task = pending.run {
             do throws(CodeError) {
-                return Result<CodeAnswer, CodeError>.success(try await redeemOnce(request, policy, seal))
+                return Result<ProviderTokens, CodeError>.success(try await redeemOnce(request, policy, seal))
             } catch {
                 return .failure(error)
             }
@@ -82,7 +82,7 @@ public struct CodeEnrolment: Sendable {
 
     private func redeemOnce(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
-    ) async throws(CodeError) -> CodeAnswer {
+    ) async throws(CodeError) -> ProviderTokens {
         let kept = try await fetch(request, policy, seal)
         do throws(CodeError) {
             return try await completion.run(request, .tokens(kept), seal)
@@ -96,7 +96,7 @@ public struct CodeEnrolment: Sendable {
     /// In one of the identity provider's places, until the database has what came.
     private func fetch(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
-    ) async throws(CodeError) -> CodeAnswer {
+    ) async throws(CodeError) -> ProviderTokens {
         if let refusal = slots.enter(request, atMost: policy.atOnce) {
             await settle(request, seal, .released)
             throw .refused(.relay(refusal))
@@ -112,7 +112,9 @@ public struct CodeEnrolment: Sendable {
             } else {
                 String?.none
             }
-        let kept = CodeAnswer(tokens: tokens, deviceSecret: secret)
+        var answer = tokens
+        answer.deviceSecret = secret
+        let kept = answer
         let sealed = try CodeError.port { () throws(PortError) in try seal.seal(.tokens(kept)) }
         guard await keep(request, seal, sealed) else {
             pending.run { await keepOn(request, seal, sealed, kept) }
@@ -191,17 +193,17 @@ public struct CodeEnrolment: Sendable {
     }
 
     /// Without the caller: whoever repeats the request meanwhile is told to come again.
-    private func keepOn(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8], _ kept: CodeAnswer) async {
+    private func keepOn(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8], _ kept: ProviderTokens) async {
         for pause in pauses.background {
             try? await Task.sleep(for: pause)
             guard await isTold(request, seal, .kept(sealed)) else { continue }
             return await completeOn(request, seal, kept)
         }
         // Any of the attempts may have been done.
-        orphans.leave(kept.tokens.refreshToken, of: request)
+        orphans.leave(kept.refreshToken, of: request)
     }
 
-    private func completeOn(_ request: CodeRequest, _ seal: CodeSeal, _ kept: CodeAnswer) async {
+    private func completeOn(_ request: CodeRequest, _ seal: CodeSeal, _ kept: ProviderTokens) async {
         for pause in pauses.background {
             do throws(CodeError) {
                 _ = try await completion.run(request, .tokens(kept), seal)

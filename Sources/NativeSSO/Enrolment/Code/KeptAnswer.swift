@@ -3,8 +3,8 @@ import StrictCoding
 /// What is kept of a code, for whoever repeats the request: only ever sealed.
 enum KeptAnswer: Equatable {
     /// What the identity provider gave, and the device secret that goes with it: the rest can be made again.
-    case tokens(CodeAnswer)
-    case answer(CodeAnswer)
+    case tokens(ProviderTokens)
+    case answer(ProviderTokens)
     case refused(ProviderError)
 
     var octets: [UInt8] {
@@ -32,8 +32,7 @@ enum KeptAnswer: Equatable {
         }
     }
 
-    private static func write(_ name: String, _ answer: CodeAnswer, to json: inout JSONWriter) {
-        let tokens = answer.tokens
+    private static func write(_ name: String, _ tokens: ProviderTokens, to json: inout JSONWriter) {
         json.member(
             name,
             object: { json in
@@ -42,16 +41,15 @@ enum KeptAnswer: Equatable {
                 if let refreshToken = tokens.refreshToken { json.member("refresh_token", refreshToken) }
                 if let scope = tokens.scope { json.member("scope", scope) }
                 json.member("id_token", tokens.idToken)
-                if let deviceSecret = answer.deviceSecret { json.member("device_secret", deviceSecret) }
+                if let deviceSecret = tokens.deviceSecret { json.member("device_secret", deviceSecret) }
             })
     }
 
-    private static func answer(_ json: JSONObject) -> CodeAnswer? {
+    private static func answer(_ json: JSONObject) -> ProviderTokens? {
         guard let accessToken = json.string("access_token"), let idToken = json.string("id_token") else { return nil }
-        return CodeAnswer(
-            tokens: ProviderTokens(
-                accessToken: accessToken, expiresIn: json.number("expires_in")?.int64,
-                refreshToken: json.string("refresh_token"), scope: json.string("scope"), idToken: idToken),
+        return ProviderTokens(
+            accessToken: accessToken, expiresIn: json.number("expires_in")?.int64,
+            refreshToken: json.string("refresh_token"), scope: json.string("scope"), idToken: idToken,
             deviceSecret: json.string("device_secret"))
     }
 }
