@@ -130,6 +130,21 @@ import Testing
         #expect(provider.fetcher.count == 2)
     }
 
+    /// A first sight believes only a key that is in the key set now.
+    @Test func aKeyIsCurrentWhileItIsInTheKeySet() async throws {
+        let (old, new) = (try key("old"), try key("new"))
+        let provider = TestProvider(try ScriptedFetcher([old]))
+        let token = try provider.idToken(old)
+        #expect(try await provider.verify(token).isKeyCurrent)
+        try provider.fetcher.answer([new])
+        await provider.keys.readAgain()
+        #expect(try await provider.verify(token).isKeyCurrent == false)
+        #expect(try await provider.verify(try provider.idToken(new)).isKeyCurrent)
+        try provider.fetcher.answer([new, old])
+        await provider.keys.readAgain()
+        #expect(try await provider.verify(token).isKeyCurrent)
+    }
+
     /// Some issuers rotate without a `kid`, or under the same one.
     @Test(arguments: [nil, "1"])
     func firstTokenOfANewKeyUnderTheOldNameSucceeds(keyID: String?) async throws {

@@ -74,6 +74,9 @@ struct ProviderKeyArchiveTests {
             let login = try Login(installation, sid: "sid-new", key: new)
             #expect(try await broker.post(login.exchange(by: "app2")).status == 200)
             #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
+            // It brings no login in any more: a thief of it could name any.
+            let unseen = try Login(installation, sid: "sid-unseen")
+            #expect(try await broker.post(unseen.exchange(by: "app2")).status == 400)
 
             for kid in ["new/1", Base64URL.encode(installation.identityProviderKey.publicKey.thumbprint)] {
                 try await installation.succeed("idp-key", "revoke", kid, "--execute", "--reason", "stolen")

@@ -418,6 +418,12 @@ extension ExchangeRefusal: RefusalCase {
         case .sessionUnknown: .init("session_unknown", .invalidGrant,
             "the broker does not know the login that sid names",
             "Enrol or register the login, or let the operator set admit_on_first_sight; that needs an id_token that is not expired.")
+        case .firstSightKeyNotCurrent: .init("first_sight_key_not_current", .invalidGrant,
+            "the broker does not know the login that sid names, and the key of the id_token has left the key set",
+            "The user logs in again: only a key that is in the identity provider's key set now can bring a login in.")
+        case .firstSightTokenTooOld: .init("first_sight_token_too_old", .invalidGrant,
+            "the broker does not know the login that sid names, and the id_token is older than first_sight_max_age",
+            "App 1 renews its id_token, or the user logs in again. The operator can set first_sight_max_age.")
         case .sessionEnded: .sessionEnded
         case .sessionExpired: .sessionExpired
         case .sessionIdle: .sessionIdle
@@ -785,6 +791,9 @@ extension RefusalRow {
 
     fileprivate static let sessionIdle = RefusalRow("session_idle", .invalidGrant,
         "no app has used the login for longer than sessions.idle", loginAgain)
+
+    static let subjectTokenBeforeEnd = RefusalRow("subject_token_before_end", .invalidGrant,
+        "the id_token is from before an end of its login", loginAgain)
 
     fileprivate static let deviceBlocked = RefusalRow("device_blocked", .invalidGrant,
         "an operator has blocked the device", "The operator can unblock it: native-sso device unblock.")

@@ -62,7 +62,12 @@ extension ExchangeScenario {
     private mutating func randomizeToken(_ randomness: inout SeededRandom) {
         let maximum = policy.maximumSubjectTokenAge
         issuedAt = randomness.mostly(
-            issuedAt, or: [issuedAt, issuedAt, now.before(maximum), now.before(maximum).before(1)])
+            issuedAt,
+            or: [
+                issuedAt, now.before(.hours(24)), now.before(.hours(24)).before(1), now.before(maximum),
+                now.before(maximum).before(1),
+            ])
+        isKeyCurrent = !randomness.oneIn(12)
         expiresAt = randomness.mostly(expiresAt, or: [now.before(1), now, now.adding(1)])
         if randomness.oneIn(12) { deviceHash = "AAAAAAAAAAAAAAAAAAAAAA" }
         if randomness.oneIn(10) { login = Login() }

@@ -14,7 +14,9 @@ extension ExchangeScenario {
         case .clientNotInGroup, .sourceNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
             .selfExchange:
             10
-        case .sessionUnknown, .subjectMismatch, .sessionEnded, .sessionExpired, .sessionIdle: 11
+        case .sessionUnknown, .firstSightKeyNotCurrent, .firstSightTokenTooOld, .subjectMismatch, .sessionEnded,
+            .sessionExpired, .sessionIdle:
+            11
         case .deviceBlocked: 12
         case .pinConflict: 13
         case .scopeLacksOpenID, .scopeEmpty, .scopeExceedsClient: 14
@@ -44,6 +46,12 @@ extension ExchangeScenario {
         case .audienceOutsideGroup: otherAudience = [ClientID(validated: "stranger-\(group)")]
         case .selfExchange: source = target
         case .sessionUnknown: session = nil
+        case .firstSightKeyNotCurrent:
+            admitOnFirstSight()
+            isKeyCurrent = false
+        case .firstSightTokenTooOld:
+            admitOnFirstSight()
+            issuedAt = now.before(policy.maximumFirstSightAge).before(1)
         case .subjectMismatch: session?.subject = Subject(validated: "somebody-else")
         case .sessionEnded: session?.isEnded = true
         case .sessionExpired: session?.expiresIn = 0
@@ -77,5 +85,10 @@ extension ExchangeScenario {
                 id: client.id, allowedScope: client.allowedScope, defaultScope: client.defaultScope,
                 audiences: client.audiences, acceptedContextClasses: ["urn:example:loa3"])
         }
+    }
+    /// The registry does not know the session, and the issuer's policy lets an exchange bring it in.
+    private mutating func admitOnFirstSight() {
+        session = nil
+        policy = IssuerPolicy(issuer: issuer, profiles: policy.profiles, admitsOnFirstSight: true)
     }
 }

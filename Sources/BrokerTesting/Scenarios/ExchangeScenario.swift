@@ -36,6 +36,7 @@ public struct ExchangeScenario: Sendable {
     /// `di_hash` or `ds_hash`, whichever the profile asks for.
     public var deviceHash: String?
     public var mayAct: ClientID?
+    public var isKeyCurrent = true
 
     // The rows.
     public var clientIsEnabled = true
@@ -91,7 +92,7 @@ public struct ExchangeScenario: Sendable {
             audience: [source] + otherAudience, issuedAt: issuedAt, expiresAt: expiresAt, login: login,
             deviceIDHash: device.profile == .deviceID ? deviceHash : nil,
             deviceSecretHash: device.profile == .deviceID ? nil : deviceHash, hashFunction: hashFunction,
-            mayAct: mayAct)
+            mayAct: mayAct, isKeyCurrent: isKeyCurrent)
     }
 
     public var request: ExchangeRequest {

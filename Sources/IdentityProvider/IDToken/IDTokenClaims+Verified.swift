@@ -14,7 +14,8 @@ extension IDTokenClaims {
     ///   - issuer: Whose key verified the token.
     ///   - provider: The identity provider of the login; `nil`: the issuer. Sharing groups, devices and sessions are its.
     convenience init(
-        _ token: VerifiedJWS, issuer: Issuer, provider: Issuer? = nil, for use: IDTokenUse = .exchange, at now: UnixTime
+        _ token: VerifiedJWS, issuer: Issuer, provider: Issuer? = nil, for use: IDTokenUse = .exchange,
+        isKeyCurrent: Bool = false, at now: UnixTime
     ) throws(SubjectTokenDefect) {
         let claims = token.claims
         try Self.checkIssuer(claims, issuer)
@@ -30,7 +31,7 @@ extension IDTokenClaims {
             audience: audience,
             issuedAt: issuedAt, expiresAt: expiresAt, login: login, deviceIDHash: deviceIDHash,
             deviceSecretHash: deviceSecretHash, hashFunction: TokenHashFunction(token.header.algorithm),
-            mayAct: try Self.mayAct(claims), claims: claims)
+            mayAct: try Self.mayAct(claims), isKeyCurrent: isKeyCurrent, claims: claims)
     }
 
     /// Exactly the issuer whose keys verified the token: no slash, case or port is forgiven.

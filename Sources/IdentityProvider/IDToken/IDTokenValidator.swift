@@ -48,7 +48,8 @@ public struct IDTokenValidator: IDTokenVerifier {
         let token = try parse(idToken, provider.algorithms)
         let verified = try await provider.keys.verify(token, with: use == .exchange ? .everLive : .current)
         return try Self.claims { () throws(SubjectTokenDefect) in
-            try IDTokenClaims(verified, issuer: issuer, for: use, at: now)
+            try IDTokenClaims(
+                verified.token, issuer: issuer, for: use, isKeyCurrent: verified.isKeyCurrent, at: now)
         }
     }
 

@@ -11,10 +11,17 @@ extension ProviderKeys {
         case everLive
     }
 
+    /// A token that a key of the issuer verified.
+    struct Verified {
+        let token: VerifiedJWS
+        /// Whether that key is in the issuer's key set now.
+        let isKeyCurrent: Bool
+    }
+
     /// Verifies the signature of `token` with a key of this issuer. Suspends only where no known key explains it.
     func verify(
         _ token: CompactJWS, with admissible: Admissible = .everLive
-    ) async throws(IDTokenVerificationError) -> VerifiedJWS {
+    ) async throws(IDTokenVerificationError) -> Verified {
         var snapshot = snapshot
         if !isUsable(snapshot) { snapshot = await snapshotAfterMiss() }
         guard isUsable(snapshot) else { throw .outage(outage(snapshot)) }
@@ -34,12 +41,12 @@ extension ProviderKeys {
 
     /// What the keys of one moment say of a token.
     private enum Finding {
-        case verified(VerifiedJWS)
+        case verified(Verified)
         /// None of them made its signature. A key that was published since may have, even under the same name or
         /// under none: not every issuer gives a new key a new `kid`.
         case unexplained(SubjectTokenDefect)
 
-        func get() throws(IDTokenVerificationError) -> VerifiedJWS {
+        func get() throws(IDTokenVerificationError) -> Verified {
             switch self {
             case .verified(let token): return token
             case .unexplained(let defect): throw .refused(defect)
@@ -56,7 +63,7 @@ extension ProviderKeys {
         }) {
         case .success(let verified):
             guard !snapshot.history.isRevoked(verified.key) else { throw .refused(.keyRevoked) }
-            return .verified(verified)
+            return .verified(Verified(token: verified, isKeyCurrent: true))
         case .failure(let error): failure = error
         }
         // Only what another key of the same name could mend.
@@ -67,7 +74,7 @@ extension ProviderKeys {
             switch Result(catching: { () throws(JWSError) in try token.verified(by: life.key) }) {
             case .success(let verified):
                 try check(life, admissible, for: verified, in: snapshot)
-                return .verified(verified)
+                return .verified(Verified(token: verified, isKeyCurrent: false))
             case .failure(.badSignature): if failure == .unknownKey { failure = .badSignature }
             case .failure(let error): throw .refused(SubjectTokenDefect(error))
             }

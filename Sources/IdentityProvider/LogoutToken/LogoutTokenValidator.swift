@@ -63,7 +63,7 @@ public struct LogoutTokenValidator: LogoutTokenVerifier {
 
     private func verified(_ token: CompactJWS, by keys: ProviderKeys) async throws(LogoutError) -> VerifiedJWS {
         do throws(IDTokenVerificationError) {
-            return try await keys.verify(token, with: .current)
+            return try await keys.verify(token, with: .current).token
         } catch {
             switch error {
             case .refused(let defect): throw .refused(LogoutRefusal(defect))

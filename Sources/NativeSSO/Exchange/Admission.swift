@@ -40,7 +40,7 @@ public struct Admission: Sendable {
     public var otherAudience: [ClientID] { idToken.audience.filter { $0 != idToken.sourceClient } }
 
     /// From now to the end of a session that begins with this exchange; `nil`: none may begin.
-    public var firstSightLifetime: Seconds? { checks.allowsFirstSight ? request.issuer.sessionLifetime : nil }
+    public var firstSightLifetime: Seconds? { checks.firstSightRefusal == nil ? request.issuer.sessionLifetime : nil }
 }
 
 /// What the registry saw, and what it wrote.

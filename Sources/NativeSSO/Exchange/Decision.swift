@@ -41,7 +41,7 @@ private func sessionRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> Exch
     guard let session = facts.session else {
         // The registry makes the session only together with the grant, so here it may still be missing for a request
         // that is refused for a later reason.
-        return asked.checks.allowsFirstSight ? nil : .sessionUnknown
+        return asked.checks.firstSightRefusal
     }
     guard let subject = session.subject else { return .sessionEnded }
     if subject != asked.idToken.subject { return .subjectMismatch }

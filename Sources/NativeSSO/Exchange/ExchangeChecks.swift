@@ -15,8 +15,8 @@ public struct ExchangeChecks: Sendable {
     let interaction: ExchangeRefusal?
     /// What a grant would hold.
     public let scope: Scope
-    /// Whether a session unknown to the registry may begin with this exchange.
-    let allowsFirstSight: Bool
+    /// Why a session unknown to the registry may not begin with this exchange; `nil`: it may.
+    let firstSightRefusal: ExchangeRefusal?
     /// Longest time between two uses of the session.
     public let idleLimit: Seconds
     /// From now to the end of a grant; `nil`: that of its session.
@@ -57,8 +57,18 @@ public struct ExchangeChecks: Sendable {
                 nil
             }
 
-        // Only a token that is still good shows that the login is; an old one may name a session that ended long ago.
-        allowsFirstSight = issuer.admitsOnFirstSight && !isExpired
+        // Only a token that is still good shows that the login is; an old one may name a session that ended long ago. A key that left
+        // the key set may have left it because it was stolen: its thief can sign any `iat`.
+        firstSightRefusal =
+            if !issuer.admitsOnFirstSight || isExpired {
+                .sessionUnknown
+            } else if !idToken.isKeyCurrent {
+                .firstSightKeyNotCurrent
+            } else if now.since(idToken.issuedAt) > issuer.maximumFirstSightAge {
+                .firstSightTokenTooOld
+            } else {
+                nil
+            }
         self.idleLimit = idleLimit
         grantLifetime = request.client.grantLifetime(from: idToken.login, at: now)
     }

@@ -20,6 +20,10 @@ public enum ExchangeRefusal: Error, Sendable, CaseIterable {
     case audienceOutsideGroup
     case clientDisabled
     case sessionUnknown
+    /// The session is unknown, and the key of the id_token has left the identity provider's key set.
+    case firstSightKeyNotCurrent
+    /// The session is unknown, and the id_token was issued too long ago to bring it in.
+    case firstSightTokenTooOld
     case sessionEnded
     case sessionExpired
     case sessionIdle

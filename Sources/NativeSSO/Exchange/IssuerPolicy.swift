@@ -12,6 +12,8 @@ public struct IssuerPolicy: Sendable, Hashable {
     public let acceptsHyphenatedIDTokenType: Bool
     /// Whether the first exchange with an unexpired id_token brings its session into the registry.
     public let admitsOnFirstSight: Bool
+    /// Longest time since `iat` of an id_token that brings its session in.
+    public let maximumFirstSightAge: Seconds
     /// Whether an expired id_token is refused, which Native SSO §6.3 does not ask for.
     public let requiresUnexpiredIDToken: Bool
     /// Longest time since `iat`.
@@ -30,6 +32,7 @@ public struct IssuerPolicy: Sendable, Hashable {
     public init(
         issuer: Issuer, audienceAliases: [String] = [], profiles: Set<Profile>, hashMode: DeviceHashMode = .leftHalf,
         acceptsHyphenatedIDTokenType: Bool = false, admitsOnFirstSight: Bool = false,
+        maximumFirstSightAge: Seconds = .hours(24),
         requiresUnexpiredIDToken: Bool = false, maximumSubjectTokenAge: Seconds = .days(90),
         maximumAgeByProvider: [Issuer: Seconds] = [:], providersRequiringUnexpired: Set<Issuer> = [],
         sessionLifetime: Seconds = .days(90),
@@ -41,6 +44,7 @@ public struct IssuerPolicy: Sendable, Hashable {
         self.hashMode = hashMode
         self.acceptsHyphenatedIDTokenType = acceptsHyphenatedIDTokenType
         self.admitsOnFirstSight = admitsOnFirstSight
+        self.maximumFirstSightAge = maximumFirstSightAge
         self.requiresUnexpiredIDToken = requiresUnexpiredIDToken
         self.maximumSubjectTokenAge = maximumSubjectTokenAge
         self.maximumAgeByProvider = maximumAgeByProvider

@@ -23,6 +23,8 @@ public final class IDTokenClaims: Sendable {
     public let hashFunction: TokenHashFunction
     /// `may_act.client_id`/`may_act.sub` where the token names who may act. RFC 8693 §4.4.
     public let mayAct: ClientID?
+    /// Whether the key of the signature is in the issuer's key set now. One that has left it may be stolen by now.
+    public let isKeyCurrent: Bool
     /// All claims: an enrolment copies the rest of them into the broker's id_token.
     public let claims: JSONObject
 
@@ -30,7 +32,7 @@ public final class IDTokenClaims: Sendable {
         issuer: Issuer, subject: Subject, sessionID: SessionID?, sourceClient: ClientID, audience: [ClientID],
         issuedAt: UnixTime, expiresAt: UnixTime, login: Login, deviceIDHash: String? = nil,
         deviceSecretHash: String? = nil, hashFunction: TokenHashFunction, mayAct: ClientID? = nil,
-        claims: JSONObject = JSONObject()
+        isKeyCurrent: Bool = false, claims: JSONObject = JSONObject()
     ) {
         self.issuer = issuer
         self.subject = subject
@@ -44,6 +46,7 @@ public final class IDTokenClaims: Sendable {
         self.deviceSecretHash = deviceSecretHash
         self.hashFunction = hashFunction
         self.mayAct = mayAct
+        self.isKeyCurrent = isKeyCurrent
         self.claims = claims
     }
 

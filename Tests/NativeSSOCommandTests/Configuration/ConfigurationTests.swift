@@ -45,6 +45,7 @@ import Testing
         #expect(provider.policy.profiles == [.deviceSecret, .deviceSecretTransitional])
         #expect(provider.policy.hashMode == .leftHalf)
         #expect(!provider.policy.admitsOnFirstSight)
+        #expect(provider.policy.maximumFirstSightAge == .hours(24))
         #expect(!provider.policy.requiresUnexpiredIDToken)
         #expect(!provider.policy.acceptsHyphenatedIDTokenType)
         #expect(provider.policy.maximumSubjectTokenAge == .days(90))
@@ -96,6 +97,7 @@ import Testing
                 hash_mode: full_sha256_hex
                 legacy_id_token_type: true
                 admit_on_first_sight: true
+                first_sight_max_age: 1h
                 enrolment: exchange
                 require_unexpired: true
                 subject_token_max_age: 12h
@@ -157,7 +159,8 @@ import Testing
                 == IssuerPolicy(
                     issuer: issuer, audienceAliases: ["api://default"], profiles: [.deviceSecret, .deviceID],
                     hashMode: .fullSHA256Hex, acceptsHyphenatedIDTokenType: true, admitsOnFirstSight: true,
-                    requiresUnexpiredIDToken: true, maximumSubjectTokenAge: .hours(12), sessionLifetime: .days(400),
+                    maximumFirstSightAge: .hours(1), requiresUnexpiredIDToken: true, maximumSubjectTokenAge: .hours(12),
+                    sessionLifetime: .days(400),
                     enrolsByExchange: true))
         #expect(configuration.enrolledPolicy == nil, "it is disabled")
         #expect(

@@ -102,6 +102,7 @@ extension RefusalTests {
 
     static let providers: [Refusal] = [
         provider("subject_token_max_age: 91d", "subject_token_max_age: must be from 1m to 90d"),
+        provider("first_sight_max_age: 59s", "first_sight_max_age: must be from 1m to 90d"),
         provider("jwks_refresh: 29s", "jwks_refresh: must be from 30s to 1d"),
         provider(
             "hash_mode: sha256",

@@ -68,16 +68,34 @@ import Testing
         }
     }
 
-    @Test func firstSightNeedsThePolicyAndAnUnexpiredToken() throws {
-        for (isAllowed, left, expected) in [(true, 1, true), (true, 0, false), (false, 1, false)]
-            as [(Bool, Int64, Bool)]
-        {
+    @Test func firstSightNeedsThePolicyAndAYoungTokenByACurrentKey() throws {
+        func expect(_ refusal: ExchangeRefusal?, _ change: (inout ExchangeScenario) -> Void) throws {
             var scenario = try ExchangeScenario()
             scenario.policy = IssuerPolicy(
-                issuer: scenario.issuer, profiles: [.deviceID], admitsOnFirstSight: isAllowed, sessionLifetime: 77)
-            scenario.expiresAt = scenario.now.adding(Seconds(left))
-            #expect(try scenario.checks.allowsFirstSight == expected)
-            #expect(try scenario.admission.firstSightLifetime == (expected ? 77 : nil))
+                issuer: scenario.issuer, profiles: [.deviceID], admitsOnFirstSight: true,
+                maximumFirstSightAge: .hours(2), sessionLifetime: 77)
+            change(&scenario)
+            #expect(try scenario.checks.firstSightRefusal == refusal)
+            #expect(try scenario.admission.firstSightLifetime == (refusal == nil ? 77 : nil))
+        }
+        try expect(nil) { $0.expiresAt = $0.now.adding(1) }
+        try expect(.sessionUnknown) { $0.expiresAt = $0.now }
+        try expect(.sessionUnknown) { $0.policy = IssuerPolicy(issuer: $0.issuer, profiles: [.deviceID]) }
+        try expect(.firstSightKeyNotCurrent) { $0.isKeyCurrent = false }
+        try expect(nil) { $0.issuedAt = $0.now.before(.hours(2)) }
+        try expect(.firstSightTokenTooOld) { $0.issuedAt = $0.now.before(.hours(2)).before(1) }
+        try expect(.firstSightTokenTooOld) { $0.issuedAt = UnixTime(seconds: .min) }
+    }
+
+    /// What brings no login in is still good for a login that is known.
+    @Test func aKnownLoginNeedsNeitherACurrentKeyNorAYoungToken() async throws {
+        for refusal in [ExchangeRefusal.firstSightKeyNotCurrent, .firstSightTokenTooOld] {
+            var scenario = try ExchangeScenario()
+            let session = scenario.session
+            scenario.spoil(for: refusal)
+            scenario.session = session
+            let broker = try await Broker(scenario)
+            #expect(try await broker.exchange(scenario.request).expiresIn == 300)
         }
     }
 

@@ -66,7 +66,8 @@ struct World {
             IDTokenClaims(
                 issuer: Issuer(validated: "https://idp.example.com"), subject: Subject(validated: "user"),
                 sessionID: SessionID(validated: sid), sourceClient: ClientID(validated: "app-one"), audience: [],
-                issuedAt: tokenIssuedAt, expiresAt: tokenIssuedAt.adding(3600), login: login, hashFunction: .sha256),
+                issuedAt: tokenIssuedAt, expiresAt: tokenIssuedAt.adding(3600), login: login, hashFunction: .sha256,
+                isKeyCurrent: true),
             sessionID: SessionID(validated: sid), device: device, firstSight: firstSight, isPermitted: isPermitted,
             number: number)
     }

@@ -64,17 +64,21 @@ extension Configuration.IdentityProvider {
         let hashMode = section.choice("hash_mode", default: DeviceHashMode.leftHalf)
         let hyphenated = section.flag("legacy_id_token_type", default: false)
         let firstSight = section.flag("admit_on_first_sight", default: false)
+        let firstSightAge = section.duration(
+            "first_sight_max_age", default: .hours(24), in: Configuration.Sessions.subjectTokenAges)
         let enrolment = section.choice("enrolment", default: EnrolmentMode.off)
         let unexpired = section.flag("require_unexpired", default: false)
         let age = section.duration(
             "subject_token_max_age", default: context.sessions?.maximumSubjectTokenAge ?? .days(90),
             in: Configuration.Sessions.subjectTokenAges)
-        guard let issuer, let hashMode, let hyphenated, let firstSight, let unexpired, let age, let enrolment,
+        guard let issuer, let hashMode, let hyphenated, let firstSight, let firstSightAge, let unexpired, let age,
+            let enrolment,
             let sessions = context.sessions, !profiles.isEmpty
         else { return nil }
         return IssuerPolicy(
             issuer: issuer, audienceAliases: aliases.map(\.value), profiles: profiles, hashMode: hashMode,
             acceptsHyphenatedIDTokenType: hyphenated, admitsOnFirstSight: firstSight,
+            maximumFirstSightAge: firstSightAge,
             requiresUnexpiredIDToken: unexpired, maximumSubjectTokenAge: age, sessionLifetime: sessions.absolute,
             enrolsByExchange: enrolment == .exchange, codeRelay: relay)
     }
