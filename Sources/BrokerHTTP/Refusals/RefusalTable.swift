@@ -792,9 +792,6 @@ extension RefusalRow {
     fileprivate static let sessionIdle = RefusalRow("session_idle", .invalidGrant,
         "no app has used the login for longer than sessions.idle", loginAgain)
 
-    static let subjectTokenBeforeEnd = RefusalRow("subject_token_before_end", .invalidGrant,
-        "the id_token is from before an end of its login", loginAgain)
-
     fileprivate static let deviceBlocked = RefusalRow("device_blocked", .invalidGrant,
         "an operator has blocked the device", "The operator can unblock it: native-sso device unblock.")
 
