@@ -15,7 +15,7 @@ extension Catalogue {
         test("T-01", in: builtCommand, "misuseIsOneLineAndAHint")
         test("T-03", "T-05", in: administration, "what makes no sense is exit 2")
         test("T-06", in: administration, "metacharacters are a name like any other")
-        test("T-07", in: "MigratorTests/MigratorTests.swift", "newerDatabaseIsRefusedWithBothVersions")
+        test("T-07", in: "MigratorTests/MigratorTests.swift", "newerDatabaseIsRefusedByTheNameOfItsFile")
         test("T-09", in: "MigratorTests/MigratorTests.swift", "killedMigratorLeavesWholeFilesOnly")
         test("T-10", in: administration, "a database that is away is named without its password")
         test("T-11", in: "NativeSSOProcessTests/KeyCommandTests.swift", "each refused before its time and audited")
