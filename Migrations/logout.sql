@@ -105,7 +105,8 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
-                AND coalesce(least(l.auth_time, l.issued_at), l.created_at) <= v_issued_at
+                -- A login whose age is not known may be from before the logout.
+                AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
         v_ids := ARRAY(
@@ -113,7 +114,8 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
-                AND coalesce(least(l.auth_time, l.issued_at), l.created_at) <= v_issued_at
+                -- A login whose age is not known may be from before the logout.
+                AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
     END IF;
     WITH ended AS (
