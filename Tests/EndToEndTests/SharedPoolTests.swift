@@ -29,7 +29,7 @@ extension Faults {
                         }
                     }
                     do {
-                        try await eachHangs(locks, sql) { try await goesOn(broker, stage, sql) }
+                        try await eachHangs(locks, sql) { try await goesOn(broker, stage, locks, sql) }
                     } catch {
                         // The group does not end before its calls do, and these may hang for as long as the locks are held.
                         group.cancelAll()
@@ -92,8 +92,10 @@ extension Faults {
         }
 
         /// Exchange and refresh, readiness, and the audit.
-        private func goesOn(_ broker: Broker, _ stage: FaultStage, _ sql: SQLSession) async throws {
-            let login = stage.logins.login()
+        private func goesOn(
+            _ broker: Broker, _ stage: FaultStage, _ locks: Locks, _ sql: SQLSession
+        ) async throws {
+            let login = try await locks.loginBeside(at: stage, sql)
             let exchanged = try await broker.settledToken(try stage.logins.exchange(login))
             let refreshToken = try #require(exchanged.refreshToken, "\(exchanged.text)")
             #expect(try await broker.settledToken(stage.logins.refresh(refreshToken)).status == 200)
@@ -124,15 +126,17 @@ private enum HangingRequest {
 /// Held against enrolments and logouts of one user, and against all codes.
 private struct Locks {
     private let holder: SQLSession
+    private let heldLock: String
     /// What waits, a row each: its backend, and the function that it called.
     let waiting: String
 
     init(on login: Login, at stage: FaultStage) async throws {
         holder = try stage.installation.session()
         let subject = try #require(login.token.claims.string("sub"))
+        heldLock = "native_sso.logout_lock('sub', '\(stage.logins.issuer)', '\(subject)')"
         for statement in [
             "BEGIN", "LOCK TABLE native_sso.relayed_code IN ACCESS EXCLUSIVE MODE",
-            "SELECT pg_advisory_xact_lock(native_sso.logout_lock('sub', '\(stage.logins.issuer)', '\(subject)'))",
+            "SELECT pg_advisory_xact_lock(\(heldLock))",
         ] { try await holder.rows(statement) }
         waiting = """
             SELECT pid, name FROM pg_stat_activity,
@@ -140,6 +144,16 @@ private struct Locks {
             WHERE usename = '\(stage.installation.serviceRole)' AND wait_event_type = 'Lock' AND state = 'active'
                 AND name IS NOT NULL
             """
+    }
+
+    /// A login that does not share the held lock: users share 256 of them.
+    func loginBeside(at stage: FaultStage, _ sql: SQLSession) async throws -> Login {
+        while true {
+            let login = stage.logins.login()
+            let subject = try #require(login.token.claims.string("sub"))
+            let lock = "native_sso.logout_lock('sub', '\(stage.logins.issuer)', '\(subject)')"
+            if try await sql.rows("SELECT \(lock) <> \(heldLock)") == ["t"] { return login }
+        }
     }
 
     func release() async throws { try await holder.rows("ROLLBACK") }
