@@ -289,6 +289,7 @@ CREATE TABLE sso_grant (
     refreshed_generation integer NOT NULL DEFAULT 0,
     replayed_before timestamptz(0),
     exchanged_generation integer NOT NULL DEFAULT 1,
+    keyless_before integer NOT NULL DEFAULT 1,
     spent int4multirange
 ) WITH (fillfactor = 80);
 -- One live grant per session and client: a repeated exchange advances it and adds no row.
@@ -321,6 +322,7 @@ COMMENT ON COLUMN sso_grant.revoke_reason IS 'Why it was revoked. refresh_token_
 COMMENT ON COLUMN sso_grant.refreshed_generation IS 'The last generation that a refresh made; 0: none.';
 COMMENT ON COLUMN sso_grant.replayed_before IS 'When an earlier family of this client in this session was replayed: a login from before does not continue.';
 COMMENT ON COLUMN sso_grant.exchanged_generation IS 'The generation that the last exchange made: the current run begins here.';
+COMMENT ON COLUMN sso_grant.keyless_before IS 'The generation of the exchange that bound the key: earlier tokens have none. It counts only where jkt is set.';
 COMMENT ON COLUMN sso_grant.spent IS 'Generations of earlier runs whose successors were presented.';
 
 CREATE FUNCTION guard_revocation() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,21 +1,39 @@
--- The exchange: who gets a grant. One current text, applied again whenever it changes.
+-- The exchange: which calls get a grant. One current text, applied again whenever it changes. The rule stands here once, and once in
+-- Swift (`refusal` in Decision.swift). A property test holds the two equal.
+--
+-- The condition of correctness: each writer that changes what an exchange of a login is judged by makes a new version of its
+-- session row or of its grant row. `exchange` and `refresh` lock and write only the version that they judged. A call of which a
+-- row moved is judged again.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
 
-SELECT make_type('admission', $$
-    seen_at timestamptz, client_enabled boolean, source_group text, source_role text, target_group text, target_role text,
-    scope_ceiling text[], other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz,
-    expires_at timestamptz, last_used_at timestamptz, device_blocked boolean, grant_id uuid, generation integer,
-    grant_expires_at timestamptz, pinned_jkt text, proof_used boolean, needs_later_login boolean, assertion_used boolean$$);
+-- What calls show that counts once: a client assertion, a DPoP proof, or both. `place` counts the calls from 1.
+SELECT make_type('shown', $$
+    place bigint, assertion bytea, assertion_expires_at timestamptz, proof bytea, proof_seconds bigint$$);
 
-SELECT make_type('admit_call', $$
-    request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C",
-    source_client text COLLATE "C", other_audience text[], client text COLLATE "C", allows_self_exchange boolean,
-    device bytea, scope text[], audiences text[], auth_time timestamptz, acr text, amr text[], idle_seconds bigint,
-    grant_seconds bigint, permitted boolean, grant_id uuid, heeds_pin boolean$$);
+-- other_audience: `aud` of the id_token without the source client. jkt: the key that a DPoP proof showed; NULL: none.
+-- heeds_pin: whether the client has one key on each device, the first that it shows in an exchange. permitted: whether the request
+-- checks passed; if not, the exchange looks and writes nothing. idle_seconds: longest time between two uses of the session.
+-- grant_seconds: life of the grant; NULL: that of the session. first_sight_seconds: life of a session that begins with this
+-- exchange; NULL: none may begin. grant_id, session_id: ids for the rows that the exchange may have to make.
+SELECT make_type('exchange_call', $$
+    request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C", source_client text COLLATE "C",
+    other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
+    allows_self_exchange boolean, device bytea, profile text, scope text[], audiences text[], jkt text COLLATE "C",
+    heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
+    grant_id uuid, session_id uuid$$);
 
--- Somebody else who is at it at this moment counts as a use, as for a DPoP proof: nobody waits here while he holds a device or a
--- session that the other waits for.
+-- What the exchange saw, and the grant that it recorded; NULL: none.
+SELECT make_type('exchange_answer', $$
+    place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, client_enabled boolean,
+    source_group text, source_role text, target_group text, target_role text, scope_ceiling text[],
+    other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz,
+    last_used_at timestamptz, has_auth_time boolean, iat_after timestamptz, auth_time_after timestamptz,
+    device_blocked boolean, pinned_jkt text, needs_later_login boolean,
+    grant_id uuid, generation integer, grant_expires_at timestamptz$$);
+
+-- Whether this is the first use of a client assertion, whose row goes with the transaction that it is for: what is rolled back has
+-- used nothing. A use in another transaction that is under way counts. So no transaction waits here for another.
 CREATE OR REPLACE FUNCTION use_client_assertion(p_digest bytea, p_expires_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
 BEGIN
@@ -33,11 +51,8 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION use_client_assertion TO native_sso_broker;
 
--- Whether this is the first use of a proof of possession, whose row goes with the transaction that it is for: if that is
--- rolled back, the proof was not used. Somebody else who is at it at this moment counts as a use, so that nobody waits here,
--- and no two transactions for each other.
--- No proof is good for as long as an hour; a stolen password of the service must not leave rows for ever. The sweep comes an
--- hour after, which is for brokers whose clocks differ.
+-- The same of a DPoP proof. No proof is good for as long as an hour: a stolen password of the service must not leave rows for ever.
+-- The sweep comes an hour after, for brokers whose clocks differ.
 CREATE OR REPLACE FUNCTION use_dpop_proof(p_digest bytea, p_seconds bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('native_sso.proof ' || encode(p_digest, 'hex'), 0)) THEN
@@ -50,8 +65,38 @@ BEGIN
 END
 $$;
 
--- Once for a client on a device: pins the key, unless another one was faster. Which it is then.
-CREATE OR REPLACE FUNCTION pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) RETURNS text LANGUAGE plpgsql AS $$
+-- Uses the assertions up. Returns the places of those that were used before.
+CREATE OR REPLACE FUNCTION used_assertions(p_shown shown[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN ARRAY (
+        SELECT s.place FROM unnest(p_shown) AS s
+        WHERE s.assertion IS NOT NULL AND NOT use_client_assertion(s.assertion, s.assertion_expires_at));
+END
+$$;
+
+-- The same of the proofs, but for calls whose assertion was used before.
+CREATE OR REPLACE FUNCTION used_proofs(p_shown shown[], p_assertion_used bigint[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN ARRAY (
+        SELECT s.place FROM unnest(p_shown) AS s
+        WHERE s.proof IS NOT NULL AND s.place <> ALL (p_assertion_used) AND NOT use_dpop_proof(s.proof, s.proof_seconds));
+END
+$$;
+
+-- Locks the bound keys of a device until the commit. Returns whether the client may bind this one there.
+CREATE OR REPLACE FUNCTION pin_is_free(p_issuer text, p_device bytea, p_client text, p_jkt text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+    RETURN NOT EXISTS (
+        SELECT FROM device d
+        WHERE d.issuer = p_issuer AND d.device_digest = p_device AND (d.pinned_keys ->> p_client) <> p_jkt);
+END
+$$;
+
+-- Binds a key to a client on a device, unless the client has one there. Returns the key that it has.
+CREATE OR REPLACE FUNCTION pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) RETURNS text
+LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
     INSERT INTO device AS d (issuer, device_digest, first_seen_at, pinned_keys)
@@ -62,417 +107,323 @@ BEGIN
 END
 $$;
 
--- Whether an exchange asks for what the last one gave a moment ago, and nobody has used that since. Inlined where it is used.
-CREATE OR REPLACE FUNCTION is_repeated(
-    g sso_grant, p_now timestamptz, p_source_client text, p_device bytea, p_scope text[], p_audiences text[],
-    p_jkt text, p_auth_time timestamptz, p_acr text, p_amr text[]) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT g.rotated_at > p_now - interval '10 seconds' AND g.generation > g.refreshed_generation
-        AND g.jkt IS NOT DISTINCT FROM p_jkt AND g.source_client_id = p_source_client AND g.device_digest = p_device
-        AND g.scope = p_scope AND g.audiences = p_audiences
-        AND g.auth_time IS NOT DISTINCT FROM p_auth_time AND g.acr IS NOT DISTINCT FROM p_acr AND g.amr = p_amr
+CREATE OR REPLACE FUNCTION are_in_group(p_issuer text, p_group text, p_clients text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN NOT EXISTS (
+        SELECT FROM unnest(p_clients) AS other (client_id)
+        WHERE NOT EXISTS (
+            SELECT FROM sharing_group_member m
+            WHERE m.issuer = p_issuer AND m.client_id = other.client_id AND m.group_id = p_group));
+END
 $$;
 
--- Whether an exchange ends a run in which something was spent. Inlined where it is used.
+-- When reuse of a refresh token of this client was last detected in this session; NULL: never.
+CREATE OR REPLACE FUNCTION replayed_at(p_session_id uuid, p_client text) RETURNS timestamptz
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT max(g.revoked_at) FROM sso_grant g
+        WHERE g.session_id = p_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused');
+END
+$$;
+
+-- Whether an exchange ends a run of refreshes in which tokens were spent. Inlined where it is used.
 CREATE OR REPLACE FUNCTION is_spending(g sso_grant) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT g.generation = g.refreshed_generation AND g.generation - g.exchanged_generation >= 2
 $$;
 
--- What was spent, when an exchange ends this run. Of sixteen runs, so that no chain grows a row: the oldest two become one, and what
--- lies between them counts as spent, too, which at worst costs a login.
+-- The spent generations when an exchange ends this run: those of the newest sixteen runs, so that no row grows. A token of a run
+-- that was forgotten is refused as one that was never spent.
 CREATE OR REPLACE FUNCTION spent_by_exchange(g sso_grant) RETURNS int4multirange LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN cardinality(s.runs) <= 16 THEN s.all_runs
-        ELSE s.all_runs + int4multirange(range_merge(s.runs[1], s.runs[2])) END
-    FROM (
-        SELECT m.all_runs, ARRAY (SELECT r FROM unnest(m.all_runs) AS r ORDER BY r) AS runs
-        FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1)))
-            AS m (all_runs)) AS s
+    SELECT range_agg(newest.run) FROM (
+        SELECT run
+        FROM unnest(coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1))) AS run
+        ORDER BY run DESC LIMIT 16) AS newest
 $$;
 
--- Looks, judges and writes for one exchange. Every refusal takes the same looks, so that its time does not tell its reason.
-CREATE OR REPLACE FUNCTION admit(
-    p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[],
-    p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[],
-    p_auth_time timestamptz, p_acr text, p_amr text[],
-    -- Longest time between two uses of the session; life of the grant (NULL: the session's); life of a session that this
-    -- exchange may bring in (NULL: it may not).
-    p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint,
-    -- Whether all that only the broker can judge is in order. If not: look, write nothing.
-    p_permitted boolean,
-    p_grant_id uuid, p_session_id uuid,
-    -- Whether the first key that the client shows on the device is its only one there.
-    p_heeds_pin boolean DEFAULT false,
-    -- The key that the request shows, and the proof by which it does; NULL: none.
-    p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL,
-    -- When the id_token was issued, where its auth_time does not say as much; kept with a login that comes in.
-    p_issued_at timestamptz DEFAULT NULL,
-    -- By which the client authenticated, and when that is refused for its age; NULL: otherwise.
-    p_assertion bytea DEFAULT NULL, p_assertion_expires_at timestamptz DEFAULT NULL)
-RETURNS native_sso.admission
+-- Ends the session of a call's name if it is idle or over its absolute lifetime. What such an end asks of later id_tokens is
+-- recorded with it.
+CREATE OR REPLACE FUNCTION end_over(p_call exchange_call, p_now timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    WITH ended AS (
+        UPDATE session l SET
+            ended_at = o.died_at, end_reason = o.reason,
+            iat_after = CASE WHEN o.needs_login THEN l.iat_after ELSE greatest(l.iat_after, o.died_at) END,
+            auth_time_after = CASE WHEN o.needs_login THEN greatest(l.auth_time_after, o.died_at) ELSE l.auth_time_after END
+        FROM (
+            SELECT h.session_id,
+                CASE WHEN p_now >= h.expires_at THEN h.expires_at ELSE h.idle_at END AS died_at,
+                CASE WHEN p_now >= h.expires_at THEN 'expired' ELSE 'idle' END AS reason,
+                p_now >= h.expires_at AND h.auth_time IS NOT NULL AS needs_login
+            FROM (
+                SELECT h.session_id, h.expires_at, h.auth_time,
+                    h.last_used_at + make_interval(secs => p_call.idle_seconds) AS idle_at
+                FROM session h
+                WHERE h.issuer = p_call.issuer AND h.sid = p_call.sid AND coalesce(h.ended_at, 'infinity') = 'infinity'
+                FOR NO KEY UPDATE) AS h
+            WHERE p_now >= h.expires_at OR p_now >= h.idle_at) AS o
+        WHERE l.session_id = o.session_id
+        RETURNING l.session_id, l.end_reason
+    )
+    INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason)
+    SELECT clock_timestamp(), 'session_ended', p_call.request_id, e.session_id, e.end_reason FROM ended e;
+END
+$$;
+
+-- Notes the use of sessions. A session without device value learns the one it is used with. A session that someone else has
+-- locked is left out: the next use notes it.
+CREATE OR REPLACE FUNCTION touch_sessions(p_session_ids uuid[], p_devices bytea[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE session l SET last_used_at = p_now, device_digest = coalesce(l.device_digest, k.device)
+    FROM (
+        SELECT h.at, h.session_id, due.device
+        FROM unnest(p_session_ids, p_devices) WITH ORDINALITY AS due (session_id, device, place)
+        CROSS JOIN LATERAL (
+            SELECT h.ctid AS at, h.session_id FROM session h
+            WHERE h.session_id = due.session_id AND h.ended_at IS NULL
+                AND (h.last_used_at < p_now OR h.device_digest IS NULL)
+            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
+        WHERE due.place BETWEEN 1 AND 1000) AS k
+    WHERE l.ctid = k.at AND l.session_id = k.session_id;
+END
+$$;
+
+-- Records the grants that have no row yet, and the sessions that begin with them. Returns the places of the calls for which a row
+-- was in the way; NULL: none.
+CREATE OR REPLACE FUNCTION begin_grants(p_calls exchange_call[], p_answers exchange_answer[], p_now timestamptz) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_moved pg_catalog.int8[];
+BEGIN
+    WITH begun AS MATERIALIZED (
+        SELECT m.*, p_calls[m.place] AS call FROM unnest(p_answers) AS m
+        WHERE m.grant_id = (p_calls[m.place]).grant_id
+    ), sessions AS (
+        INSERT INTO session AS l (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id, auth_time, acr, amr,
+            issued_at, created_at, expires_at, last_used_at)
+        SELECT k.session_id, (k.call).issuer, (k.call).sid, (k.call).issuer, (k.call).sid, (k.call).subject, (k.call).profile,
+            (k.call).device, (k.call).source_client, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).issued_at,
+            p_now, k.expires_at, p_now
+        FROM begun k WHERE k.session_id = (k.call).session_id
+        ON CONFLICT DO NOTHING
+        RETURNING l.session_id
+    ), grants AS (
+        INSERT INTO sso_grant AS g (
+            grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope, audiences, auth_time,
+            acr, amr, jkt, created_at, expires_at, replayed_before)
+        SELECT k.grant_id, k.session_id, (k.call).client, (k.call).source_client, (k.call).device, 1, p_now, (k.call).scope,
+            (k.call).audiences, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).jkt, p_now, k.grant_expires_at,
+            CASE WHEN k.session_id <> (k.call).session_id THEN replayed_at(k.session_id, (k.call).client) END
+        FROM begun k
+        WHERE k.session_id <> (k.call).session_id OR k.session_id = ANY (ARRAY (SELECT s.session_id FROM sessions s))
+        ON CONFLICT DO NOTHING
+        RETURNING g.grant_id
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        SELECT clock_timestamp(), 'exchange_granted', (k.call).request_id, (k.call).client, k.session_id, k.grant_id
+        FROM begun k WHERE k.grant_id = ANY (ARRAY (SELECT g.grant_id FROM grants g))
+    )
+    SELECT array_agg(k.place) INTO v_moved FROM begun k WHERE k.grant_id <> ALL (ARRAY (SELECT g.grant_id FROM grants g));
+    RETURN v_moved;
+END
+$$;
+
+-- Judges exchanges, at most 1000, and answers each. In a turn it looks at the rows of the calls, judges, locks the sessions, and
+-- writes.
+CREATE OR REPLACE FUNCTION exchange(p_calls exchange_call[], p_shown shown[] DEFAULT NULL) RETURNS exchange_answer[]
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     v_now pg_catalog.timestamptz;
-    v_client_enabled boolean;
-    v_source_group pg_catalog.text;
-    v_source_role pg_catalog.text;
-    v_target_group pg_catalog.text;
-    v_target_role pg_catalog.text;
-    v_scope_ceiling pg_catalog.text[];
-    v_other_audience_in_group boolean := true;
-    v_session_id pg_catalog.uuid;
-    v_subject pg_catalog.text;
-    v_ended_at pg_catalog.timestamptz;
-    v_expires_at pg_catalog.timestamptz;
-    v_last_used_at pg_catalog.timestamptz;
-    v_device_known boolean;
-    v_device_blocked boolean;
-    v_admitted boolean;
-    v_is_new boolean := false;
-    v_is_held boolean;
-    v_lacks_device boolean;
-    v_grant_id pg_catalog.uuid;
-    v_generation integer;
-    v_grant_expires_at pg_catalog.timestamptz;
-    v_pinned_jkt pg_catalog.text;
-    v_proof_used boolean := false;
-    v_assertion_used boolean := false;
-    v_replayed_at pg_catalog.timestamptz;
-    v_needs_later_login boolean := false;
+    v_assertion_used pg_catalog.int8[] := '{}';
+    v_proof_used pg_catalog.int8[] := '{}';
+    v_answers native_sso.exchange_answer[] := '{}';
+    v_answered pg_catalog.int8[] := '{}';
+    v_more native_sso.exchange_answer[];
+    v_begins boolean;
+    v_pins boolean;
+    v_over pg_catalog.int4[];
+    v_moved pg_catalog.int8[];
+    v_due pg_catalog.uuid[];
+    v_devices pg_catalog.bytea[];
+    v_pin record;
+    v_idle_turns integer := 0;
 BEGIN
     IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
-        RAISE EXCEPTION 'admit runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
-    END IF;
-    IF p_assertion IS NOT NULL THEN
-        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
-    END IF;
-    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
-        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
-    END IF;
-    FOR v_attempt IN 1..3 LOOP
-        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
-        v_client_enabled := coalesce(v_client_enabled, false);
-        -- Both in one look: whoever moves the two from one group to another does so at once.
-        SELECT s.group_id, s.role, t.group_id, t.role, t.scope_ceiling
-        INTO v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling
-        FROM (SELECT) AS one
-        LEFT JOIN sharing_group_member s ON s.issuer = p_issuer AND s.client_id = p_source_client
-        LEFT JOIN sharing_group_member t ON t.issuer = p_issuer AND t.client_id = p_client;
-        IF cardinality(p_other_audience) > 0 THEN
-            v_other_audience_in_group := NOT EXISTS (
-                SELECT FROM unnest(p_other_audience) AS other (client_id)
-                WHERE NOT EXISTS (
-                    SELECT FROM sharing_group_member m
-                    WHERE m.issuer = p_issuer AND m.client_id = other.client_id AND m.group_id = v_source_group));
-        END IF;
-        SELECT d.blocked_at IS NOT NULL, CASE WHEN p_heeds_pin THEN d.pinned_keys ->> p_client END
-        INTO v_device_blocked, v_pinned_jkt
-        FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
-        v_device_known := FOUND;
-        v_device_blocked := coalesce(v_device_blocked, false);
-        v_admitted := coalesce(
-            p_permitted
-            AND v_client_enabled
-            AND v_source_group = v_target_group AND v_source_role <> 'target' AND v_target_role <> 'source'
-            AND v_other_audience_in_group
-            AND (p_client <> p_source_client OR p_allows_self_exchange)
-            AND NOT v_device_blocked
-            AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
-            AND NOT v_proof_used AND NOT v_assertion_used
-            AND (v_scope_ceiling IS NULL OR p_scope <@ v_scope_ceiling),
-            false);
-
-        -- The session last. If all else is in order the look at a live one locks: from here on whoever ends it waits until this
-        -- exchange is committed, and who was faster is waited for. What is not there or over is looked at without a lock: a
-        -- refusal writes nothing, whatever its reason. If all else is not in order the same look finds and locks nothing: it is
-        -- for its time, since an unknown session is looked for twice.
-        SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at, l.device_digest IS NULL
-        INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_lacks_device
-        FROM session l
-        WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
-            AND l.ended_at IS NULL AND l.expires_at > clock_timestamp() AND (v_admitted OR l.ended_at IS NOT NULL)
-            AND satisfies_limits(p_issued_at, p_auth_time, l.iat_after, l.auth_time_after)
-        FOR SHARE;
-        v_is_held := FOUND;
-        IF NOT v_is_held THEN
-            -- To an id_token from before an end of this name, the session that has the name now is an ended one.
-            SELECT l.session_id, l.subject,
-                CASE WHEN satisfies_limits(p_issued_at, p_auth_time, l.iat_after, l.auth_time_after) THEN l.ended_at
-                    ELSE coalesce(l.ended_at, l.created_at) END,
-                l.expires_at, l.last_used_at
-            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid
-            ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
-            -- It came between the two looks.
-            CONTINUE WHEN v_admitted AND v_attempt < 3
-                AND v_subject = p_subject AND v_ended_at IS NULL AND v_expires_at > clock_timestamp();
-        END IF;
-        -- After the wait; and not now(), which is when the transaction began. Whole seconds, rounded down.
-        v_now := date_trunc('second', clock_timestamp());
-        EXIT WHEN NOT v_admitted OR v_session_id IS NOT NULL OR p_first_sight_seconds IS NULL;
-
-        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
-            -- Whoever else pins a key on the device waits from here on, or was faster: then there is no new session. The key
-            -- itself is pinned after that, since a logout may make the login dead, and who brings a dead one pins nothing.
-            PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
-            CONTINUE WHEN EXISTS (
-                SELECT FROM device d
-                WHERE d.issuer = p_issuer AND d.device_digest = p_device AND (d.pinned_keys ->> p_client) <> p_jkt);
-        END IF;
-        -- First sight. Somebody else may be first, or a logout may have come before: then look again.
-        INSERT INTO session AS l (
-            issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
-            auth_time, acr, amr, created_at, expires_at, last_used_at)
-        VALUES (
-            p_issued_at, p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
-            p_auth_time, p_acr, p_amr, v_now, v_now + make_interval(secs => p_first_sight_seconds), v_now)
-        ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING
-        RETURNING l.session_id, l.subject, l.expires_at, l.last_used_at
-        INTO v_session_id, v_subject, v_expires_at, v_last_used_at;
-        v_is_new := FOUND;
-        IF v_is_new AND p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
-            PERFORM pin_key(p_issuer, p_device, p_client, p_jkt);
-        END IF;
-        EXIT WHEN v_is_new;
-        IF v_attempt = 3 THEN
-            RAISE EXCEPTION 'the session of an exchange comes and goes' USING ERRCODE = 'serialization_failure';
-        END IF;
-    END LOOP;
-
-    IF v_admitted AND (v_is_held OR v_is_new) AND v_subject = p_subject AND v_ended_at IS NULL AND v_now < v_expires_at
-        AND v_now < v_last_used_at + make_interval(secs => p_idle_seconds)
-    THEN
-        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND NOT v_is_new THEN
-            -- Before the pin: a refusal writes nothing.
-            v_needs_later_login := EXISTS (
-                SELECT FROM sso_grant g
-                WHERE g.session_id = v_session_id AND g.client_id = p_client
-                    AND g.revoke_reason = 'refresh_token_reused' AND g.revoked_at >= coalesce(p_auth_time, '-infinity'));
-            IF NOT v_needs_later_login THEN
-                v_pinned_jkt := nullif(pin_key(p_issuer, p_device, p_client, p_jkt), p_jkt);
-            END IF;
-            v_admitted := v_pinned_jkt IS NULL AND NOT v_needs_later_login;
-        END IF;
-    ELSE
-        v_admitted := false;
-    END IF;
-    IF v_admitted AND NOT v_is_new THEN
-        -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
-        UPDATE sso_grant g SET
-            generation = CASE
-                WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
-                ELSE g.generation + 1 END,
-            exchanged_generation = CASE
-                WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
-                ELSE g.generation + 1 END,
-            spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
-            rotated_at = CASE
-                WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
-                ELSE v_now END,
-            source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
-            auth_time = p_auth_time, acr = p_acr, amr = p_amr, jkt = p_jkt,
-            expires_at = least(v_expires_at, v_now + make_interval(secs => p_grant_seconds))
-        WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
-            AND (g.replayed_before IS NULL OR g.replayed_before < p_auth_time)
-        RETURNING g.grant_id, g.generation, g.expires_at INTO v_grant_id, v_generation, v_grant_expires_at;
-        IF v_grant_id IS NULL THEN
-            -- Whoever stole a chain of this client may have this very id_token.
-            SELECT max(g.revoked_at) INTO v_replayed_at
-            FROM sso_grant g
-            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused';
-            v_needs_later_login := coalesce(v_replayed_at >= coalesce(p_auth_time, '-infinity'), false);
-            v_admitted := NOT v_needs_later_login;
-        END IF;
-    END IF;
-    IF v_admitted THEN
-        -- A login that came in without its device learns it: what knows of no login is swept, with the keys that it has.
-        IF v_lacks_device OR v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
-            UPDATE session l SET last_used_at = v_now, device_digest = coalesce(l.device_digest, p_device)
-            WHERE l.session_id = (
-                SELECT k.session_id FROM session k
-                WHERE k.session_id = v_session_id AND (k.last_used_at < v_now OR k.device_digest IS NULL) AND k.ended_at IS NULL
-                FOR NO KEY UPDATE SKIP LOCKED);
-        END IF;
-        IF NOT v_device_known
-            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0))
-        THEN
-            INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now)
-            ON CONFLICT DO NOTHING;
-        END IF;
-
-        IF v_grant_id IS NULL THEN
-            v_grant_expires_at := least(v_expires_at, v_now + make_interval(secs => p_grant_seconds));
-            INSERT INTO sso_grant AS g (
-                grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
-                audiences, auth_time, acr, amr, jkt, created_at, expires_at, replayed_before)
-            VALUES (
-                p_grant_id, v_session_id, p_client, p_source_client, p_device, 1, v_now, p_scope,
-                p_audiences, p_auth_time, p_acr, p_amr, p_jkt, v_now, v_grant_expires_at, v_replayed_at)
-            ON CONFLICT (session_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
-                generation = CASE
-                    WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
-                    ELSE g.generation + 1 END,
-                exchanged_generation = CASE
-                    WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
-                    ELSE g.generation + 1 END,
-                spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
-                rotated_at = CASE
-                    WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
-                    ELSE v_now END,
-                source_client_id = excluded.source_client_id, device_digest = excluded.device_digest,
-                scope = excluded.scope, audiences = excluded.audiences,
-                auth_time = excluded.auth_time, acr = excluded.acr, amr = excluded.amr, jkt = excluded.jkt,
-                expires_at = excluded.expires_at
-            RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
-        END IF;
-
-        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
-        VALUES (clock_timestamp(), 'exchange_granted', p_request_id, p_client, v_session_id, v_grant_id);
-    END IF;
-    RETURN ROW (
-        v_now, v_client_enabled, v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling,
-        v_other_audience_in_group, v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_device_blocked,
-        v_grant_id, v_generation, v_grant_expires_at, v_pinned_jkt, v_proof_used,
-        v_needs_later_login, v_assertion_used)::admission;
-END
-$$;
-GRANT EXECUTE ON FUNCTION admit TO native_sso_broker;
-
-CREATE OR REPLACE FUNCTION admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint)
-RETURNS SETOF record
-LANGUAGE plpgsql SECURITY DEFINER ROWS 10 AS $$
-DECLARE
-    v_now pg_catalog.timestamptz;
-BEGIN
-    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
-        RAISE EXCEPTION 'admit_batch runs with search_path = native_sso, pg_temp'
+        RAISE EXCEPTION 'exchange runs with search_path = native_sso, pg_temp'
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    v_now := date_trunc('second', clock_timestamp());
-    RETURN QUERY
-    WITH looked AS MATERIALIZED (
-        SELECT a.*, t.group_id, t.target_role, t.scope_ceiling, s.source_role, l.session_id, l.expires_at, l.last_used_at,
-            least(l.expires_at, v_now + make_interval(secs => a.grant_seconds)) AS grant_expires_at, g.grant_at,
-            d.is_known IS NULL AS device_is_new
-        FROM unnest(p_calls) WITH ORDINALITY
-            AS a (
-                request_id, issuer, sid, subject, source_client, other_audience, client, allows_self_exchange, device, scope,
-                audiences, auth_time, acr, amr, idle_seconds, grant_seconds, permitted, grant_id, heeds_pin, place)
-        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
-        CROSS JOIN LATERAL (
-            SELECT t.group_id, t.role AS target_role, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
-            WHERE t.issuer = a.issuer AND t.client_id = a.client AND t.role <> 'source'
-            OFFSET 0) AS t
-        CROSS JOIN LATERAL (
-            SELECT s.role AS source_role FROM sharing_group_member s
-            WHERE s.issuer = a.issuer AND s.client_id = a.source_client AND s.group_id = t.group_id AND s.role <> 'target'
-            OFFSET 0) AS s
-        LEFT JOIN LATERAL (
-            SELECT true AS is_known, d.blocked_at, CASE WHEN a.heeds_pin THEN d.pinned_keys ->> a.client END AS pinned_jkt
-            FROM device d WHERE d.issuer = a.issuer AND d.device_digest = a.device
-            OFFSET 0) AS d ON true
-        CROSS JOIN LATERAL (
-            SELECT l.session_id, l.subject, l.expires_at, l.last_used_at FROM session l
-            WHERE l.issuer = a.issuer AND l.sid = a.sid
-                AND l.ended_at IS NULL AND v_now < l.expires_at
-                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
-                AND l.device_digest IS NOT NULL
-                -- A name that had an end demands more of the id_token: admit judges that.
-                AND l.iat_after IS NULL AND l.auth_time_after IS NULL
-            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
-        LEFT JOIN LATERAL (
-            SELECT g.ctid AS grant_at, g.replayed_before FROM sso_grant g
-            WHERE g.session_id = l.session_id AND g.client_id = a.client AND g.revoked_at IS NULL
-            OFFSET 0) AS g ON true
-        WHERE a.place BETWEEN 1 AND 1000
-            -- Not above: there an index on the subject could be chosen.
-            AND l.subject = a.subject
-            AND a.permitted AND d.blocked_at IS NULL AND d.pinned_jkt IS NULL
-            AND (a.client <> a.source_client OR a.allows_self_exchange)
-            AND (t.scope_ceiling IS NULL OR a.scope <@ t.scope_ceiling)
-            AND (cardinality(a.other_audience) = 0
-                OR NOT EXISTS (
-                    SELECT FROM unnest(a.other_audience) AS other (client_id)
-                    WHERE NOT EXISTS (
-                        SELECT FROM sharing_group_member m
-                        WHERE m.issuer = a.issuer AND m.client_id = other.client_id AND m.group_id = t.group_id)))
-            -- Whoever may need a later login is judged by admit.
-            AND CASE WHEN g.grant_at IS NULL
-                THEN NOT EXISTS (
-                    SELECT FROM sso_grant r
-                    WHERE r.session_id = l.session_id AND r.client_id = a.client
-                        -- A late one may have become proof since the snapshot.
-                        AND r.revoke_reason IN ('refresh_token_reused', 'refresh_token_late'))
-                ELSE g.replayed_before IS NULL END
-    ), advanced AS (
-        UPDATE sso_grant g SET
-            generation = CASE
-                WHEN is_repeated(
-                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
-                ELSE g.generation + 1 END,
-            exchanged_generation = CASE
-                WHEN is_repeated(
-                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
-                ELSE g.generation + 1 END,
-            spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
-            rotated_at = CASE
-                WHEN is_repeated(
-                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.rotated_at
-                ELSE v_now END,
-            source_client_id = k.source_client, device_digest = k.device, scope = k.scope, audiences = k.audiences,
-            auth_time = k.auth_time, acr = k.acr, amr = k.amr, jkt = NULL, expires_at = k.grant_expires_at
-        FROM looked k
-        WHERE g.ctid = k.grant_at AND g.session_id = k.session_id AND g.client_id = k.client AND g.revoked_at IS NULL
-            AND g.replayed_before IS NULL
-        RETURNING k.place, g.grant_id AS granted_id, g.generation, k.request_id, k.client, k.session_id, k.group_id,
-            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
-            k.idle_seconds, k.issuer, k.device, k.device_is_new
-    ), inserted AS (
-        INSERT INTO sso_grant AS g (
-            grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
-            audiences, auth_time, acr, amr, created_at, expires_at)
-        SELECT k.grant_id, k.session_id, k.client, k.source_client, k.device, 1, v_now, k.scope,
-            k.audiences, k.auth_time, k.acr, k.amr, v_now, k.grant_expires_at
-        FROM looked k WHERE k.grant_at IS NULL
-        -- Somebody was faster, or it is the second call of two.
-        ON CONFLICT DO NOTHING
-        RETURNING g.grant_id
-    ), granted AS (
-        SELECT * FROM advanced
-        UNION ALL
-        SELECT k.place, k.grant_id, 1, k.request_id, k.client, k.session_id, k.group_id,
-            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
-            k.idle_seconds, k.issuer, k.device, k.device_is_new
-        FROM looked k WHERE k.grant_at IS NULL AND k.grant_id = ANY (ARRAY (SELECT i.grant_id FROM inserted i))
-    ), audited AS (
-        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
-        SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client, k.session_id, k.granted_id FROM granted k
-    ), met AS (
-        INSERT INTO device (issuer, device_digest, first_seen_at)
-        SELECT k.issuer, k.device, v_now FROM granted k
-        WHERE k.device_is_new
-            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(k.device, 'hex'), 0))
-        ON CONFLICT DO NOTHING
-    ), touched AS (
-        UPDATE session l SET last_used_at = v_now
-        FROM granted k
-        CROSS JOIN LATERAL (
-            SELECT h.ctid AS session_at, h.session_id FROM session h
-            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
-            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
-        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
-            AND l.ctid = h.session_at AND l.session_id = h.session_id
-    )
-    SELECT ROW (
-        v_now, true, k.group_id, k.source_role, k.group_id, k.target_role, k.scope_ceiling,
-        true, k.session_id, k.subject, NULL, k.expires_at, k.last_used_at, false,
-        k.granted_id, k.generation, k.grant_expires_at, NULL, false, false, false)::admission, k.place
-    FROM granted k;
+    IF p_shown IS NOT NULL THEN
+        v_assertion_used := used_assertions(p_shown);
+        v_proof_used := used_proofs(p_shown, v_assertion_used);
+    END IF;
+    LOOP
+        v_now := date_trunc('second', clock_timestamp());
+        WITH judged AS MATERIALIZED (
+            SELECT a.place, a.call, r.in_order, later.is_needed AS needs_later_login,
+                -- Whether the grant may be written: all is in order, and the session is locked as it was judged.
+                CASE WHEN NOT r.in_order OR later.is_needed THEN false
+                    WHEN l.session_id IS NOT NULL AND l.ended_at IS NULL AND h.is_held IS NULL THEN false
+                    WHEN (a.call).heeds_pin AND (a.call).jkt IS NOT NULL AND d.pinned_jkt IS NULL
+                        THEN pin_is_free((a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt)
+                    ELSE true END AS may_write,
+                -- A session that is over ends in this turn. In the next, another may begin under its name.
+                r.in_order AND l.died_at IS NOT NULL AND l.ended_at IS NULL AS is_over,
+                l.session_id IS NULL OR l.ended_at IS NOT NULL AS is_new,
+                l.lacks_device
+                    OR l.last_used_at < v_now - make_interval(secs => least(300, (a.call).idle_seconds / 4)) AS is_due,
+                g.grant_at, g.version AS grant_version, g.repeats, coalesce(g.grant_id, (a.call).grant_id) AS grant_id,
+                CASE WHEN g.grant_at IS NULL THEN 1 WHEN g.repeats THEN g.generation ELSE g.generation + 1 END AS generation,
+                c.enabled AS client_enabled, s.group_id AS source_group, s.role AS source_role, t.group_id AS target_group,
+                t.role AS target_role, t.scope_ceiling, r.others_in_group, l.session_id, l.subject, l.ended_at, l.expires_at,
+                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt
+            FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
+            -- The look: the same for every refusal, so that each takes the same time. OFFSET 0 makes each a look by a whole key.
+            LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = (a.call).client OFFSET 0) AS c ON true
+            LEFT JOIN LATERAL (
+                SELECT m.group_id, m.role FROM sharing_group_member m
+                WHERE m.issuer = (a.call).issuer AND m.client_id = (a.call).source_client OFFSET 0) AS s ON true
+            LEFT JOIN LATERAL (
+                SELECT m.group_id, m.role, m.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member m
+                WHERE m.issuer = (a.call).issuer AND m.client_id = (a.call).client OFFSET 0) AS t ON true
+            LEFT JOIN LATERAL (
+                SELECT d.blocked_at IS NOT NULL AS is_blocked,
+                    CASE WHEN (a.call).heeds_pin THEN d.pinned_keys ->> (a.call).client END AS pinned_jkt
+                FROM device d WHERE d.issuer = (a.call).issuer AND d.device_digest = (a.call).device OFFSET 0) AS d ON true
+            -- The live session of the name, else the one that ended last.
+            LEFT JOIN LATERAL (
+                SELECT l.ctid AS at, l.xmin AS version, l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at,
+                    l.auth_time, l.iat_after, l.auth_time_after, l.device_digest IS NULL AS lacks_device,
+                    CASE WHEN l.ended_at IS NOT NULL THEN l.ended_at
+                        WHEN v_now >= l.expires_at THEN l.expires_at
+                        WHEN v_now >= l.last_used_at + make_interval(secs => (a.call).idle_seconds)
+                            THEN l.last_used_at + make_interval(secs => (a.call).idle_seconds) END AS died_at
+                FROM session l WHERE l.issuer = (a.call).issuer AND l.sid = (a.call).sid
+                ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1) AS l ON true
+            -- THE RULE, in the order of `refusal` in Decision.swift.
+            CROSS JOIN LATERAL (
+                SELECT o.others_in_group, coalesce(
+                    a.place <> ALL (v_assertion_used) AND a.place <> ALL (v_proof_used) AND (a.call).permitted
+                    AND c.enabled AND s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source' AND o.others_in_group
+                    AND ((a.call).client <> (a.call).source_client OR (a.call).allows_self_exchange)
+                    AND CASE WHEN l.session_id IS NULL THEN (a.call).first_sight_seconds IS NOT NULL
+                        ELSE (l.subject IS NULL OR l.subject = (a.call).subject)
+                            -- What the ends under this name ask of each id_token.
+                            AND satisfies_limits((a.call).issued_at, (a.call).auth_time, l.iat_after, l.auth_time_after)
+                            -- Another session may begin under the name of a dead one.
+                            AND (l.died_at IS NULL OR (a.call).first_sight_seconds IS NOT NULL AND (l.ended_at IS NOT NULL
+                                OR CASE WHEN v_now >= l.expires_at AND l.auth_time IS NOT NULL THEN (a.call).auth_time
+                                    ELSE (a.call).issued_at END > l.died_at)) END
+                    AND d.is_blocked IS NOT TRUE AND (d.pinned_jkt IS NULL OR d.pinned_jkt = (a.call).jkt)
+                    AND (t.scope_ceiling IS NULL OR (a.call).scope <@ t.scope_ceiling), false) AS in_order
+                FROM (SELECT cardinality((a.call).other_audience) = 0
+                    OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group) AS o
+                OFFSET 0) AS r
+            -- From here on, who ends the session waits for the commit. An end that was faster has made another version.
+            LEFT JOIN LATERAL (
+                SELECT true AS is_held FROM session h
+                WHERE h.ctid = l.at AND h.xmin = l.version AND r.in_order AND l.died_at IS NULL
+                OFFSET 0 FOR SHARE) AS h ON true
+            LEFT JOIN LATERAL (
+                SELECT g.ctid AS grant_at, g.xmin AS version, g.grant_id, g.generation, g.replayed_before,
+                    -- The same exchange within 10 s gets the same refresh token, unless that was used: the answer may be lost.
+                    g.rotated_at > v_now - interval '10 seconds' AND g.generation > g.refreshed_generation
+                    AND g.jkt IS NOT DISTINCT FROM (a.call).jkt AND g.source_client_id = (a.call).source_client
+                    AND g.device_digest = (a.call).device AND g.scope = (a.call).scope AND g.audiences = (a.call).audiences
+                    AND g.auth_time IS NOT DISTINCT FROM (a.call).auth_time
+                    AND g.acr IS NOT DISTINCT FROM (a.call).acr AND g.amr = (a.call).amr AS repeats
+                FROM sso_grant g
+                WHERE g.session_id = l.session_id AND g.client_id = (a.call).client AND g.revoked_at IS NULL
+                    AND r.in_order AND l.died_at IS NULL
+                OFFSET 0) AS g ON true
+            -- Where a refresh token was reused, the thief may have this id_token, too. Only a later login goes on.
+            CROSS JOIN LATERAL (
+                SELECT r.in_order AND l.session_id IS NOT NULL AND l.died_at IS NULL AND coalesce(
+                    CASE WHEN g.grant_at IS NULL THEN replayed_at(l.session_id, (a.call).client) ELSE g.replayed_before END
+                    >= coalesce((a.call).auth_time, '-infinity'), false) AS is_needed
+                OFFSET 0) AS later
+            -- BETWEEN tells the planner of few calls, so that it goes by keys.
+            WHERE a.place BETWEEN 1 AND 1000 AND a.place <> ALL (v_answered)
+        ), advanced AS (
+            UPDATE sso_grant g SET
+                generation = k.generation, exchanged_generation = k.generation,
+                keyless_before = CASE WHEN g.jkt IS NULL THEN k.generation ELSE g.keyless_before END,
+                spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
+                rotated_at = CASE WHEN k.repeats THEN g.rotated_at ELSE v_now END,
+                source_client_id = (k.call).source_client, device_digest = (k.call).device, scope = (k.call).scope,
+                audiences = (k.call).audiences, auth_time = (k.call).auth_time, acr = (k.call).acr, amr = (k.call).amr,
+                jkt = (k.call).jkt, expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
+            FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
+            RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id
+        ), audited AS (
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+            SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client_id, k.session_id, k.grant_id FROM advanced k
+        )
+        SELECT
+            array_agg(ROW (
+                k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used), coalesce(k.client_enabled, false),
+                k.source_group, k.source_role, k.target_group, k.target_role, k.scope_ceiling, k.others_in_group,
+                -- Of a session that begins: what it will be.
+                CASE WHEN k.begins THEN (k.call).session_id ELSE k.session_id END,
+                CASE WHEN k.begins THEN (k.call).subject ELSE k.subject END,
+                CASE WHEN NOT k.begins THEN k.ended_at END, k.session_expires_at,
+                CASE WHEN k.begins THEN v_now ELSE k.last_used_at END,
+                CASE WHEN k.begins THEN (k.call).auth_time ELSE k.auth_time END IS NOT NULL, k.iat_after, k.auth_time_after,
+                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login,
+                CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation END,
+                CASE WHEN k.may_write THEN least(k.session_expires_at, v_now + make_interval(secs => (k.call).grant_seconds)) END
+            )::exchange_answer) FILTER (WHERE NOT k.is_over),
+            bool_or(k.may_write AND k.grant_at IS NULL),
+            bool_or(k.may_write AND (k.call).heeds_pin AND (k.call).jkt IS NOT NULL AND k.pinned_jkt IS NULL),
+            array_agg(k.place) FILTER (WHERE k.is_over),
+            array_agg(k.session_id) FILTER (WHERE k.may_write AND k.is_due AND NOT k.is_new),
+            array_agg((k.call).device) FILTER (WHERE k.may_write AND k.is_due AND NOT k.is_new)
+        INTO v_more, v_begins, v_pins, v_over, v_due, v_devices
+        FROM (
+            SELECT k.*, k.may_write AND k.is_new AS begins,
+                CASE WHEN k.may_write AND k.is_new THEN v_now + make_interval(secs => (k.call).first_sight_seconds)
+                    ELSE k.expires_at END AS session_expires_at
+            FROM judged k) AS k
+        -- Refused, written, to be begun, or to be ended. Of the rest a row moved since the look.
+        WHERE CASE WHEN k.may_write THEN k.grant_at IS NULL OR k.place = ANY (ARRAY (SELECT u.place FROM advanced u))
+            ELSE NOT k.in_order OR k.needs_later_login OR k.is_over END;
+
+        IF v_over IS NOT NULL THEN
+            PERFORM end_over(p_calls[over.place], v_now) FROM unnest(v_over) AS over (place);
+        END IF;
+        IF v_begins THEN
+            v_moved := begin_grants(p_calls, v_more, v_now);
+            IF v_moved IS NOT NULL THEN
+                v_more := ARRAY (SELECT m FROM unnest(v_more) AS m WHERE m.place <> ALL (v_moved));
+            END IF;
+        END IF;
+        IF v_pins THEN
+            -- Only now that the grant is recorded: what is refused binds no key.
+            FOR v_pin IN
+                SELECT (a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt
+                FROM (SELECT p_calls[m.place] AS call FROM unnest(v_more) AS m
+                    WHERE m.grant_id IS NOT NULL AND m.pinned_jkt IS NULL) AS a
+                WHERE (a.call).heeds_pin AND (a.call).jkt IS NOT NULL
+            LOOP
+                IF pin_key(v_pin.issuer, v_pin.device, v_pin.client, v_pin.jkt) <> v_pin.jkt THEN
+                    RAISE EXCEPTION 'two calls show different keys for one device' USING ERRCODE = 'serialization_failure';
+                END IF;
+            END LOOP;
+        END IF;
+        IF v_due IS NOT NULL THEN
+            PERFORM touch_sessions(v_due, v_devices, v_now);
+        END IF;
+        v_answers := v_answers || v_more;
+        EXIT WHEN cardinality(v_answers) = cardinality(p_calls);
+        v_idle_turns := CASE WHEN coalesce(cardinality(v_more), 0) = 0 THEN v_idle_turns + 1 ELSE 0 END;
+        IF v_idle_turns = 3 THEN
+            RAISE EXCEPTION 'the rows of an exchange do not stand still' USING ERRCODE = 'serialization_failure';
+        END IF;
+        v_answered := ARRAY (SELECT m.place FROM unnest(v_answers) AS m);
+    END LOOP;
+    RETURN v_answers;
 END
 $$;
-GRANT EXECUTE ON FUNCTION admit_batch TO native_sso_broker;
+GRANT EXECUTE ON FUNCTION exchange TO native_sso_broker;

@@ -1,344 +1,256 @@
--- The refresh: what a presented refresh token shows, and what becomes of its family. One current text, applied again
--- whenever it changes.
+-- The refresh: what a presented refresh token shows, and what becomes of its grant. The rule stands here once, and once in Swift
+-- (`refusal` in RefreshDecision.swift). A property test holds the two equal.
 --
--- With p the generation that is presented by the family's own client and with its key, g the family's current generation, and x the
--- generation that the last exchange made (a run begins there, and refreshes go on with it; spent are the generations of earlier runs
--- whose successors were presented):
+-- The tokens of a grant are numbered: its generations. An exchange begins a run, and refreshes go on with it. Of earlier runs the
+-- grant keeps the spent generations: their successors, made by refreshes, were themselves presented. With
+--   p  the generation that the grant's own client presents, with the key that the grant asks for,
+--   g  the current generation, and
+--   x  the generation of the last exchange:
 --
---   presented                  | what it shows                                            | what becomes of it
---   p = g                      | the holder                                               | goes on
---   p = g - 1 >= x, in grace   | the answer was lost, or the app asked twice at once      | the same successor, nothing written
---   p = g - 1 >= x, later      | the answer was lost for long, or a copy: no proof        | late: revoked; an exchange helps
---   x <= p <= g - 2            | p and its successor were both presented: two holders     | reused: revoked; a later login helps
---   p < x, spent               | the same; no exchange washes it off                      | reused
---   p < x, not spent           | an exchange took its place: another part of the app, or  | superseded: refused, nothing written;
---                              | the same after a lost answer                             | an exchange helps
---   p > g                      | the database lost writes                                 | revoked
---   after late, p = g > x      | the holder of the successor did not come late: two       | reused, and with it the family that
---   after late, spent          | as above                                                 | began since, unless its login is later
---   after late, else           | asks for the lost answer again                           | refused, nothing written
+--   presented                  | what it shows                                        | what the broker does
+--   ---------------------------|------------------------------------------------------|---------------------------------------------
+--   p = g                      | the holder                                           | issues g + 1
+--   p = g - 1 >= x, in grace   | the answer was lost, or two requests at once         | sends g again, and writes nothing
+--   p = g - 1 >= x, later      | the answer was lost long ago, or a copy: no proof    | late: revokes the grant; an exchange helps
+--   x <= p <= g - 2            | p was used, and its successor, too: two holders      | reused: revokes; only a later login helps
+--   p < x, spent               | the same; an exchange does not wash it off           | reused
+--   p < x, not spent           | another exchange took its place: another part of the | superseded: refuses, and writes nothing;
+--                              | app, or the same that lost the answer                | an exchange helps
+--   p > g                      | the database lost writes                             | revokes the grant
+--   after late: p = g > x      | the holder of the successor is not who came late     | reused: also revokes the grant that began
+--   after late: p spent        | two holders                                          | since, unless its login came later
+--   after late: other p        | asks for the lost answer once more                   | refuses, and writes nothing
 --
--- Two processes of one app that hold the same token are two holders too: an app keeps one token, in one place. No rule here can tell a
--- thief who has id_token and device value and exchanges instead of refreshing: only DPoP or the end of the session stops them.
+-- A grant with a key goes on with proofs of that key only, and a token shows nothing without it. A token from before the exchange
+-- that bound the key has none: it is judged by this table alone. A refresh binds no key: only an exchange shows id_token and
+-- device value. Where reuse is detected, the binding of the grant's key to the device is taken back.
+--
+-- Two processes of one app that present the same token are two holders, too: an app keeps one token, in one place. A thief who
+-- exchanges with id_token and device value looks like the app. Only a key, or the end of the session, stops them.
+
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
 
-SELECT make_type('advancement', $$
-    seen_at timestamptz, effect text, client_id text, generation integer, rotated_at timestamptz, revoked_at timestamptz,
-    grant_expires_at timestamptz, scope text[], audiences text[], auth_time timestamptz, acr text, amr text[], sid text,
-    session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
-    client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean, jkt text,
-    proof_used boolean, refreshed_generation integer, exchanged_generation integer, was_spent boolean, came_late boolean,
-    assertion_used boolean$$);
+-- generation: of the presented token. scope: NULL where the request names none. jkt: the key that a DPoP proof showed; NULL: none.
+-- allowed_scope: what the client may have today. may_change_key: whether a proof of any key will do, because the client
+-- authenticates. grace_seconds, bound_grace_seconds: how long a lost answer is sent again, without and with a key. idle_seconds:
+-- longest time between two uses of the session.
+SELECT make_type('refresh_call', $$
+    request_id uuid, grant_id uuid, generation integer, client text COLLATE "C", scope text[], jkt text COLLATE "C",
+    allowed_scope text[], may_change_key boolean, grace_seconds bigint, bound_grace_seconds bigint, idle_seconds bigint$$);
 
-SELECT make_type('advance_call', $$
-    grant_id uuid, generation integer, client text COLLATE "C", scope text[], allowed_scope text[], idle_seconds bigint$$);
+-- What the refresh saw, and its effect: none, advanced or revoked. `client` is NULL where there is no such grant.
+SELECT make_type('refresh_answer', $$
+    place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, effect text, client text, generation integer,
+    exchanged_generation integer, keyless_before integer, was_spent boolean, rotated_at timestamptz, revoked_at timestamptz,
+    came_late boolean, grant_expires_at timestamptz, jkt text, scope text[], audiences text[], auth_time timestamptz, acr text,
+    amr text[], sid text, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
+    client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean$$);
 
-CREATE OR REPLACE FUNCTION advance(
-    p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text,
-    -- NULL: all that the grant holds.
-    p_scope text[], p_allowed_scope text[],
-    p_grace_seconds bigint, p_idle_seconds bigint,
-    -- The grace of a chain that is bound to a key; whether its own client may show another one.
-    p_bound_grace_seconds bigint DEFAULT 0, p_may_change_key boolean DEFAULT false,
-    -- See exchange.sql.
-    p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL,
-    p_assertion bytea DEFAULT NULL, p_assertion_expires_at timestamptz DEFAULT NULL)
-RETURNS native_sso.advancement
+-- A grant to be revoked, and the version of its row that was judged.
+SELECT make_type('refresh_misuse', $$
+    place bigint, grant_id uuid, session_id uuid, version xid, verdict text, request_id uuid$$);
+
+-- Takes back the binding of a key to a client on a device, if it is this key.
+CREATE OR REPLACE FUNCTION unpin_key(p_session_id uuid, p_device bytea, p_client text, p_jkt text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_jkt IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+    UPDATE device d SET pinned_keys = nullif(d.pinned_keys - p_client, '{}')
+    FROM session l
+    WHERE l.session_id = p_session_id AND d.issuer = l.issuer AND d.device_digest = p_device
+        AND d.pinned_keys ->> p_client = p_jkt;
+END
+$$;
+
+-- Whether one word is in all three lists.
+CREATE OR REPLACE FUNCTION have_common(p_one text[], p_two text[], p_three text[]) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM unnest(p_one) AS word WHERE word = ANY (p_two) AND word = ANY (p_three));
+END
+$$;
+
+-- Revokes a grant that is still the version that was judged. Returns false if it moved.
+--
+-- Reuse makes a new version of the session row: an exchange that is under way is judged again, and sees the reuse.
+CREATE OR REPLACE FUNCTION revoke_grant(p_misuse refresh_misuse, p_now timestamptz) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_grant sso_grant;
+    v_other sso_grant;
+BEGIN
+    IF p_misuse.verdict IN ('refresh_token_reused', 'proven') THEN
+        UPDATE session l SET last_used_at = l.last_used_at WHERE l.session_id = p_misuse.session_id AND l.ended_at IS NULL;
+    END IF;
+    UPDATE sso_grant g SET
+        revoked_at = coalesce(g.revoked_at, p_now),
+        revoke_reason = CASE p_misuse.verdict WHEN 'proven' THEN 'refresh_token_reused' ELSE p_misuse.verdict END
+    WHERE g.grant_id = p_misuse.grant_id AND g.xmin = p_misuse.version
+    RETURNING g.* INTO v_grant;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF p_misuse.verdict = 'proven' THEN
+        -- The grant that began since is revoked, too, unless its login came later.
+        UPDATE sso_grant g SET revoked_at = p_now, revoke_reason = 'refresh_token_reused'
+        WHERE g.session_id = v_grant.session_id AND g.client_id = v_grant.client_id AND g.revoked_at IS NULL
+            AND coalesce(g.auth_time <= v_grant.revoked_at, true)
+        RETURNING g.* INTO v_other;
+        IF NOT FOUND THEN
+            UPDATE sso_grant g SET replayed_before = greatest(g.replayed_before, v_grant.revoked_at)
+            WHERE g.session_id = v_grant.session_id AND g.client_id = v_grant.client_id AND g.revoked_at IS NULL;
+        END IF;
+    END IF;
+    IF v_grant.revoke_reason = 'refresh_token_reused' THEN
+        PERFORM unpin_key(v_grant.session_id, v_grant.device_digest, v_grant.client_id, v_grant.jkt);
+        PERFORM unpin_key(v_other.session_id, v_other.device_digest, v_other.client_id, v_other.jkt);
+    END IF;
+    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+    SELECT clock_timestamp(), 'grant_revoked', p_misuse.request_id, v_grant.client_id, v_grant.session_id, r.grant_id,
+        v_grant.revoke_reason
+    FROM unnest(ARRAY[v_grant.grant_id, v_other.grant_id]) AS r (grant_id) WHERE r.grant_id IS NOT NULL;
+    RETURN true;
+END
+$$;
+
+-- Judges refreshes, at most 1000, and answers each. A turn is like one of `exchange`.
+CREATE OR REPLACE FUNCTION refresh(p_calls refresh_call[], p_shown shown[] DEFAULT NULL) RETURNS refresh_answer[]
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     v_now pg_catalog.timestamptz;
-    v_effect pg_catalog.text;
-    v_misuse pg_catalog.text;
-    v_grant_at pg_catalog.tid;
-    v_client_id pg_catalog.text;
-    v_source_client_id pg_catalog.text;
-    v_device_digest pg_catalog.bytea;
-    v_generation integer;
-    v_refreshed_generation integer;
-    v_exchanged_generation integer;
-    v_spent pg_catalog.int4multirange;
-    v_was_spent boolean := false;
-    v_revoke_reason pg_catalog.text;
-    v_came_late boolean := false;
-    v_other_id pg_catalog.uuid;
-    v_rotated_at pg_catalog.timestamptz;
-    v_revoked_at pg_catalog.timestamptz;
-    v_grant_expires_at pg_catalog.timestamptz;
-    v_scope pg_catalog.text[];
-    v_audiences pg_catalog.text[];
-    v_auth_time pg_catalog.timestamptz;
-    v_acr pg_catalog.text;
-    v_amr pg_catalog.text[];
-    v_session_id pg_catalog.uuid;
-    v_issuer pg_catalog.text;
-    v_idp_issuer pg_catalog.text;
-    v_sid pg_catalog.text;
-    v_subject pg_catalog.text;
-    v_ended_at pg_catalog.timestamptz;
-    v_expires_at pg_catalog.timestamptz;
-    v_last_used_at pg_catalog.timestamptz;
-    v_client_enabled boolean;
-    v_shares_login boolean;
-    v_scope_ceiling pg_catalog.text[];
-    v_device_blocked boolean;
-    v_jkt native_sso.jwk_thumbprint;
-    v_proof_used boolean := false;
-    v_assertion_used boolean := false;
+    v_assertion_used pg_catalog.int8[] := '{}';
+    v_proof_used pg_catalog.int8[] := '{}';
+    v_answers native_sso.refresh_answer[] := '{}';
+    v_answered pg_catalog.int8[] := '{}';
+    v_more native_sso.refresh_answer[];
+    v_misuses native_sso.refresh_misuse[];
+    v_moved pg_catalog.int8[];
+    v_due pg_catalog.uuid[];
+    v_idle_turns integer := 0;
 BEGIN
     IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
-        RAISE EXCEPTION 'advance runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
-    END IF;
-    IF p_assertion IS NOT NULL THEN
-        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
-    END IF;
-    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
-        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
-    END IF;
-    FOR v_attempt IN 1..10 LOOP
-        v_effect := 'none';
-        SELECT g.ctid, g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at,
-            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id, g.jkt, g.refreshed_generation,
-            -- Only exchanges know where a run begins, and what they made since is a run of one.
-            CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END,
-            g.spent, g.revoke_reason
-        INTO v_grant_at, v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
-            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_jkt, v_refreshed_generation,
-            v_exchanged_generation, v_spent, v_revoke_reason
-        FROM sso_grant g WHERE g.grant_id = p_grant_id;
-        IF FOUND AND v_generation = p_generation AND v_client_id = p_client AND v_revoked_at IS NULL THEN
-            -- It may go on: whoever ends the session waits, or was faster and is waited for.
-            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
-            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l
-            WHERE l.session_id = v_session_id AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
-            FOR SHARE;
-        ELSE
-            v_idp_issuer := NULL;
-        END IF;
-        IF v_idp_issuer IS NULL THEN
-            -- Whatever is over stays so: no lock is needed to refuse it.
-            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
-            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l WHERE l.session_id = v_session_id;
-        END IF;
-        -- After the wait; now() would be when the transaction began.
-        v_now := date_trunc('second', clock_timestamp());
-        IF v_idp_issuer IS NULL THEN
-            -- There is no such grant, or it went with its session since the look.
-            v_client_id := NULL;
-            EXIT;
-        END IF;
-        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = v_client_id;
-        -- Both in one look.
-        SELECT t.role <> 'source' AND coalesce((
-            SELECT s.role <> 'target' FROM sharing_group_member s
-            WHERE s.issuer = v_idp_issuer AND s.client_id = v_source_client_id AND s.group_id = t.group_id), false),
-            t.scope_ceiling
-        INTO v_shares_login, v_scope_ceiling
-        FROM sharing_group_member t WHERE t.issuer = v_idp_issuer AND t.client_id = v_client_id;
-        v_shares_login := coalesce(v_shares_login, false);
-        SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
-        FROM device d WHERE d.issuer = v_issuer AND d.device_digest = v_device_digest;
-        v_device_blocked := coalesce(v_device_blocked, false);
-        v_was_spent := v_spent IS NOT NULL AND v_spent @> p_generation;
-        v_came_late := v_revoke_reason IS NOT DISTINCT FROM 'refresh_token_late';
-        EXIT WHEN v_revoked_at IS NOT NULL AND NOT v_came_late OR v_proof_used OR v_assertion_used;
-        -- Before all that shows misuse: whoever has not the key revokes nothing.
-        EXIT WHEN v_jkt IS NOT NULL AND (
-            p_jkt IS NULL OR v_jkt <> p_jkt AND NOT (p_may_change_key AND v_client_id = p_client));
-
-        IF v_came_late THEN
-            EXIT WHEN v_client_id <> p_client
-                OR NOT (v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2
-                    OR p_generation = v_generation AND p_generation > v_exchanged_generation);
-            -- Now there is proof. Exchanges that are under way are waited for, and those that come see it.
-            PERFORM FROM session l WHERE l.session_id = v_session_id FOR NO KEY UPDATE;
-            v_now := date_trunc('second', clock_timestamp());
-            UPDATE sso_grant g SET revoke_reason = 'refresh_token_reused'
-            WHERE g.grant_id = p_grant_id AND g.revoke_reason = 'refresh_token_late';
-            IF NOT FOUND THEN
-                v_effect := NULL;
-                CONTINUE;
-            END IF;
-            v_effect := 'revoked';
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
-            VALUES (
-                clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, p_grant_id, 'refresh_token_reused');
-            -- The chain that began since goes with it, but one of a login that came after.
-            UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = 'refresh_token_reused'
-            WHERE g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL
-                AND coalesce(g.auth_time <= v_revoked_at, true)
-            RETURNING g.grant_id INTO v_other_id;
-            IF FOUND THEN
-                INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
-                VALUES (
-                    clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, v_other_id,
-                    'refresh_token_reused');
-            ELSE
-                UPDATE sso_grant g SET replayed_before = greatest(g.replayed_before, v_revoked_at)
-                WHERE g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL;
-            END IF;
-            EXIT;
-        END IF;
-
-        v_misuse := CASE
-            WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
-            WHEN p_generation > v_generation THEN 'state_regressed'
-            WHEN v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2 THEN 'refresh_token_reused'
-            WHEN p_generation = v_generation - 1 AND p_generation >= v_exchanged_generation
-                    AND v_now >= v_rotated_at + make_interval(
-                        secs => CASE WHEN v_jkt IS NULL THEN p_grace_seconds ELSE p_bound_grace_seconds END)
-                THEN 'refresh_token_late'
-            END;
-        IF v_misuse IS NOT NULL THEN
-            UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = v_misuse
-            WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = v_generation
-                AND g.revoked_at IS NULL;
-            IF NOT FOUND THEN
-                -- Changed since the look: look again.
-                v_effect := NULL;
-                CONTINUE;
-            END IF;
-            v_effect := 'revoked';
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
-            VALUES (
-                clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, p_grant_id, v_misuse);
-            EXIT;
-        END IF;
-
-        EXIT WHEN p_generation < v_generation
-            OR v_now >= v_grant_expires_at
-            OR NOT coalesce(v_client_enabled, false) OR NOT v_shares_login
-            OR v_ended_at IS NOT NULL OR v_now >= v_expires_at
-            OR v_now >= v_last_used_at + make_interval(secs => p_idle_seconds)
-            OR v_device_blocked
-            OR p_scope IS NOT NULL AND NOT (p_scope <@ v_scope AND p_scope <@ p_allowed_scope)
-            OR NOT coalesce(p_scope, v_scope) && p_allowed_scope;
-        -- Apart: a condition with a query in it is a query altogether.
-        IF v_scope_ceiling IS NOT NULL THEN
-            EXIT WHEN NOT p_scope <@ v_scope_ceiling
-                OR NOT EXISTS (
-                    SELECT FROM unnest(coalesce(p_scope, v_scope)) AS held (token)
-                    WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling));
-        END IF;
-
-        IF v_jkt IS NULL AND p_jkt IS NOT NULL AND NOT p_may_change_key THEN
-            -- The chain takes this key, and so does the device: no exchange takes it from either.
-            v_jkt := pin_key(v_issuer, v_device_digest, v_client_id, p_jkt);
-            EXIT WHEN v_jkt <> p_jkt;
-            v_jkt := NULL;
-        END IF;
-        UPDATE sso_grant g SET
-            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now,
-            jkt = coalesce(p_jkt, g.jkt)
-        WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = p_generation AND g.revoked_at IS NULL;
-        IF NOT FOUND THEN
-            -- Another refresh of the same token was faster: look again.
-            v_effect := NULL;
-            CONTINUE;
-        END IF;
-        v_effect := 'advanced';
-        IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
-            UPDATE session l SET last_used_at = v_now
-            WHERE l.session_id = (
-                SELECT k.session_id FROM session k
-                WHERE k.session_id = v_session_id AND k.last_used_at < v_now AND k.ended_at IS NULL
-                FOR NO KEY UPDATE SKIP LOCKED);
-        END IF;
-        EXIT;
-    END LOOP;
-    IF v_effect IS NULL THEN
-        RAISE EXCEPTION 'the chain does not stand still' USING ERRCODE = 'serialization_failure';
-    END IF;
-    RETURN ROW (
-        v_now, v_effect, v_client_id, v_generation, v_rotated_at, v_revoked_at, v_grant_expires_at, v_scope,
-        v_audiences, v_auth_time, v_acr, v_amr, v_sid, v_session_id, v_subject, v_ended_at, v_expires_at,
-        v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked, v_jkt,
-        v_proof_used,
-        v_refreshed_generation, v_exchanged_generation, v_was_spent, v_came_late, v_assertion_used)::advancement;
-END
-$$;
-GRANT EXECUTE ON FUNCTION advance TO native_sso_broker;
-
-CREATE OR REPLACE FUNCTION advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint)
-RETURNS SETOF record
-LANGUAGE plpgsql SECURITY DEFINER ROWS 10 AS $$
-DECLARE
-    v_now pg_catalog.timestamptz;
-BEGIN
-    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
-        RAISE EXCEPTION 'advance_batch runs with search_path = native_sso, pg_temp'
+        RAISE EXCEPTION 'refresh runs with search_path = native_sso, pg_temp'
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    v_now := date_trunc('second', clock_timestamp());
-    RETURN QUERY
-    WITH looked AS MATERIALIZED (
-        SELECT a.place, a.idle_seconds, g.*, l.sid, l.subject, l.session_expires_at, l.last_used_at, t.scope_ceiling
-        FROM unnest(p_calls) WITH ORDINALITY
-            AS a (grant_id, generation, client, scope, allowed_scope, idle_seconds, place)
-        CROSS JOIN LATERAL (
-            SELECT g.ctid AS grant_at, g.grant_id, g.client_id, g.source_client_id, g.device_digest, g.generation,
-                g.rotated_at, g.revoked_at, g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id,
-                g.refreshed_generation,
-                CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END
-                    AS exchanged_generation
-            FROM sso_grant g
-            WHERE g.grant_id = a.grant_id AND g.generation = a.generation AND g.client_id = a.client
-                AND g.jkt IS NULL AND v_now < g.expires_at
-                AND CASE WHEN a.scope IS NULL THEN g.scope && a.allowed_scope
-                    ELSE a.scope <@ g.scope AND a.scope <@ a.allowed_scope AND a.scope && a.allowed_scope END
-            OFFSET 0) AS g
-        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
-        CROSS JOIN LATERAL (
-            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.expires_at AS session_expires_at, l.last_used_at
-            FROM session l
-            WHERE l.session_id = g.session_id AND l.ended_at IS NULL AND v_now < l.expires_at
-                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
-            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
-        CROSS JOIN LATERAL (
-            SELECT t.group_id, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
-            WHERE t.issuer = l.idp_issuer AND t.client_id = a.client AND t.role <> 'source'
-            OFFSET 0) AS t
-        CROSS JOIN LATERAL (
-            SELECT FROM sharing_group_member s
-            WHERE s.issuer = l.idp_issuer AND s.client_id = g.source_client_id AND s.group_id = t.group_id
-                AND s.role <> 'target'
-            OFFSET 0) AS s
-        LEFT JOIN LATERAL (
-            SELECT d.blocked_at FROM device d WHERE d.issuer = l.issuer AND d.device_digest = g.device_digest
-            OFFSET 0) AS d ON true
-        WHERE a.place BETWEEN 1 AND 1000
-            -- Not above: there the index of the live grants could be chosen, and be read from end to end.
-            AND g.revoked_at IS NULL
-            AND d.blocked_at IS NULL
-            AND (t.scope_ceiling IS NULL
-                OR coalesce(a.scope <@ t.scope_ceiling, true) AND EXISTS (
-                    SELECT FROM unnest(coalesce(a.scope, g.scope)) AS held (token)
-                    WHERE held.token = ANY (a.allowed_scope) AND held.token = ANY (t.scope_ceiling)))
-    ), advanced AS (
-        UPDATE sso_grant g SET
-            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now
-        FROM looked k
-        WHERE g.ctid = k.grant_at AND g.grant_id = k.grant_id AND g.generation = k.generation AND g.revoked_at IS NULL
-            AND g.jkt IS NULL
-        RETURNING k.*
-    ), touched AS (
-        UPDATE session l SET last_used_at = v_now
-        FROM advanced k
-        CROSS JOIN LATERAL (
-            SELECT h.ctid AS session_at, h.session_id FROM session h
-            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
-            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
-        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
-            AND l.ctid = h.session_at AND l.session_id = h.session_id
-    )
-    SELECT ROW (
-        v_now, 'advanced', k.client_id, k.generation, k.rotated_at, NULL, k.expires_at, k.scope,
-        k.audiences, k.auth_time, k.acr, k.amr, k.sid, k.session_id, k.subject, NULL, k.session_expires_at,
-        k.last_used_at, true, true, k.scope_ceiling, false, NULL, false, k.refreshed_generation,
-        k.exchanged_generation, false, false, false)::advancement, k.place
-    FROM advanced k;
+    IF p_shown IS NOT NULL THEN
+        v_assertion_used := used_assertions(p_shown);
+        v_proof_used := used_proofs(p_shown, v_assertion_used);
+    END IF;
+    LOOP
+        v_now := date_trunc('second', clock_timestamp());
+        WITH judged AS MATERIALIZED (
+            SELECT a.place, (a.call).request_id, v.verdict, v.verdict = 'advanced' AND h.is_held AS may_write,
+                l.last_used_at < v_now - make_interval(secs => least(300, (a.call).idle_seconds / 4)) AS is_due,
+                g.*, l.sid, l.subject, l.ended_at, l.expires_at AS session_expires_at, l.last_used_at,
+                c.enabled AS client_enabled, shares.login AS shares_login, t.scope_ceiling, d.is_blocked
+            FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
+            -- The look: the same for every refusal. OFFSET 0 makes each a look by a whole key.
+            LEFT JOIN LATERAL (
+                SELECT g.ctid AS grant_at, g.xmin AS grant_version, g.grant_id, g.session_id, g.client_id, g.source_client_id,
+                    g.device_digest, g.generation, g.keyless_before, g.rotated_at, g.revoked_at, g.expires_at, g.scope,
+                    g.audiences, g.auth_time, g.acr, g.amr, g.jkt,
+                    -- A generation that no refresh made is the one of the last exchange.
+                    CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END
+                        AS exchanged_generation,
+                    coalesce(g.spent @> (a.call).generation, false) AS was_spent,
+                    g.revoke_reason IS NOT DISTINCT FROM 'refresh_token_late' AS came_late
+                FROM sso_grant g WHERE g.grant_id = (a.call).grant_id OFFSET 0) AS g ON true
+            LEFT JOIN LATERAL (
+                SELECT l.ctid AS at, l.xmin AS version, l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at,
+                    l.last_used_at
+                FROM session l WHERE l.session_id = g.session_id OFFSET 0) AS l ON true
+            LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = g.client_id OFFSET 0) AS c ON true
+            LEFT JOIN LATERAL (
+                SELECT m.group_id, m.role, m.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member m
+                WHERE m.issuer = l.idp_issuer AND m.client_id = g.client_id OFFSET 0) AS t ON true
+            LEFT JOIN LATERAL (
+                SELECT m.group_id, m.role FROM sharing_group_member m
+                WHERE m.issuer = l.idp_issuer AND m.client_id = g.source_client_id OFFSET 0) AS s ON true
+            LEFT JOIN LATERAL (
+                SELECT d.blocked_at IS NOT NULL AS is_blocked
+                FROM device d WHERE d.issuer = l.issuer AND d.device_digest = g.device_digest OFFSET 0) AS d ON true
+            CROSS JOIN LATERAL (
+                SELECT coalesce(s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source', false) AS login) AS shares
+            -- THE RULE, in the order of `refusal` in RefreshDecision.swift.
+            CROSS JOIN LATERAL (
+                SELECT CASE
+                    WHEN a.place = ANY (v_assertion_used) OR a.place = ANY (v_proof_used) OR l.sid IS NULL THEN 'none'
+                    WHEN g.revoked_at IS NOT NULL AND NOT g.came_late THEN 'none'
+                    -- Before all that shows misuse: who lacks the key revokes nothing. A token from before the key asks for none.
+                    WHEN (a.call).generation >= g.keyless_before
+                        AND (g.jkt <> (a.call).jkt AND NOT ((a.call).may_change_key AND g.client_id = (a.call).client)
+                            OR g.jkt IS NOT NULL AND (a.call).jkt IS NULL) THEN 'none'
+                    WHEN g.came_late THEN CASE
+                        WHEN g.client_id = (a.call).client AND (g.was_spent
+                            OR (a.call).generation BETWEEN g.exchanged_generation AND g.generation - 2
+                            OR (a.call).generation = g.generation AND g.generation > g.exchanged_generation)
+                        THEN 'proven' ELSE 'none' END
+                    WHEN g.client_id <> (a.call).client THEN 'refresh_token_foreign_client'
+                    WHEN (a.call).generation > g.generation THEN 'state_regressed'
+                    WHEN g.was_spent OR (a.call).generation BETWEEN g.exchanged_generation AND g.generation - 2
+                        THEN 'refresh_token_reused'
+                    WHEN (a.call).generation < g.exchanged_generation THEN 'none'
+                    WHEN (a.call).generation < g.generation THEN CASE
+                        WHEN v_now >= g.rotated_at + make_interval(secs =>
+                            CASE WHEN g.jkt IS NULL THEN (a.call).grace_seconds ELSE (a.call).bound_grace_seconds END)
+                        THEN 'refresh_token_late' ELSE 'none' END
+                    WHEN v_now < g.expires_at AND c.enabled AND shares.login
+                        AND l.ended_at IS NULL AND v_now < l.expires_at
+                        AND v_now < l.last_used_at + make_interval(secs => (a.call).idle_seconds)
+                        AND d.is_blocked IS NOT TRUE
+                        AND ((a.call).scope IS NULL OR (a.call).scope <@ g.scope AND (a.call).scope <@ (a.call).allowed_scope
+                            AND coalesce((a.call).scope <@ t.scope_ceiling, true))
+                        AND CASE WHEN t.scope_ceiling IS NULL THEN coalesce((a.call).scope, g.scope) && (a.call).allowed_scope
+                            ELSE have_common(coalesce((a.call).scope, g.scope), (a.call).allowed_scope, t.scope_ceiling) END
+                        THEN 'advanced'
+                    ELSE 'none' END AS verdict
+                OFFSET 0) AS v
+            LEFT JOIN LATERAL (
+                SELECT true AS is_held FROM session h
+                WHERE h.ctid = l.at AND h.xmin = l.version AND v.verdict = 'advanced'
+                OFFSET 0 FOR SHARE) AS h ON true
+            WHERE a.place BETWEEN 1 AND 1000 AND a.place <> ALL (v_answered)
+        ), advanced AS (
+            UPDATE sso_grant g SET
+                generation = k.generation + 1, refreshed_generation = k.generation + 1, rotated_at = v_now
+            FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
+            RETURNING k.place
+        )
+        SELECT
+            array_agg(ROW (
+                k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used),
+                CASE WHEN k.verdict IN ('none', 'advanced') THEN k.verdict ELSE 'revoked' END,
+                k.client_id, k.generation, k.exchanged_generation, k.keyless_before, k.was_spent, k.rotated_at, k.revoked_at,
+                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.sid, k.session_id, k.subject,
+                k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
+                k.scope_ceiling, coalesce(k.is_blocked, false))::refresh_answer),
+            array_agg(ROW (
+                k.place, k.grant_id, k.session_id, k.grant_version, k.verdict, k.request_id)::refresh_misuse)
+                FILTER (WHERE k.verdict NOT IN ('none', 'advanced')),
+            array_agg(k.session_id) FILTER (WHERE k.may_write AND k.is_due)
+        INTO v_more, v_misuses, v_due
+        FROM judged k
+        -- Of the rest a row moved since the look.
+        WHERE k.verdict <> 'advanced' OR k.may_write AND k.place = ANY (ARRAY (SELECT u.place FROM advanced u));
+
+        IF v_misuses IS NOT NULL THEN
+            v_moved := ARRAY (SELECT m.place FROM unnest(v_misuses) AS m WHERE NOT revoke_grant(m, v_now));
+            v_more := ARRAY (SELECT m FROM unnest(v_more) AS m WHERE m.place <> ALL (v_moved));
+        END IF;
+        IF v_due IS NOT NULL THEN
+            PERFORM touch_sessions(v_due, NULL, v_now);
+        END IF;
+        v_answers := v_answers || v_more;
+        EXIT WHEN cardinality(v_answers) = cardinality(p_calls);
+        v_idle_turns := CASE WHEN coalesce(cardinality(v_more), 0) = 0 THEN v_idle_turns + 1 ELSE 0 END;
+        IF v_idle_turns = 3 THEN
+            RAISE EXCEPTION 'the rows of a refresh do not stand still' USING ERRCODE = 'serialization_failure';
+        END IF;
+        v_answered := ARRAY (SELECT m.place FROM unnest(v_answers) AS m);
+    END LOOP;
+    RETURN v_answers;
 END
 $$;
-GRANT EXECUTE ON FUNCTION advance_batch TO native_sso_broker;
+GRANT EXECUTE ON FUNCTION refresh TO native_sso_broker;

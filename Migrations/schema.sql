@@ -2,116 +2,6 @@ CREATE SCHEMA native_sso;
 
 COMMENT ON SCHEMA native_sso IS 'Native SSO token-exchange broker: registry, sessions, grants, keys, audit.';
 
-CREATE TYPE native_sso.admission AS (
-	seen_at timestamp with time zone,
-	client_enabled boolean,
-	source_group text,
-	source_role text,
-	target_group text,
-	target_role text,
-	scope_ceiling text[],
-	other_audience_in_group boolean,
-	session_id uuid,
-	subject text,
-	ended_at timestamp with time zone,
-	expires_at timestamp with time zone,
-	last_used_at timestamp with time zone,
-	device_blocked boolean,
-	grant_id uuid,
-	generation integer,
-	grant_expires_at timestamp with time zone,
-	pinned_jkt text,
-	proof_used boolean,
-	needs_later_login boolean,
-	assertion_used boolean
-);
-
-COMMENT ON TYPE native_sso.admission IS '
-    seen_at timestamptz, client_enabled boolean, source_group text, source_role text, target_group text, target_role text,
-    scope_ceiling text[], other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz,
-    expires_at timestamptz, last_used_at timestamptz, device_blocked boolean, grant_id uuid, generation integer,
-    grant_expires_at timestamptz, pinned_jkt text, proof_used boolean, needs_later_login boolean, assertion_used boolean';
-
-CREATE TYPE native_sso.admit_call AS (
-	request_id uuid,
-	issuer text COLLATE pg_catalog."C",
-	sid text COLLATE pg_catalog."C",
-	subject text COLLATE pg_catalog."C",
-	source_client text COLLATE pg_catalog."C",
-	other_audience text[],
-	client text COLLATE pg_catalog."C",
-	allows_self_exchange boolean,
-	device bytea,
-	scope text[],
-	audiences text[],
-	auth_time timestamp with time zone,
-	acr text,
-	amr text[],
-	idle_seconds bigint,
-	grant_seconds bigint,
-	permitted boolean,
-	grant_id uuid,
-	heeds_pin boolean
-);
-
-COMMENT ON TYPE native_sso.admit_call IS '
-    request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C",
-    source_client text COLLATE "C", other_audience text[], client text COLLATE "C", allows_self_exchange boolean,
-    device bytea, scope text[], audiences text[], auth_time timestamptz, acr text, amr text[], idle_seconds bigint,
-    grant_seconds bigint, permitted boolean, grant_id uuid, heeds_pin boolean';
-
-CREATE TYPE native_sso.advance_call AS (
-	grant_id uuid,
-	generation integer,
-	client text COLLATE pg_catalog."C",
-	scope text[],
-	allowed_scope text[],
-	idle_seconds bigint
-);
-
-COMMENT ON TYPE native_sso.advance_call IS '
-    grant_id uuid, generation integer, client text COLLATE "C", scope text[], allowed_scope text[], idle_seconds bigint';
-
-CREATE TYPE native_sso.advancement AS (
-	seen_at timestamp with time zone,
-	effect text,
-	client_id text,
-	generation integer,
-	rotated_at timestamp with time zone,
-	revoked_at timestamp with time zone,
-	grant_expires_at timestamp with time zone,
-	scope text[],
-	audiences text[],
-	auth_time timestamp with time zone,
-	acr text,
-	amr text[],
-	sid text,
-	session_id uuid,
-	subject text,
-	ended_at timestamp with time zone,
-	expires_at timestamp with time zone,
-	last_used_at timestamp with time zone,
-	client_enabled boolean,
-	shares_login boolean,
-	scope_ceiling text[],
-	device_blocked boolean,
-	jkt text,
-	proof_used boolean,
-	refreshed_generation integer,
-	exchanged_generation integer,
-	was_spent boolean,
-	came_late boolean,
-	assertion_used boolean
-);
-
-COMMENT ON TYPE native_sso.advancement IS '
-    seen_at timestamptz, effect text, client_id text, generation integer, rotated_at timestamptz, revoked_at timestamptz,
-    grant_expires_at timestamptz, scope text[], audiences text[], auth_time timestamptz, acr text, amr text[], sid text,
-    session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
-    client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean, jkt text,
-    proof_used boolean, refreshed_generation integer, exchanged_generation integer, was_spent boolean, came_late boolean,
-    assertion_used boolean';
-
 CREATE DOMAIN native_sso.chain_generation AS integer
 	CONSTRAINT chain_generation_check CHECK ((VALUE > 0));
 
@@ -149,6 +39,76 @@ COMMENT ON TYPE native_sso.enrolment IS '
     seen_at timestamptz, client_enabled boolean, member_group text, member_role text, device_blocked boolean,
     login_ended boolean, token_used boolean, sid text, expires_at timestamptz, pinned_jkt text, proof_used boolean,
     assertion_used boolean';
+
+CREATE TYPE native_sso.exchange_answer AS (
+	place bigint,
+	seen_at timestamp with time zone,
+	assertion_used boolean,
+	proof_used boolean,
+	client_enabled boolean,
+	source_group text,
+	source_role text,
+	target_group text,
+	target_role text,
+	scope_ceiling text[],
+	other_audience_in_group boolean,
+	session_id uuid,
+	subject text,
+	ended_at timestamp with time zone,
+	expires_at timestamp with time zone,
+	last_used_at timestamp with time zone,
+	has_auth_time boolean,
+	iat_after timestamp with time zone,
+	auth_time_after timestamp with time zone,
+	device_blocked boolean,
+	pinned_jkt text,
+	needs_later_login boolean,
+	grant_id uuid,
+	generation integer,
+	grant_expires_at timestamp with time zone
+);
+
+COMMENT ON TYPE native_sso.exchange_answer IS '
+    place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, client_enabled boolean,
+    source_group text, source_role text, target_group text, target_role text, scope_ceiling text[],
+    other_audience_in_group boolean, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz,
+    last_used_at timestamptz, has_auth_time boolean, iat_after timestamptz, auth_time_after timestamptz,
+    device_blocked boolean, pinned_jkt text, needs_later_login boolean,
+    grant_id uuid, generation integer, grant_expires_at timestamptz';
+
+CREATE TYPE native_sso.exchange_call AS (
+	request_id uuid,
+	issuer text COLLATE pg_catalog."C",
+	sid text COLLATE pg_catalog."C",
+	subject text COLLATE pg_catalog."C",
+	source_client text COLLATE pg_catalog."C",
+	other_audience text[],
+	auth_time timestamp with time zone,
+	acr text,
+	amr text[],
+	issued_at timestamp with time zone,
+	client text COLLATE pg_catalog."C",
+	allows_self_exchange boolean,
+	device bytea,
+	profile text,
+	scope text[],
+	audiences text[],
+	jkt text COLLATE pg_catalog."C",
+	heeds_pin boolean,
+	permitted boolean,
+	idle_seconds bigint,
+	grant_seconds bigint,
+	first_sight_seconds bigint,
+	grant_id uuid,
+	session_id uuid
+);
+
+COMMENT ON TYPE native_sso.exchange_call IS '
+    request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C", source_client text COLLATE "C",
+    other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
+    allows_self_exchange boolean, device bytea, profile text, scope text[], audiences text[], jkt text COLLATE "C",
+    heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
+    grant_id uuid, session_id uuid';
 
 CREATE DOMAIN native_sso.identifier AS text COLLATE pg_catalog."C"
 	CONSTRAINT identifier_check CHECK ((VALUE ~ '^[\x20-\x7e]{1,255}$'::text));
@@ -188,6 +148,76 @@ CREATE DOMAIN native_sso.profile_name AS text COLLATE pg_catalog."C"
 
 COMMENT ON DOMAIN native_sso.profile_name IS 'The profile of Native SSO.';
 
+CREATE TYPE native_sso.refresh_answer AS (
+	place bigint,
+	seen_at timestamp with time zone,
+	assertion_used boolean,
+	proof_used boolean,
+	effect text,
+	client text,
+	generation integer,
+	exchanged_generation integer,
+	keyless_before integer,
+	was_spent boolean,
+	rotated_at timestamp with time zone,
+	revoked_at timestamp with time zone,
+	came_late boolean,
+	grant_expires_at timestamp with time zone,
+	jkt text,
+	scope text[],
+	audiences text[],
+	auth_time timestamp with time zone,
+	acr text,
+	amr text[],
+	sid text,
+	session_id uuid,
+	subject text,
+	ended_at timestamp with time zone,
+	expires_at timestamp with time zone,
+	last_used_at timestamp with time zone,
+	client_enabled boolean,
+	shares_login boolean,
+	scope_ceiling text[],
+	device_blocked boolean
+);
+
+COMMENT ON TYPE native_sso.refresh_answer IS '
+    place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, effect text, client text, generation integer,
+    exchanged_generation integer, keyless_before integer, was_spent boolean, rotated_at timestamptz, revoked_at timestamptz,
+    came_late boolean, grant_expires_at timestamptz, jkt text, scope text[], audiences text[], auth_time timestamptz, acr text,
+    amr text[], sid text, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
+    client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean';
+
+CREATE TYPE native_sso.refresh_call AS (
+	request_id uuid,
+	grant_id uuid,
+	generation integer,
+	client text COLLATE pg_catalog."C",
+	scope text[],
+	jkt text COLLATE pg_catalog."C",
+	allowed_scope text[],
+	may_change_key boolean,
+	grace_seconds bigint,
+	bound_grace_seconds bigint,
+	idle_seconds bigint
+);
+
+COMMENT ON TYPE native_sso.refresh_call IS '
+    request_id uuid, grant_id uuid, generation integer, client text COLLATE "C", scope text[], jkt text COLLATE "C",
+    allowed_scope text[], may_change_key boolean, grace_seconds bigint, bound_grace_seconds bigint, idle_seconds bigint';
+
+CREATE TYPE native_sso.refresh_misuse AS (
+	place bigint,
+	grant_id uuid,
+	session_id uuid,
+	version xid,
+	verdict text,
+	request_id uuid
+);
+
+COMMENT ON TYPE native_sso.refresh_misuse IS '
+    place bigint, grant_id uuid, session_id uuid, version xid, verdict text, request_id uuid';
+
 CREATE TYPE native_sso.registration AS (
 	outcome text,
 	session_id uuid
@@ -201,6 +231,17 @@ CREATE DOMAIN native_sso.scope_token AS text COLLATE pg_catalog."C"
 
 COMMENT ON DOMAIN native_sso.scope_token IS 'RFC 6749 section 3.3.';
 
+CREATE TYPE native_sso.shown AS (
+	place bigint,
+	assertion bytea,
+	assertion_expires_at timestamp with time zone,
+	proof bytea,
+	proof_seconds bigint
+);
+
+COMMENT ON TYPE native_sso.shown IS '
+    place bigint, assertion bytea, assertion_expires_at timestamptz, proof bytea, proof_seconds bigint';
+
 CREATE TYPE native_sso.sweep_batch AS (
 	looked_at bigint,
 	removed bigint,
@@ -210,678 +251,64 @@ CREATE TYPE native_sso.sweep_batch AS (
 COMMENT ON TYPE native_sso.sweep_batch IS '
     looked_at bigint, removed bigint, after text[]';
 
-CREATE FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.admission
-    LANGUAGE plpgsql SECURITY DEFINER
-    AS $$
-DECLARE
-    v_now pg_catalog.timestamptz;
-    v_client_enabled boolean;
-    v_source_group pg_catalog.text;
-    v_source_role pg_catalog.text;
-    v_target_group pg_catalog.text;
-    v_target_role pg_catalog.text;
-    v_scope_ceiling pg_catalog.text[];
-    v_other_audience_in_group boolean := true;
-    v_session_id pg_catalog.uuid;
-    v_subject pg_catalog.text;
-    v_ended_at pg_catalog.timestamptz;
-    v_expires_at pg_catalog.timestamptz;
-    v_last_used_at pg_catalog.timestamptz;
-    v_device_known boolean;
-    v_device_blocked boolean;
-    v_admitted boolean;
-    v_is_new boolean := false;
-    v_is_held boolean;
-    v_lacks_device boolean;
-    v_grant_id pg_catalog.uuid;
-    v_generation integer;
-    v_grant_expires_at pg_catalog.timestamptz;
-    v_pinned_jkt pg_catalog.text;
-    v_proof_used boolean := false;
-    v_assertion_used boolean := false;
-    v_replayed_at pg_catalog.timestamptz;
-    v_needs_later_login boolean := false;
-BEGIN
-    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
-        RAISE EXCEPTION 'admit runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
-    END IF;
-    IF p_assertion IS NOT NULL THEN
-        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
-    END IF;
-    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
-        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
-    END IF;
-    FOR v_attempt IN 1..3 LOOP
-        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = p_client;
-        v_client_enabled := coalesce(v_client_enabled, false);
-        -- Both in one look: whoever moves the two from one group to another does so at once.
-        SELECT s.group_id, s.role, t.group_id, t.role, t.scope_ceiling
-        INTO v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling
-        FROM (SELECT) AS one
-        LEFT JOIN sharing_group_member s ON s.issuer = p_issuer AND s.client_id = p_source_client
-        LEFT JOIN sharing_group_member t ON t.issuer = p_issuer AND t.client_id = p_client;
-        IF cardinality(p_other_audience) > 0 THEN
-            v_other_audience_in_group := NOT EXISTS (
-                SELECT FROM unnest(p_other_audience) AS other (client_id)
-                WHERE NOT EXISTS (
-                    SELECT FROM sharing_group_member m
-                    WHERE m.issuer = p_issuer AND m.client_id = other.client_id AND m.group_id = v_source_group));
-        END IF;
-        SELECT d.blocked_at IS NOT NULL, CASE WHEN p_heeds_pin THEN d.pinned_keys ->> p_client END
-        INTO v_device_blocked, v_pinned_jkt
-        FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
-        v_device_known := FOUND;
-        v_device_blocked := coalesce(v_device_blocked, false);
-        v_admitted := coalesce(
-            p_permitted
-            AND v_client_enabled
-            AND v_source_group = v_target_group AND v_source_role <> 'target' AND v_target_role <> 'source'
-            AND v_other_audience_in_group
-            AND (p_client <> p_source_client OR p_allows_self_exchange)
-            AND NOT v_device_blocked
-            AND (v_pinned_jkt IS NULL OR v_pinned_jkt = p_jkt)
-            AND NOT v_proof_used AND NOT v_assertion_used
-            AND (v_scope_ceiling IS NULL OR p_scope <@ v_scope_ceiling),
-            false);
-
-        -- The session last. If all else is in order the look at a live one locks: from here on whoever ends it waits until this
-        -- exchange is committed, and who was faster is waited for. What is not there or over is looked at without a lock: a
-        -- refusal writes nothing, whatever its reason. If all else is not in order the same look finds and locks nothing: it is
-        -- for its time, since an unknown session is looked for twice.
-        SELECT l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at, l.device_digest IS NULL
-        INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_lacks_device
-        FROM session l
-        WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.subject = p_subject
-            AND l.ended_at IS NULL AND l.expires_at > clock_timestamp() AND (v_admitted OR l.ended_at IS NOT NULL)
-            AND satisfies_limits(p_issued_at, p_auth_time, l.iat_after, l.auth_time_after)
-        FOR SHARE;
-        v_is_held := FOUND;
-        IF NOT v_is_held THEN
-            -- To an id_token from before an end of this name, the session that has the name now is an ended one.
-            SELECT l.session_id, l.subject,
-                CASE WHEN satisfies_limits(p_issued_at, p_auth_time, l.iat_after, l.auth_time_after) THEN l.ended_at
-                    ELSE coalesce(l.ended_at, l.created_at) END,
-                l.expires_at, l.last_used_at
-            INTO v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l WHERE l.issuer = p_issuer AND l.sid = p_sid
-            ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1;
-            -- It came between the two looks.
-            CONTINUE WHEN v_admitted AND v_attempt < 3
-                AND v_subject = p_subject AND v_ended_at IS NULL AND v_expires_at > clock_timestamp();
-        END IF;
-        -- After the wait; and not now(), which is when the transaction began. Whole seconds, rounded down.
-        v_now := date_trunc('second', clock_timestamp());
-        EXIT WHEN NOT v_admitted OR v_session_id IS NOT NULL OR p_first_sight_seconds IS NULL;
-
-        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
-            -- Whoever else pins a key on the device waits from here on, or was faster: then there is no new session. The key
-            -- itself is pinned after that, since a logout may make the login dead, and who brings a dead one pins nothing.
-            PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
-            CONTINUE WHEN EXISTS (
-                SELECT FROM device d
-                WHERE d.issuer = p_issuer AND d.device_digest = p_device AND (d.pinned_keys ->> p_client) <> p_jkt);
-        END IF;
-        -- First sight. Somebody else may be first, or a logout may have come before: then look again.
-        INSERT INTO session AS l (
-            issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
-            auth_time, acr, amr, created_at, expires_at, last_used_at)
-        VALUES (
-            p_issued_at, p_session_id, p_issuer, p_sid, p_issuer, p_sid, p_subject, p_profile, p_device, p_source_client,
-            p_auth_time, p_acr, p_amr, v_now, v_now + make_interval(secs => p_first_sight_seconds), v_now)
-        ON CONFLICT (issuer, sid, coalesce(ended_at, 'infinity')) DO NOTHING
-        RETURNING l.session_id, l.subject, l.expires_at, l.last_used_at
-        INTO v_session_id, v_subject, v_expires_at, v_last_used_at;
-        v_is_new := FOUND;
-        IF v_is_new AND p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL THEN
-            PERFORM pin_key(p_issuer, p_device, p_client, p_jkt);
-        END IF;
-        EXIT WHEN v_is_new;
-        IF v_attempt = 3 THEN
-            RAISE EXCEPTION 'the session of an exchange comes and goes' USING ERRCODE = 'serialization_failure';
-        END IF;
-    END LOOP;
-
-    IF v_admitted AND (v_is_held OR v_is_new) AND v_subject = p_subject AND v_ended_at IS NULL AND v_now < v_expires_at
-        AND v_now < v_last_used_at + make_interval(secs => p_idle_seconds)
-    THEN
-        IF p_heeds_pin AND p_jkt IS NOT NULL AND v_pinned_jkt IS NULL AND NOT v_is_new THEN
-            -- Before the pin: a refusal writes nothing.
-            v_needs_later_login := EXISTS (
-                SELECT FROM sso_grant g
-                WHERE g.session_id = v_session_id AND g.client_id = p_client
-                    AND g.revoke_reason = 'refresh_token_reused' AND g.revoked_at >= coalesce(p_auth_time, '-infinity'));
-            IF NOT v_needs_later_login THEN
-                v_pinned_jkt := nullif(pin_key(p_issuer, p_device, p_client, p_jkt), p_jkt);
-            END IF;
-            v_admitted := v_pinned_jkt IS NULL AND NOT v_needs_later_login;
-        END IF;
-    ELSE
-        v_admitted := false;
-    END IF;
-    IF v_admitted AND NOT v_is_new THEN
-        -- The live grant goes on; that is cheaper than INSERT ... ON CONFLICT, and nearly always so.
-        UPDATE sso_grant g SET
-            generation = CASE
-                WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
-                ELSE g.generation + 1 END,
-            exchanged_generation = CASE
-                WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
-                ELSE g.generation + 1 END,
-            spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
-            rotated_at = CASE
-                WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
-                ELSE v_now END,
-            source_client_id = p_source_client, device_digest = p_device, scope = p_scope, audiences = p_audiences,
-            auth_time = p_auth_time, acr = p_acr, amr = p_amr, jkt = p_jkt,
-            expires_at = least(v_expires_at, v_now + make_interval(secs => p_grant_seconds))
-        WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoked_at IS NULL
-            AND (g.replayed_before IS NULL OR g.replayed_before < p_auth_time)
-        RETURNING g.grant_id, g.generation, g.expires_at INTO v_grant_id, v_generation, v_grant_expires_at;
-        IF v_grant_id IS NULL THEN
-            -- Whoever stole a chain of this client may have this very id_token.
-            SELECT max(g.revoked_at) INTO v_replayed_at
-            FROM sso_grant g
-            WHERE g.session_id = v_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused';
-            v_needs_later_login := coalesce(v_replayed_at >= coalesce(p_auth_time, '-infinity'), false);
-            v_admitted := NOT v_needs_later_login;
-        END IF;
-    END IF;
-    IF v_admitted THEN
-        -- A login that came in without its device learns it: what knows of no login is swept, with the keys that it has.
-        IF v_lacks_device OR v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
-            UPDATE session l SET last_used_at = v_now, device_digest = coalesce(l.device_digest, p_device)
-            WHERE l.session_id = (
-                SELECT k.session_id FROM session k
-                WHERE k.session_id = v_session_id AND (k.last_used_at < v_now OR k.device_digest IS NULL) AND k.ended_at IS NULL
-                FOR NO KEY UPDATE SKIP LOCKED);
-        END IF;
-        IF NOT v_device_known
-            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0))
-        THEN
-            INSERT INTO device (issuer, device_digest, first_seen_at) VALUES (p_issuer, p_device, v_now)
-            ON CONFLICT DO NOTHING;
-        END IF;
-
-        IF v_grant_id IS NULL THEN
-            v_grant_expires_at := least(v_expires_at, v_now + make_interval(secs => p_grant_seconds));
-            INSERT INTO sso_grant AS g (
-                grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
-                audiences, auth_time, acr, amr, jkt, created_at, expires_at, replayed_before)
-            VALUES (
-                p_grant_id, v_session_id, p_client, p_source_client, p_device, 1, v_now, p_scope,
-                p_audiences, p_auth_time, p_acr, p_amr, p_jkt, v_now, v_grant_expires_at, v_replayed_at)
-            ON CONFLICT (session_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
-                generation = CASE
-                    WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
-                    ELSE g.generation + 1 END,
-                exchanged_generation = CASE
-                    WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.generation
-                    ELSE g.generation + 1 END,
-                spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
-                rotated_at = CASE
-                    WHEN is_repeated(
-                    g, v_now, p_source_client, p_device, p_scope, p_audiences, p_jkt, p_auth_time, p_acr, p_amr) THEN g.rotated_at
-                    ELSE v_now END,
-                source_client_id = excluded.source_client_id, device_digest = excluded.device_digest,
-                scope = excluded.scope, audiences = excluded.audiences,
-                auth_time = excluded.auth_time, acr = excluded.acr, amr = excluded.amr, jkt = excluded.jkt,
-                expires_at = excluded.expires_at
-            RETURNING g.grant_id, g.generation INTO v_grant_id, v_generation;
-        END IF;
-
-        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
-        VALUES (clock_timestamp(), 'exchange_granted', p_request_id, p_client, v_session_id, v_grant_id);
-    END IF;
-    RETURN ROW (
-        v_now, v_client_enabled, v_source_group, v_source_role, v_target_group, v_target_role, v_scope_ceiling,
-        v_other_audience_in_group, v_session_id, v_subject, v_ended_at, v_expires_at, v_last_used_at, v_device_blocked,
-        v_grant_id, v_generation, v_grant_expires_at, v_pinned_jkt, v_proof_used,
-        v_needs_later_login, v_assertion_used)::admission;
-END
-$$;
-
-CREATE FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) RETURNS SETOF record
-    LANGUAGE plpgsql SECURITY DEFINER ROWS 10
-    AS $$
-DECLARE
-    v_now pg_catalog.timestamptz;
-BEGIN
-    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
-        RAISE EXCEPTION 'admit_batch runs with search_path = native_sso, pg_temp'
-            USING ERRCODE = 'object_not_in_prerequisite_state';
-    END IF;
-    v_now := date_trunc('second', clock_timestamp());
-    RETURN QUERY
-    WITH looked AS MATERIALIZED (
-        SELECT a.*, t.group_id, t.target_role, t.scope_ceiling, s.source_role, l.session_id, l.expires_at, l.last_used_at,
-            least(l.expires_at, v_now + make_interval(secs => a.grant_seconds)) AS grant_expires_at, g.grant_at,
-            d.is_known IS NULL AS device_is_new
-        FROM unnest(p_calls) WITH ORDINALITY
-            AS a (
-                request_id, issuer, sid, subject, source_client, other_audience, client, allows_self_exchange, device, scope,
-                audiences, auth_time, acr, amr, idle_seconds, grant_seconds, permitted, grant_id, heeds_pin, place)
-        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
-        CROSS JOIN LATERAL (
-            SELECT t.group_id, t.role AS target_role, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
-            WHERE t.issuer = a.issuer AND t.client_id = a.client AND t.role <> 'source'
-            OFFSET 0) AS t
-        CROSS JOIN LATERAL (
-            SELECT s.role AS source_role FROM sharing_group_member s
-            WHERE s.issuer = a.issuer AND s.client_id = a.source_client AND s.group_id = t.group_id AND s.role <> 'target'
-            OFFSET 0) AS s
-        LEFT JOIN LATERAL (
-            SELECT true AS is_known, d.blocked_at, CASE WHEN a.heeds_pin THEN d.pinned_keys ->> a.client END AS pinned_jkt
-            FROM device d WHERE d.issuer = a.issuer AND d.device_digest = a.device
-            OFFSET 0) AS d ON true
-        CROSS JOIN LATERAL (
-            SELECT l.session_id, l.subject, l.expires_at, l.last_used_at FROM session l
-            WHERE l.issuer = a.issuer AND l.sid = a.sid
-                AND l.ended_at IS NULL AND v_now < l.expires_at
-                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
-                AND l.device_digest IS NOT NULL
-                -- A name that had an end demands more of the id_token: admit judges that.
-                AND l.iat_after IS NULL AND l.auth_time_after IS NULL
-            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
-        LEFT JOIN LATERAL (
-            SELECT g.ctid AS grant_at, g.replayed_before FROM sso_grant g
-            WHERE g.session_id = l.session_id AND g.client_id = a.client AND g.revoked_at IS NULL
-            OFFSET 0) AS g ON true
-        WHERE a.place BETWEEN 1 AND 1000
-            -- Not above: there an index on the subject could be chosen.
-            AND l.subject = a.subject
-            AND a.permitted AND d.blocked_at IS NULL AND d.pinned_jkt IS NULL
-            AND (a.client <> a.source_client OR a.allows_self_exchange)
-            AND (t.scope_ceiling IS NULL OR a.scope <@ t.scope_ceiling)
-            AND (cardinality(a.other_audience) = 0
-                OR NOT EXISTS (
-                    SELECT FROM unnest(a.other_audience) AS other (client_id)
-                    WHERE NOT EXISTS (
-                        SELECT FROM sharing_group_member m
-                        WHERE m.issuer = a.issuer AND m.client_id = other.client_id AND m.group_id = t.group_id)))
-            -- Whoever may need a later login is judged by admit.
-            AND CASE WHEN g.grant_at IS NULL
-                THEN NOT EXISTS (
-                    SELECT FROM sso_grant r
-                    WHERE r.session_id = l.session_id AND r.client_id = a.client
-                        -- A late one may have become proof since the snapshot.
-                        AND r.revoke_reason IN ('refresh_token_reused', 'refresh_token_late'))
-                ELSE g.replayed_before IS NULL END
-    ), advanced AS (
-        UPDATE sso_grant g SET
-            generation = CASE
-                WHEN is_repeated(
-                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
-                ELSE g.generation + 1 END,
-            exchanged_generation = CASE
-                WHEN is_repeated(
-                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.generation
-                ELSE g.generation + 1 END,
-            spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
-            rotated_at = CASE
-                WHEN is_repeated(
-                    g, v_now, k.source_client, k.device, k.scope, k.audiences, NULL, k.auth_time, k.acr, k.amr) THEN g.rotated_at
-                ELSE v_now END,
-            source_client_id = k.source_client, device_digest = k.device, scope = k.scope, audiences = k.audiences,
-            auth_time = k.auth_time, acr = k.acr, amr = k.amr, jkt = NULL, expires_at = k.grant_expires_at
-        FROM looked k
-        WHERE g.ctid = k.grant_at AND g.session_id = k.session_id AND g.client_id = k.client AND g.revoked_at IS NULL
-            AND g.replayed_before IS NULL
-        RETURNING k.place, g.grant_id AS granted_id, g.generation, k.request_id, k.client, k.session_id, k.group_id,
-            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
-            k.idle_seconds, k.issuer, k.device, k.device_is_new
-    ), inserted AS (
-        INSERT INTO sso_grant AS g (
-            grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope,
-            audiences, auth_time, acr, amr, created_at, expires_at)
-        SELECT k.grant_id, k.session_id, k.client, k.source_client, k.device, 1, v_now, k.scope,
-            k.audiences, k.auth_time, k.acr, k.amr, v_now, k.grant_expires_at
-        FROM looked k WHERE k.grant_at IS NULL
-        -- Somebody was faster, or it is the second call of two.
-        ON CONFLICT DO NOTHING
-        RETURNING g.grant_id
-    ), granted AS (
-        SELECT * FROM advanced
-        UNION ALL
-        SELECT k.place, k.grant_id, 1, k.request_id, k.client, k.session_id, k.group_id,
-            k.source_role, k.target_role, k.scope_ceiling, k.subject, k.expires_at, k.last_used_at, k.grant_expires_at,
-            k.idle_seconds, k.issuer, k.device, k.device_is_new
-        FROM looked k WHERE k.grant_at IS NULL AND k.grant_id = ANY (ARRAY (SELECT i.grant_id FROM inserted i))
-    ), audited AS (
-        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
-        SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client, k.session_id, k.granted_id FROM granted k
-    ), met AS (
-        INSERT INTO device (issuer, device_digest, first_seen_at)
-        SELECT k.issuer, k.device, v_now FROM granted k
-        WHERE k.device_is_new
-            AND pg_try_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(k.device, 'hex'), 0))
-        ON CONFLICT DO NOTHING
-    ), touched AS (
-        UPDATE session l SET last_used_at = v_now
-        FROM granted k
-        CROSS JOIN LATERAL (
-            SELECT h.ctid AS session_at, h.session_id FROM session h
-            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
-            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
-        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
-            AND l.ctid = h.session_at AND l.session_id = h.session_id
-    )
-    SELECT ROW (
-        v_now, true, k.group_id, k.source_role, k.group_id, k.target_role, k.scope_ceiling,
-        true, k.session_id, k.subject, NULL, k.expires_at, k.last_used_at, false,
-        k.granted_id, k.generation, k.grant_expires_at, NULL, false, false, false)::admission, k.place
-    FROM granted k;
-END
-$$;
-
-CREATE FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint DEFAULT 0, p_may_change_key boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.advancement
-    LANGUAGE plpgsql SECURITY DEFINER
-    AS $$
-DECLARE
-    v_now pg_catalog.timestamptz;
-    v_effect pg_catalog.text;
-    v_misuse pg_catalog.text;
-    v_grant_at pg_catalog.tid;
-    v_client_id pg_catalog.text;
-    v_source_client_id pg_catalog.text;
-    v_device_digest pg_catalog.bytea;
-    v_generation integer;
-    v_refreshed_generation integer;
-    v_exchanged_generation integer;
-    v_spent pg_catalog.int4multirange;
-    v_was_spent boolean := false;
-    v_revoke_reason pg_catalog.text;
-    v_came_late boolean := false;
-    v_other_id pg_catalog.uuid;
-    v_rotated_at pg_catalog.timestamptz;
-    v_revoked_at pg_catalog.timestamptz;
-    v_grant_expires_at pg_catalog.timestamptz;
-    v_scope pg_catalog.text[];
-    v_audiences pg_catalog.text[];
-    v_auth_time pg_catalog.timestamptz;
-    v_acr pg_catalog.text;
-    v_amr pg_catalog.text[];
-    v_session_id pg_catalog.uuid;
-    v_issuer pg_catalog.text;
-    v_idp_issuer pg_catalog.text;
-    v_sid pg_catalog.text;
-    v_subject pg_catalog.text;
-    v_ended_at pg_catalog.timestamptz;
-    v_expires_at pg_catalog.timestamptz;
-    v_last_used_at pg_catalog.timestamptz;
-    v_client_enabled boolean;
-    v_shares_login boolean;
-    v_scope_ceiling pg_catalog.text[];
-    v_device_blocked boolean;
-    v_jkt native_sso.jwk_thumbprint;
-    v_proof_used boolean := false;
-    v_assertion_used boolean := false;
-BEGIN
-    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
-        RAISE EXCEPTION 'advance runs with search_path = native_sso, pg_temp' USING ERRCODE = 'object_not_in_prerequisite_state';
-    END IF;
-    IF p_assertion IS NOT NULL THEN
-        v_assertion_used := NOT use_client_assertion(p_assertion, p_assertion_expires_at);
-    END IF;
-    IF p_proof IS NOT NULL AND NOT v_assertion_used THEN
-        v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
-    END IF;
-    FOR v_attempt IN 1..10 LOOP
-        v_effect := 'none';
-        SELECT g.ctid, g.client_id, g.source_client_id, g.device_digest, g.generation, g.rotated_at, g.revoked_at,
-            g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id, g.jkt, g.refreshed_generation,
-            -- Only exchanges know where a run begins, and what they made since is a run of one.
-            CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END,
-            g.spent, g.revoke_reason
-        INTO v_grant_at, v_client_id, v_source_client_id, v_device_digest, v_generation, v_rotated_at, v_revoked_at,
-            v_grant_expires_at, v_scope, v_audiences, v_auth_time, v_acr, v_amr, v_session_id, v_jkt, v_refreshed_generation,
-            v_exchanged_generation, v_spent, v_revoke_reason
-        FROM sso_grant g WHERE g.grant_id = p_grant_id;
-        IF FOUND AND v_generation = p_generation AND v_client_id = p_client AND v_revoked_at IS NULL THEN
-            -- It may go on: whoever ends the session waits, or was faster and is waited for.
-            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
-            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l
-            WHERE l.session_id = v_session_id AND l.ended_at IS NULL AND l.expires_at > clock_timestamp()
-            FOR SHARE;
-        ELSE
-            v_idp_issuer := NULL;
-        END IF;
-        IF v_idp_issuer IS NULL THEN
-            -- Whatever is over stays so: no lock is needed to refuse it.
-            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at, l.last_used_at
-            INTO v_issuer, v_idp_issuer, v_sid, v_subject, v_ended_at, v_expires_at, v_last_used_at
-            FROM session l WHERE l.session_id = v_session_id;
-        END IF;
-        -- After the wait; now() would be when the transaction began.
-        v_now := date_trunc('second', clock_timestamp());
-        IF v_idp_issuer IS NULL THEN
-            -- There is no such grant, or it went with its session since the look.
-            v_client_id := NULL;
-            EXIT;
-        END IF;
-        SELECT c.enabled INTO v_client_enabled FROM client c WHERE c.client_id = v_client_id;
-        -- Both in one look.
-        SELECT t.role <> 'source' AND coalesce((
-            SELECT s.role <> 'target' FROM sharing_group_member s
-            WHERE s.issuer = v_idp_issuer AND s.client_id = v_source_client_id AND s.group_id = t.group_id), false),
-            t.scope_ceiling
-        INTO v_shares_login, v_scope_ceiling
-        FROM sharing_group_member t WHERE t.issuer = v_idp_issuer AND t.client_id = v_client_id;
-        v_shares_login := coalesce(v_shares_login, false);
-        SELECT d.blocked_at IS NOT NULL INTO v_device_blocked
-        FROM device d WHERE d.issuer = v_issuer AND d.device_digest = v_device_digest;
-        v_device_blocked := coalesce(v_device_blocked, false);
-        v_was_spent := v_spent IS NOT NULL AND v_spent @> p_generation;
-        v_came_late := v_revoke_reason IS NOT DISTINCT FROM 'refresh_token_late';
-        EXIT WHEN v_revoked_at IS NOT NULL AND NOT v_came_late OR v_proof_used OR v_assertion_used;
-        -- Before all that shows misuse: whoever has not the key revokes nothing.
-        EXIT WHEN v_jkt IS NOT NULL AND (
-            p_jkt IS NULL OR v_jkt <> p_jkt AND NOT (p_may_change_key AND v_client_id = p_client));
-
-        IF v_came_late THEN
-            EXIT WHEN v_client_id <> p_client
-                OR NOT (v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2
-                    OR p_generation = v_generation AND p_generation > v_exchanged_generation);
-            -- Now there is proof. Exchanges that are under way are waited for, and those that come see it.
-            PERFORM FROM session l WHERE l.session_id = v_session_id FOR NO KEY UPDATE;
-            v_now := date_trunc('second', clock_timestamp());
-            UPDATE sso_grant g SET revoke_reason = 'refresh_token_reused'
-            WHERE g.grant_id = p_grant_id AND g.revoke_reason = 'refresh_token_late';
-            IF NOT FOUND THEN
-                v_effect := NULL;
-                CONTINUE;
-            END IF;
-            v_effect := 'revoked';
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
-            VALUES (
-                clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, p_grant_id, 'refresh_token_reused');
-            -- The chain that began since goes with it, but one of a login that came after.
-            UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = 'refresh_token_reused'
-            WHERE g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL
-                AND coalesce(g.auth_time <= v_revoked_at, true)
-            RETURNING g.grant_id INTO v_other_id;
-            IF FOUND THEN
-                INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
-                VALUES (
-                    clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, v_other_id,
-                    'refresh_token_reused');
-            ELSE
-                UPDATE sso_grant g SET replayed_before = greatest(g.replayed_before, v_revoked_at)
-                WHERE g.session_id = v_session_id AND g.client_id = v_client_id AND g.revoked_at IS NULL;
-            END IF;
-            EXIT;
-        END IF;
-
-        v_misuse := CASE
-            WHEN v_client_id <> p_client THEN 'refresh_token_foreign_client'
-            WHEN p_generation > v_generation THEN 'state_regressed'
-            WHEN v_was_spent OR p_generation BETWEEN v_exchanged_generation AND v_generation - 2 THEN 'refresh_token_reused'
-            WHEN p_generation = v_generation - 1 AND p_generation >= v_exchanged_generation
-                    AND v_now >= v_rotated_at + make_interval(
-                        secs => CASE WHEN v_jkt IS NULL THEN p_grace_seconds ELSE p_bound_grace_seconds END)
-                THEN 'refresh_token_late'
-            END;
-        IF v_misuse IS NOT NULL THEN
-            UPDATE sso_grant g SET revoked_at = v_now, revoke_reason = v_misuse
-            WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = v_generation
-                AND g.revoked_at IS NULL;
-            IF NOT FOUND THEN
-                -- Changed since the look: look again.
-                v_effect := NULL;
-                CONTINUE;
-            END IF;
-            v_effect := 'revoked';
-            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
-            VALUES (
-                clock_timestamp(), 'grant_revoked', p_request_id, v_client_id, v_session_id, p_grant_id, v_misuse);
-            EXIT;
-        END IF;
-
-        EXIT WHEN p_generation < v_generation
-            OR v_now >= v_grant_expires_at
-            OR NOT coalesce(v_client_enabled, false) OR NOT v_shares_login
-            OR v_ended_at IS NOT NULL OR v_now >= v_expires_at
-            OR v_now >= v_last_used_at + make_interval(secs => p_idle_seconds)
-            OR v_device_blocked
-            OR p_scope IS NOT NULL AND NOT (p_scope <@ v_scope AND p_scope <@ p_allowed_scope)
-            OR NOT coalesce(p_scope, v_scope) && p_allowed_scope;
-        -- Apart: a condition with a query in it is a query altogether.
-        IF v_scope_ceiling IS NOT NULL THEN
-            EXIT WHEN NOT p_scope <@ v_scope_ceiling
-                OR NOT EXISTS (
-                    SELECT FROM unnest(coalesce(p_scope, v_scope)) AS held (token)
-                    WHERE held.token = ANY (p_allowed_scope) AND held.token = ANY (v_scope_ceiling));
-        END IF;
-
-        IF v_jkt IS NULL AND p_jkt IS NOT NULL AND NOT p_may_change_key THEN
-            -- The chain takes this key, and so does the device: no exchange takes it from either.
-            v_jkt := pin_key(v_issuer, v_device_digest, v_client_id, p_jkt);
-            EXIT WHEN v_jkt <> p_jkt;
-            v_jkt := NULL;
-        END IF;
-        UPDATE sso_grant g SET
-            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now,
-            jkt = coalesce(p_jkt, g.jkt)
-        WHERE g.ctid = v_grant_at AND g.grant_id = p_grant_id AND g.generation = p_generation AND g.revoked_at IS NULL;
-        IF NOT FOUND THEN
-            -- Another refresh of the same token was faster: look again.
-            v_effect := NULL;
-            CONTINUE;
-        END IF;
-        v_effect := 'advanced';
-        IF v_last_used_at < v_now - make_interval(secs => least(300, p_idle_seconds / 4)) THEN
-            UPDATE session l SET last_used_at = v_now
-            WHERE l.session_id = (
-                SELECT k.session_id FROM session k
-                WHERE k.session_id = v_session_id AND k.last_used_at < v_now AND k.ended_at IS NULL
-                FOR NO KEY UPDATE SKIP LOCKED);
-        END IF;
-        EXIT;
-    END LOOP;
-    IF v_effect IS NULL THEN
-        RAISE EXCEPTION 'the chain does not stand still' USING ERRCODE = 'serialization_failure';
-    END IF;
-    RETURN ROW (
-        v_now, v_effect, v_client_id, v_generation, v_rotated_at, v_revoked_at, v_grant_expires_at, v_scope,
-        v_audiences, v_auth_time, v_acr, v_amr, v_sid, v_session_id, v_subject, v_ended_at, v_expires_at,
-        v_last_used_at, v_client_enabled, v_shares_login, v_scope_ceiling, v_device_blocked, v_jkt,
-        v_proof_used,
-        v_refreshed_generation, v_exchanged_generation, v_was_spent, v_came_late, v_assertion_used)::advancement;
-END
-$$;
-
-CREATE FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) RETURNS SETOF record
-    LANGUAGE plpgsql SECURITY DEFINER ROWS 10
-    AS $$
-DECLARE
-    v_now pg_catalog.timestamptz;
-BEGIN
-    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
-        RAISE EXCEPTION 'advance_batch runs with search_path = native_sso, pg_temp'
-            USING ERRCODE = 'object_not_in_prerequisite_state';
-    END IF;
-    v_now := date_trunc('second', clock_timestamp());
-    RETURN QUERY
-    WITH looked AS MATERIALIZED (
-        SELECT a.place, a.idle_seconds, g.*, l.sid, l.subject, l.session_expires_at, l.last_used_at, t.scope_ceiling
-        FROM unnest(p_calls) WITH ORDINALITY
-            AS a (grant_id, generation, client, scope, allowed_scope, idle_seconds, place)
-        CROSS JOIN LATERAL (
-            SELECT g.ctid AS grant_at, g.grant_id, g.client_id, g.source_client_id, g.device_digest, g.generation,
-                g.rotated_at, g.revoked_at, g.expires_at, g.scope, g.audiences, g.auth_time, g.acr, g.amr, g.session_id,
-                g.refreshed_generation,
-                CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END
-                    AS exchanged_generation
-            FROM sso_grant g
-            WHERE g.grant_id = a.grant_id AND g.generation = a.generation AND g.client_id = a.client
-                AND g.jkt IS NULL AND v_now < g.expires_at
-                AND CASE WHEN a.scope IS NULL THEN g.scope && a.allowed_scope
-                    ELSE a.scope <@ g.scope AND a.scope <@ a.allowed_scope AND a.scope && a.allowed_scope END
-            OFFSET 0) AS g
-        CROSS JOIN LATERAL (SELECT FROM client c WHERE c.client_id = a.client AND c.enabled OFFSET 0) AS c
-        CROSS JOIN LATERAL (
-            SELECT l.issuer, l.idp_issuer, l.sid, l.subject, l.expires_at AS session_expires_at, l.last_used_at
-            FROM session l
-            WHERE l.session_id = g.session_id AND l.ended_at IS NULL AND v_now < l.expires_at
-                AND v_now < l.last_used_at + make_interval(secs => a.idle_seconds)
-            OFFSET 0 FOR SHARE SKIP LOCKED) AS l
-        CROSS JOIN LATERAL (
-            SELECT t.group_id, t.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member t
-            WHERE t.issuer = l.idp_issuer AND t.client_id = a.client AND t.role <> 'source'
-            OFFSET 0) AS t
-        CROSS JOIN LATERAL (
-            SELECT FROM sharing_group_member s
-            WHERE s.issuer = l.idp_issuer AND s.client_id = g.source_client_id AND s.group_id = t.group_id
-                AND s.role <> 'target'
-            OFFSET 0) AS s
-        LEFT JOIN LATERAL (
-            SELECT d.blocked_at FROM device d WHERE d.issuer = l.issuer AND d.device_digest = g.device_digest
-            OFFSET 0) AS d ON true
-        WHERE a.place BETWEEN 1 AND 1000
-            -- Not above: there the index of the live grants could be chosen, and be read from end to end.
-            AND g.revoked_at IS NULL
-            AND d.blocked_at IS NULL
-            AND (t.scope_ceiling IS NULL
-                OR coalesce(a.scope <@ t.scope_ceiling, true) AND EXISTS (
-                    SELECT FROM unnest(coalesce(a.scope, g.scope)) AS held (token)
-                    WHERE held.token = ANY (a.allowed_scope) AND held.token = ANY (t.scope_ceiling)))
-    ), advanced AS (
-        UPDATE sso_grant g SET
-            generation = g.generation + 1, refreshed_generation = g.generation + 1, rotated_at = v_now
-        FROM looked k
-        WHERE g.ctid = k.grant_at AND g.grant_id = k.grant_id AND g.generation = k.generation AND g.revoked_at IS NULL
-            AND g.jkt IS NULL
-        RETURNING k.*
-    ), touched AS (
-        UPDATE session l SET last_used_at = v_now
-        FROM advanced k
-        CROSS JOIN LATERAL (
-            SELECT h.ctid AS session_at, h.session_id FROM session h
-            WHERE h.session_id = k.session_id AND h.last_used_at < v_now AND h.ended_at IS NULL
-            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
-        WHERE k.last_used_at < v_now - make_interval(secs => least(300, k.idle_seconds / 4))
-            AND l.ctid = h.session_at AND l.session_id = h.session_id
-    )
-    SELECT ROW (
-        v_now, 'advanced', k.client_id, k.generation, k.rotated_at, NULL, k.expires_at, k.scope,
-        k.audiences, k.auth_time, k.acr, k.amr, k.sid, k.session_id, k.subject, NULL, k.session_expires_at,
-        k.last_used_at, true, true, k.scope_ceiling, false, NULL, false, k.refreshed_generation,
-        k.exchanged_generation, false, false, false)::advancement, k.place
-    FROM advanced k;
-END
-$$;
-
 CREATE FUNCTION native_sso.announce_registry_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
     PERFORM pg_notify('native_sso_registry', TG_TABLE_NAME);
     RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION native_sso.are_in_group(p_issuer text, p_group text, p_clients text[]) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN NOT EXISTS (
+        SELECT FROM unnest(p_clients) AS other (client_id)
+        WHERE NOT EXISTS (
+            SELECT FROM sharing_group_member m
+            WHERE m.issuer = p_issuer AND m.client_id = other.client_id AND m.group_id = p_group));
+END
+$$;
+
+CREATE FUNCTION native_sso.begin_grants(p_calls native_sso.exchange_call[], p_answers native_sso.exchange_answer[], p_now timestamp with time zone) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_moved pg_catalog.int8[];
+BEGIN
+    WITH begun AS MATERIALIZED (
+        SELECT m.*, p_calls[m.place] AS call FROM unnest(p_answers) AS m
+        WHERE m.grant_id = (p_calls[m.place]).grant_id
+    ), sessions AS (
+        INSERT INTO session AS l (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id, auth_time, acr, amr,
+            issued_at, created_at, expires_at, last_used_at)
+        SELECT k.session_id, (k.call).issuer, (k.call).sid, (k.call).issuer, (k.call).sid, (k.call).subject, (k.call).profile,
+            (k.call).device, (k.call).source_client, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).issued_at,
+            p_now, k.expires_at, p_now
+        FROM begun k WHERE k.session_id = (k.call).session_id
+        ON CONFLICT DO NOTHING
+        RETURNING l.session_id
+    ), grants AS (
+        INSERT INTO sso_grant AS g (
+            grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope, audiences, auth_time,
+            acr, amr, jkt, created_at, expires_at, replayed_before)
+        SELECT k.grant_id, k.session_id, (k.call).client, (k.call).source_client, (k.call).device, 1, p_now, (k.call).scope,
+            (k.call).audiences, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).jkt, p_now, k.grant_expires_at,
+            CASE WHEN k.session_id <> (k.call).session_id THEN replayed_at(k.session_id, (k.call).client) END
+        FROM begun k
+        WHERE k.session_id <> (k.call).session_id OR k.session_id = ANY (ARRAY (SELECT s.session_id FROM sessions s))
+        ON CONFLICT DO NOTHING
+        RETURNING g.grant_id
+    ), audited AS (
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+        SELECT clock_timestamp(), 'exchange_granted', (k.call).request_id, (k.call).client, k.session_id, k.grant_id
+        FROM begun k WHERE k.grant_id = ANY (ARRAY (SELECT g.grant_id FROM grants g))
+    )
+    SELECT array_agg(k.place) INTO v_moved FROM begun k WHERE k.grant_id <> ALL (ARRAY (SELECT g.grant_id FROM grants g));
+    RETURN v_moved;
 END
 $$;
 
@@ -1022,6 +449,35 @@ BEGIN
     )
     SELECT count(*) INTO v_ended FROM ended;
     RETURN ROW (v_ended, CASE WHEN v_ids <> '{}' THEN v_ids[cardinality(v_ids)] END)::logout_batch;
+END
+$$;
+
+CREATE FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    WITH ended AS (
+        UPDATE session l SET
+            ended_at = o.died_at, end_reason = o.reason,
+            iat_after = CASE WHEN o.needs_login THEN l.iat_after ELSE greatest(l.iat_after, o.died_at) END,
+            auth_time_after = CASE WHEN o.needs_login THEN greatest(l.auth_time_after, o.died_at) ELSE l.auth_time_after END
+        FROM (
+            SELECT h.session_id,
+                CASE WHEN p_now >= h.expires_at THEN h.expires_at ELSE h.idle_at END AS died_at,
+                CASE WHEN p_now >= h.expires_at THEN 'expired' ELSE 'idle' END AS reason,
+                p_now >= h.expires_at AND h.auth_time IS NOT NULL AS needs_login
+            FROM (
+                SELECT h.session_id, h.expires_at, h.auth_time,
+                    h.last_used_at + make_interval(secs => p_call.idle_seconds) AS idle_at
+                FROM session h
+                WHERE h.issuer = p_call.issuer AND h.sid = p_call.sid AND coalesce(h.ended_at, 'infinity') = 'infinity'
+                FOR NO KEY UPDATE) AS h
+            WHERE p_now >= h.expires_at OR p_now >= h.idle_at) AS o
+        WHERE l.session_id = o.session_id
+        RETURNING l.session_id, l.end_reason
+    )
+    INSERT INTO audit_event (occurred_at, kind, request_id, session_id, reason)
+    SELECT clock_timestamp(), 'session_ended', p_call.request_id, e.session_id, e.end_reason FROM ended e;
 END
 $$;
 
@@ -1199,6 +655,201 @@ CREATE FUNCTION native_sso.erase_kept_answers(p_limit bigint) RETURNS bigint
     SELECT count(*) FROM gone
 $$;
 
+CREATE FUNCTION native_sso.exchange(p_calls native_sso.exchange_call[], p_shown native_sso.shown[] DEFAULT NULL::native_sso.shown[]) RETURNS native_sso.exchange_answer[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+    v_assertion_used pg_catalog.int8[] := '{}';
+    v_proof_used pg_catalog.int8[] := '{}';
+    v_answers native_sso.exchange_answer[] := '{}';
+    v_answered pg_catalog.int8[] := '{}';
+    v_more native_sso.exchange_answer[];
+    v_begins boolean;
+    v_pins boolean;
+    v_over pg_catalog.int4[];
+    v_moved pg_catalog.int8[];
+    v_due pg_catalog.uuid[];
+    v_devices pg_catalog.bytea[];
+    v_pin record;
+    v_idle_turns integer := 0;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'exchange runs with search_path = native_sso, pg_temp'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF p_shown IS NOT NULL THEN
+        v_assertion_used := used_assertions(p_shown);
+        v_proof_used := used_proofs(p_shown, v_assertion_used);
+    END IF;
+    LOOP
+        v_now := date_trunc('second', clock_timestamp());
+        WITH judged AS MATERIALIZED (
+            SELECT a.place, a.call, r.in_order, later.is_needed AS needs_later_login,
+                -- Whether the grant may be written: all is in order, and the session is locked as it was judged.
+                CASE WHEN NOT r.in_order OR later.is_needed THEN false
+                    WHEN l.session_id IS NOT NULL AND l.ended_at IS NULL AND h.is_held IS NULL THEN false
+                    WHEN (a.call).heeds_pin AND (a.call).jkt IS NOT NULL AND d.pinned_jkt IS NULL
+                        THEN pin_is_free((a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt)
+                    ELSE true END AS may_write,
+                -- A session that is over ends in this turn. In the next, another may begin under its name.
+                r.in_order AND l.died_at IS NOT NULL AND l.ended_at IS NULL AS is_over,
+                l.session_id IS NULL OR l.ended_at IS NOT NULL AS is_new,
+                l.lacks_device
+                    OR l.last_used_at < v_now - make_interval(secs => least(300, (a.call).idle_seconds / 4)) AS is_due,
+                g.grant_at, g.version AS grant_version, g.repeats, coalesce(g.grant_id, (a.call).grant_id) AS grant_id,
+                CASE WHEN g.grant_at IS NULL THEN 1 WHEN g.repeats THEN g.generation ELSE g.generation + 1 END AS generation,
+                c.enabled AS client_enabled, s.group_id AS source_group, s.role AS source_role, t.group_id AS target_group,
+                t.role AS target_role, t.scope_ceiling, r.others_in_group, l.session_id, l.subject, l.ended_at, l.expires_at,
+                l.last_used_at, l.auth_time, l.iat_after, l.auth_time_after, d.is_blocked, d.pinned_jkt
+            FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
+            -- The look: the same for every refusal, so that each takes the same time. OFFSET 0 makes each a look by a whole key.
+            LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = (a.call).client OFFSET 0) AS c ON true
+            LEFT JOIN LATERAL (
+                SELECT m.group_id, m.role FROM sharing_group_member m
+                WHERE m.issuer = (a.call).issuer AND m.client_id = (a.call).source_client OFFSET 0) AS s ON true
+            LEFT JOIN LATERAL (
+                SELECT m.group_id, m.role, m.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member m
+                WHERE m.issuer = (a.call).issuer AND m.client_id = (a.call).client OFFSET 0) AS t ON true
+            LEFT JOIN LATERAL (
+                SELECT d.blocked_at IS NOT NULL AS is_blocked,
+                    CASE WHEN (a.call).heeds_pin THEN d.pinned_keys ->> (a.call).client END AS pinned_jkt
+                FROM device d WHERE d.issuer = (a.call).issuer AND d.device_digest = (a.call).device OFFSET 0) AS d ON true
+            -- The live session of the name, else the one that ended last.
+            LEFT JOIN LATERAL (
+                SELECT l.ctid AS at, l.xmin AS version, l.session_id, l.subject, l.ended_at, l.expires_at, l.last_used_at,
+                    l.auth_time, l.iat_after, l.auth_time_after, l.device_digest IS NULL AS lacks_device,
+                    CASE WHEN l.ended_at IS NOT NULL THEN l.ended_at
+                        WHEN v_now >= l.expires_at THEN l.expires_at
+                        WHEN v_now >= l.last_used_at + make_interval(secs => (a.call).idle_seconds)
+                            THEN l.last_used_at + make_interval(secs => (a.call).idle_seconds) END AS died_at
+                FROM session l WHERE l.issuer = (a.call).issuer AND l.sid = (a.call).sid
+                ORDER BY coalesce(l.ended_at, 'infinity') DESC LIMIT 1) AS l ON true
+            -- THE RULE, in the order of `refusal` in Decision.swift.
+            CROSS JOIN LATERAL (
+                SELECT o.others_in_group, coalesce(
+                    a.place <> ALL (v_assertion_used) AND a.place <> ALL (v_proof_used) AND (a.call).permitted
+                    AND c.enabled AND s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source' AND o.others_in_group
+                    AND ((a.call).client <> (a.call).source_client OR (a.call).allows_self_exchange)
+                    AND CASE WHEN l.session_id IS NULL THEN (a.call).first_sight_seconds IS NOT NULL
+                        ELSE (l.subject IS NULL OR l.subject = (a.call).subject)
+                            -- What the ends under this name ask of each id_token.
+                            AND satisfies_limits((a.call).issued_at, (a.call).auth_time, l.iat_after, l.auth_time_after)
+                            -- Another session may begin under the name of a dead one.
+                            AND (l.died_at IS NULL OR (a.call).first_sight_seconds IS NOT NULL AND (l.ended_at IS NOT NULL
+                                OR CASE WHEN v_now >= l.expires_at AND l.auth_time IS NOT NULL THEN (a.call).auth_time
+                                    ELSE (a.call).issued_at END > l.died_at)) END
+                    AND d.is_blocked IS NOT TRUE AND (d.pinned_jkt IS NULL OR d.pinned_jkt = (a.call).jkt)
+                    AND (t.scope_ceiling IS NULL OR (a.call).scope <@ t.scope_ceiling), false) AS in_order
+                FROM (SELECT cardinality((a.call).other_audience) = 0
+                    OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group) AS o
+                OFFSET 0) AS r
+            -- From here on, who ends the session waits for the commit. An end that was faster has made another version.
+            LEFT JOIN LATERAL (
+                SELECT true AS is_held FROM session h
+                WHERE h.ctid = l.at AND h.xmin = l.version AND r.in_order AND l.died_at IS NULL
+                OFFSET 0 FOR SHARE) AS h ON true
+            LEFT JOIN LATERAL (
+                SELECT g.ctid AS grant_at, g.xmin AS version, g.grant_id, g.generation, g.replayed_before,
+                    -- The same exchange within 10 s gets the same refresh token, unless that was used: the answer may be lost.
+                    g.rotated_at > v_now - interval '10 seconds' AND g.generation > g.refreshed_generation
+                    AND g.jkt IS NOT DISTINCT FROM (a.call).jkt AND g.source_client_id = (a.call).source_client
+                    AND g.device_digest = (a.call).device AND g.scope = (a.call).scope AND g.audiences = (a.call).audiences
+                    AND g.auth_time IS NOT DISTINCT FROM (a.call).auth_time
+                    AND g.acr IS NOT DISTINCT FROM (a.call).acr AND g.amr = (a.call).amr AS repeats
+                FROM sso_grant g
+                WHERE g.session_id = l.session_id AND g.client_id = (a.call).client AND g.revoked_at IS NULL
+                    AND r.in_order AND l.died_at IS NULL
+                OFFSET 0) AS g ON true
+            -- Where a refresh token was reused, the thief may have this id_token, too. Only a later login goes on.
+            CROSS JOIN LATERAL (
+                SELECT r.in_order AND l.session_id IS NOT NULL AND l.died_at IS NULL AND coalesce(
+                    CASE WHEN g.grant_at IS NULL THEN replayed_at(l.session_id, (a.call).client) ELSE g.replayed_before END
+                    >= coalesce((a.call).auth_time, '-infinity'), false) AS is_needed
+                OFFSET 0) AS later
+            -- BETWEEN tells the planner of few calls, so that it goes by keys.
+            WHERE a.place BETWEEN 1 AND 1000 AND a.place <> ALL (v_answered)
+        ), advanced AS (
+            UPDATE sso_grant g SET
+                generation = k.generation, exchanged_generation = k.generation,
+                keyless_before = CASE WHEN g.jkt IS NULL THEN k.generation ELSE g.keyless_before END,
+                spent = CASE WHEN is_spending(g) THEN spent_by_exchange(g) ELSE g.spent END,
+                rotated_at = CASE WHEN k.repeats THEN g.rotated_at ELSE v_now END,
+                source_client_id = (k.call).source_client, device_digest = (k.call).device, scope = (k.call).scope,
+                audiences = (k.call).audiences, auth_time = (k.call).auth_time, acr = (k.call).acr, amr = (k.call).amr,
+                jkt = (k.call).jkt, expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
+            FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
+            RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id
+        ), audited AS (
+            INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id)
+            SELECT clock_timestamp(), 'exchange_granted', k.request_id, k.client_id, k.session_id, k.grant_id FROM advanced k
+        )
+        SELECT
+            array_agg(ROW (
+                k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used), coalesce(k.client_enabled, false),
+                k.source_group, k.source_role, k.target_group, k.target_role, k.scope_ceiling, k.others_in_group,
+                -- Of a session that begins: what it will be.
+                CASE WHEN k.begins THEN (k.call).session_id ELSE k.session_id END,
+                CASE WHEN k.begins THEN (k.call).subject ELSE k.subject END,
+                CASE WHEN NOT k.begins THEN k.ended_at END, k.session_expires_at,
+                CASE WHEN k.begins THEN v_now ELSE k.last_used_at END,
+                CASE WHEN k.begins THEN (k.call).auth_time ELSE k.auth_time END IS NOT NULL, k.iat_after, k.auth_time_after,
+                coalesce(k.is_blocked, false), k.pinned_jkt, k.needs_later_login,
+                CASE WHEN k.may_write THEN k.grant_id END, CASE WHEN k.may_write THEN k.generation END,
+                CASE WHEN k.may_write THEN least(k.session_expires_at, v_now + make_interval(secs => (k.call).grant_seconds)) END
+            )::exchange_answer) FILTER (WHERE NOT k.is_over),
+            bool_or(k.may_write AND k.grant_at IS NULL),
+            bool_or(k.may_write AND (k.call).heeds_pin AND (k.call).jkt IS NOT NULL AND k.pinned_jkt IS NULL),
+            array_agg(k.place) FILTER (WHERE k.is_over),
+            array_agg(k.session_id) FILTER (WHERE k.may_write AND k.is_due AND NOT k.is_new),
+            array_agg((k.call).device) FILTER (WHERE k.may_write AND k.is_due AND NOT k.is_new)
+        INTO v_more, v_begins, v_pins, v_over, v_due, v_devices
+        FROM (
+            SELECT k.*, k.may_write AND k.is_new AS begins,
+                CASE WHEN k.may_write AND k.is_new THEN v_now + make_interval(secs => (k.call).first_sight_seconds)
+                    ELSE k.expires_at END AS session_expires_at
+            FROM judged k) AS k
+        -- Refused, written, to be begun, or to be ended. Of the rest a row moved since the look.
+        WHERE CASE WHEN k.may_write THEN k.grant_at IS NULL OR k.place = ANY (ARRAY (SELECT u.place FROM advanced u))
+            ELSE NOT k.in_order OR k.needs_later_login OR k.is_over END;
+
+        IF v_over IS NOT NULL THEN
+            PERFORM end_over(p_calls[over.place], v_now) FROM unnest(v_over) AS over (place);
+        END IF;
+        IF v_begins THEN
+            v_moved := begin_grants(p_calls, v_more, v_now);
+            IF v_moved IS NOT NULL THEN
+                v_more := ARRAY (SELECT m FROM unnest(v_more) AS m WHERE m.place <> ALL (v_moved));
+            END IF;
+        END IF;
+        IF v_pins THEN
+            -- Only now that the grant is recorded: what is refused binds no key.
+            FOR v_pin IN
+                SELECT (a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt
+                FROM (SELECT p_calls[m.place] AS call FROM unnest(v_more) AS m
+                    WHERE m.grant_id IS NOT NULL AND m.pinned_jkt IS NULL) AS a
+                WHERE (a.call).heeds_pin AND (a.call).jkt IS NOT NULL
+            LOOP
+                IF pin_key(v_pin.issuer, v_pin.device, v_pin.client, v_pin.jkt) <> v_pin.jkt THEN
+                    RAISE EXCEPTION 'two calls show different keys for one device' USING ERRCODE = 'serialization_failure';
+                END IF;
+            END LOOP;
+        END IF;
+        IF v_due IS NOT NULL THEN
+            PERFORM touch_sessions(v_due, v_devices, v_now);
+        END IF;
+        v_answers := v_answers || v_more;
+        EXIT WHEN cardinality(v_answers) = cardinality(p_calls);
+        v_idle_turns := CASE WHEN coalesce(cardinality(v_more), 0) = 0 THEN v_idle_turns + 1 ELSE 0 END;
+        IF v_idle_turns = 3 THEN
+            RAISE EXCEPTION 'the rows of an exchange do not stand still' USING ERRCODE = 'serialization_failure';
+        END IF;
+        v_answered := ARRAY (SELECT m.place FROM unnest(v_answers) AS m);
+    END LOOP;
+    RETURN v_answers;
+END
+$$;
+
 CREATE FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) RETURNS bytea
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1364,6 +1015,14 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.have_common(p_one text[], p_two text[], p_three text[]) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM unnest(p_one) AS word WHERE word = ANY (p_two) AND word = ANY (p_three));
+END
+$$;
+
 CREATE FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET enable_sort TO 'off'
@@ -1398,6 +1057,7 @@ CREATE TABLE native_sso.sso_grant (
     refreshed_generation integer DEFAULT 0 NOT NULL,
     replayed_before timestamp(0) with time zone,
     exchanged_generation integer DEFAULT 1 NOT NULL,
+    keyless_before integer DEFAULT 1 NOT NULL,
     spent int4multirange
 )
 WITH (fillfactor='80');
@@ -1444,16 +1104,9 @@ COMMENT ON COLUMN native_sso.sso_grant.replayed_before IS 'When an earlier famil
 
 COMMENT ON COLUMN native_sso.sso_grant.exchanged_generation IS 'The generation that the last exchange made: the current run begins here.';
 
-COMMENT ON COLUMN native_sso.sso_grant.spent IS 'Generations of earlier runs whose successors were presented.';
+COMMENT ON COLUMN native_sso.sso_grant.keyless_before IS 'The generation of the exchange that bound the key: earlier tokens have none. It counts only where jkt is set.';
 
-CREATE FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) RETURNS boolean
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT g.rotated_at > p_now - interval '10 seconds' AND g.generation > g.refreshed_generation
-        AND g.jkt IS NOT DISTINCT FROM p_jkt AND g.source_client_id = p_source_client AND g.device_digest = p_device
-        AND g.scope = p_scope AND g.audiences = p_audiences
-        AND g.auth_time IS NOT DISTINCT FROM p_auth_time AND g.acr IS NOT DISTINCT FROM p_acr AND g.amr = p_amr
-$$;
+COMMENT ON COLUMN native_sso.sso_grant.spent IS 'Generations of earlier runs whose successors were presented.';
 
 CREATE FUNCTION native_sso.is_spending(g native_sso.sso_grant) RETURNS boolean
     LANGUAGE sql STABLE
@@ -1537,6 +1190,17 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.pin_is_free(p_issuer text, p_device bytea, p_client text, p_jkt text) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+    RETURN NOT EXISTS (
+        SELECT FROM device d
+        WHERE d.issuer = p_issuer AND d.device_digest = p_device AND (d.pinned_keys ->> p_client) <> p_jkt);
+END
+$$;
+
 CREATE FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) RETURNS text
     LANGUAGE plpgsql
     AS $$
@@ -1614,6 +1278,145 @@ CREATE FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], 
         public_jwk = excluded.public_jwk, first_seen_at = excluded.first_seen_at,
         last_seen_at = excluded.last_seen_at, tag = excluded.tag
     WHERE idp_key.revoked_at IS NULL
+$$;
+
+CREATE FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[] DEFAULT NULL::native_sso.shown[]) RETURNS native_sso.refresh_answer[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    AS $$
+DECLARE
+    v_now pg_catalog.timestamptz;
+    v_assertion_used pg_catalog.int8[] := '{}';
+    v_proof_used pg_catalog.int8[] := '{}';
+    v_answers native_sso.refresh_answer[] := '{}';
+    v_answered pg_catalog.int8[] := '{}';
+    v_more native_sso.refresh_answer[];
+    v_misuses native_sso.refresh_misuse[];
+    v_moved pg_catalog.int8[];
+    v_due pg_catalog.uuid[];
+    v_idle_turns integer := 0;
+BEGIN
+    IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'native_sso, pg_temp' THEN
+        RAISE EXCEPTION 'refresh runs with search_path = native_sso, pg_temp'
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF p_shown IS NOT NULL THEN
+        v_assertion_used := used_assertions(p_shown);
+        v_proof_used := used_proofs(p_shown, v_assertion_used);
+    END IF;
+    LOOP
+        v_now := date_trunc('second', clock_timestamp());
+        WITH judged AS MATERIALIZED (
+            SELECT a.place, (a.call).request_id, v.verdict, v.verdict = 'advanced' AND h.is_held AS may_write,
+                l.last_used_at < v_now - make_interval(secs => least(300, (a.call).idle_seconds / 4)) AS is_due,
+                g.*, l.sid, l.subject, l.ended_at, l.expires_at AS session_expires_at, l.last_used_at,
+                c.enabled AS client_enabled, shares.login AS shares_login, t.scope_ceiling, d.is_blocked
+            FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
+            -- The look: the same for every refusal. OFFSET 0 makes each a look by a whole key.
+            LEFT JOIN LATERAL (
+                SELECT g.ctid AS grant_at, g.xmin AS grant_version, g.grant_id, g.session_id, g.client_id, g.source_client_id,
+                    g.device_digest, g.generation, g.keyless_before, g.rotated_at, g.revoked_at, g.expires_at, g.scope,
+                    g.audiences, g.auth_time, g.acr, g.amr, g.jkt,
+                    -- A generation that no refresh made is the one of the last exchange.
+                    CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END
+                        AS exchanged_generation,
+                    coalesce(g.spent @> (a.call).generation, false) AS was_spent,
+                    g.revoke_reason IS NOT DISTINCT FROM 'refresh_token_late' AS came_late
+                FROM sso_grant g WHERE g.grant_id = (a.call).grant_id OFFSET 0) AS g ON true
+            LEFT JOIN LATERAL (
+                SELECT l.ctid AS at, l.xmin AS version, l.issuer, l.idp_issuer, l.sid, l.subject, l.ended_at, l.expires_at,
+                    l.last_used_at
+                FROM session l WHERE l.session_id = g.session_id OFFSET 0) AS l ON true
+            LEFT JOIN LATERAL (SELECT c.enabled FROM client c WHERE c.client_id = g.client_id OFFSET 0) AS c ON true
+            LEFT JOIN LATERAL (
+                SELECT m.group_id, m.role, m.scope_ceiling::text[] AS scope_ceiling FROM sharing_group_member m
+                WHERE m.issuer = l.idp_issuer AND m.client_id = g.client_id OFFSET 0) AS t ON true
+            LEFT JOIN LATERAL (
+                SELECT m.group_id, m.role FROM sharing_group_member m
+                WHERE m.issuer = l.idp_issuer AND m.client_id = g.source_client_id OFFSET 0) AS s ON true
+            LEFT JOIN LATERAL (
+                SELECT d.blocked_at IS NOT NULL AS is_blocked
+                FROM device d WHERE d.issuer = l.issuer AND d.device_digest = g.device_digest OFFSET 0) AS d ON true
+            CROSS JOIN LATERAL (
+                SELECT coalesce(s.group_id = t.group_id AND s.role <> 'target' AND t.role <> 'source', false) AS login) AS shares
+            -- THE RULE, in the order of `refusal` in RefreshDecision.swift.
+            CROSS JOIN LATERAL (
+                SELECT CASE
+                    WHEN a.place = ANY (v_assertion_used) OR a.place = ANY (v_proof_used) OR l.sid IS NULL THEN 'none'
+                    WHEN g.revoked_at IS NOT NULL AND NOT g.came_late THEN 'none'
+                    -- Before all that shows misuse: who lacks the key revokes nothing. A token from before the key asks for none.
+                    WHEN (a.call).generation >= g.keyless_before
+                        AND (g.jkt <> (a.call).jkt AND NOT ((a.call).may_change_key AND g.client_id = (a.call).client)
+                            OR g.jkt IS NOT NULL AND (a.call).jkt IS NULL) THEN 'none'
+                    WHEN g.came_late THEN CASE
+                        WHEN g.client_id = (a.call).client AND (g.was_spent
+                            OR (a.call).generation BETWEEN g.exchanged_generation AND g.generation - 2
+                            OR (a.call).generation = g.generation AND g.generation > g.exchanged_generation)
+                        THEN 'proven' ELSE 'none' END
+                    WHEN g.client_id <> (a.call).client THEN 'refresh_token_foreign_client'
+                    WHEN (a.call).generation > g.generation THEN 'state_regressed'
+                    WHEN g.was_spent OR (a.call).generation BETWEEN g.exchanged_generation AND g.generation - 2
+                        THEN 'refresh_token_reused'
+                    WHEN (a.call).generation < g.exchanged_generation THEN 'none'
+                    WHEN (a.call).generation < g.generation THEN CASE
+                        WHEN v_now >= g.rotated_at + make_interval(secs =>
+                            CASE WHEN g.jkt IS NULL THEN (a.call).grace_seconds ELSE (a.call).bound_grace_seconds END)
+                        THEN 'refresh_token_late' ELSE 'none' END
+                    WHEN v_now < g.expires_at AND c.enabled AND shares.login
+                        AND l.ended_at IS NULL AND v_now < l.expires_at
+                        AND v_now < l.last_used_at + make_interval(secs => (a.call).idle_seconds)
+                        AND d.is_blocked IS NOT TRUE
+                        AND ((a.call).scope IS NULL OR (a.call).scope <@ g.scope AND (a.call).scope <@ (a.call).allowed_scope
+                            AND coalesce((a.call).scope <@ t.scope_ceiling, true))
+                        AND CASE WHEN t.scope_ceiling IS NULL THEN coalesce((a.call).scope, g.scope) && (a.call).allowed_scope
+                            ELSE have_common(coalesce((a.call).scope, g.scope), (a.call).allowed_scope, t.scope_ceiling) END
+                        THEN 'advanced'
+                    ELSE 'none' END AS verdict
+                OFFSET 0) AS v
+            LEFT JOIN LATERAL (
+                SELECT true AS is_held FROM session h
+                WHERE h.ctid = l.at AND h.xmin = l.version AND v.verdict = 'advanced'
+                OFFSET 0 FOR SHARE) AS h ON true
+            WHERE a.place BETWEEN 1 AND 1000 AND a.place <> ALL (v_answered)
+        ), advanced AS (
+            UPDATE sso_grant g SET
+                generation = k.generation + 1, refreshed_generation = k.generation + 1, rotated_at = v_now
+            FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
+            RETURNING k.place
+        )
+        SELECT
+            array_agg(ROW (
+                k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used),
+                CASE WHEN k.verdict IN ('none', 'advanced') THEN k.verdict ELSE 'revoked' END,
+                k.client_id, k.generation, k.exchanged_generation, k.keyless_before, k.was_spent, k.rotated_at, k.revoked_at,
+                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.sid, k.session_id, k.subject,
+                k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
+                k.scope_ceiling, coalesce(k.is_blocked, false))::refresh_answer),
+            array_agg(ROW (
+                k.place, k.grant_id, k.session_id, k.grant_version, k.verdict, k.request_id)::refresh_misuse)
+                FILTER (WHERE k.verdict NOT IN ('none', 'advanced')),
+            array_agg(k.session_id) FILTER (WHERE k.may_write AND k.is_due)
+        INTO v_more, v_misuses, v_due
+        FROM judged k
+        -- Of the rest a row moved since the look.
+        WHERE k.verdict <> 'advanced' OR k.may_write AND k.place = ANY (ARRAY (SELECT u.place FROM advanced u));
+
+        IF v_misuses IS NOT NULL THEN
+            v_moved := ARRAY (SELECT m.place FROM unnest(v_misuses) AS m WHERE NOT revoke_grant(m, v_now));
+            v_more := ARRAY (SELECT m FROM unnest(v_more) AS m WHERE m.place <> ALL (v_moved));
+        END IF;
+        IF v_due IS NOT NULL THEN
+            PERFORM touch_sessions(v_due, NULL, v_now);
+        END IF;
+        v_answers := v_answers || v_more;
+        EXIT WHEN cardinality(v_answers) = cardinality(p_calls);
+        v_idle_turns := CASE WHEN coalesce(cardinality(v_more), 0) = 0 THEN v_idle_turns + 1 ELSE 0 END;
+        IF v_idle_turns = 3 THEN
+            RAISE EXCEPTION 'the rows of a refresh do not stand still' USING ERRCODE = 'serialization_failure';
+        END IF;
+        v_answered := ARRAY (SELECT m.place FROM unnest(v_answers) AS m);
+    END LOOP;
+    RETURN v_answers;
+END
 $$;
 
 CREATE FUNCTION native_sso.refuse_change() RETURNS trigger
@@ -1726,6 +1529,16 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.replayed_at(p_session_id uuid, p_client text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT max(g.revoked_at) FROM sso_grant g
+        WHERE g.session_id = p_session_id AND g.client_id = p_client AND g.revoke_reason = 'refresh_token_reused');
+END
+$$;
+
 CREATE FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint) RETURNS native_sso.code_claim
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -1767,6 +1580,47 @@ BEGIN
         RETURN ROW ('in_flight', NULL)::code_claim;
     END IF;
     RETURN ROW ('kept', v_row.answer)::code_claim;
+END
+$$;
+
+CREATE FUNCTION native_sso.revoke_grant(p_misuse native_sso.refresh_misuse, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_grant sso_grant;
+    v_other sso_grant;
+BEGIN
+    IF p_misuse.verdict IN ('refresh_token_reused', 'proven') THEN
+        UPDATE session l SET last_used_at = l.last_used_at WHERE l.session_id = p_misuse.session_id AND l.ended_at IS NULL;
+    END IF;
+    UPDATE sso_grant g SET
+        revoked_at = coalesce(g.revoked_at, p_now),
+        revoke_reason = CASE p_misuse.verdict WHEN 'proven' THEN 'refresh_token_reused' ELSE p_misuse.verdict END
+    WHERE g.grant_id = p_misuse.grant_id AND g.xmin = p_misuse.version
+    RETURNING g.* INTO v_grant;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF p_misuse.verdict = 'proven' THEN
+        -- The grant that began since is revoked, too, unless its login came later.
+        UPDATE sso_grant g SET revoked_at = p_now, revoke_reason = 'refresh_token_reused'
+        WHERE g.session_id = v_grant.session_id AND g.client_id = v_grant.client_id AND g.revoked_at IS NULL
+            AND coalesce(g.auth_time <= v_grant.revoked_at, true)
+        RETURNING g.* INTO v_other;
+        IF NOT FOUND THEN
+            UPDATE sso_grant g SET replayed_before = greatest(g.replayed_before, v_grant.revoked_at)
+            WHERE g.session_id = v_grant.session_id AND g.client_id = v_grant.client_id AND g.revoked_at IS NULL;
+        END IF;
+    END IF;
+    IF v_grant.revoke_reason = 'refresh_token_reused' THEN
+        PERFORM unpin_key(v_grant.session_id, v_grant.device_digest, v_grant.client_id, v_grant.jkt);
+        PERFORM unpin_key(v_other.session_id, v_other.device_digest, v_other.client_id, v_other.jkt);
+    END IF;
+    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+    SELECT clock_timestamp(), 'grant_revoked', p_misuse.request_id, v_grant.client_id, v_grant.session_id, r.grant_id,
+        v_grant.revoke_reason
+    FROM unnest(ARRAY[v_grant.grant_id, v_other.grant_id]) AS r (grant_id) WHERE r.grant_id IS NOT NULL;
+    RETURN true;
 END
 $$;
 
@@ -1818,12 +1672,10 @@ $$;
 CREATE FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) RETURNS int4multirange
     LANGUAGE sql STABLE
     AS $$
-    SELECT CASE WHEN cardinality(s.runs) <= 16 THEN s.all_runs
-        ELSE s.all_runs + int4multirange(range_merge(s.runs[1], s.runs[2])) END
-    FROM (
-        SELECT m.all_runs, ARRAY (SELECT r FROM unnest(m.all_runs) AS r ORDER BY r) AS runs
-        FROM (SELECT coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1)))
-            AS m (all_runs)) AS s
+    SELECT range_agg(newest.run) FROM (
+        SELECT run
+        FROM unnest(coalesce(g.spent, '{}') + int4multirange(int4range(g.exchanged_generation, g.generation - 1))) AS run
+        ORDER BY run DESC LIMIT 16) AS newest
 $$;
 
 CREATE FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) RETURNS SETOF text
@@ -2002,9 +1854,42 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.touch_sessions(p_session_ids uuid[], p_devices bytea[], p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE session l SET last_used_at = p_now, device_digest = coalesce(l.device_digest, k.device)
+    FROM (
+        SELECT h.at, h.session_id, due.device
+        FROM unnest(p_session_ids, p_devices) WITH ORDINALITY AS due (session_id, device, place)
+        CROSS JOIN LATERAL (
+            SELECT h.ctid AS at, h.session_id FROM session h
+            WHERE h.session_id = due.session_id AND h.ended_at IS NULL
+                AND (h.last_used_at < p_now OR h.device_digest IS NULL)
+            OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) AS h
+        WHERE due.place BETWEEN 1 AND 1000) AS k
+    WHERE l.ctid = k.at AND l.session_id = k.session_id;
+END
+$$;
+
 CREATE FUNCTION native_sso.try_sweep() RETURNS boolean
     LANGUAGE sql
     AS $$SELECT pg_try_advisory_xact_lock(7017280452245743465)$$;
+
+CREATE FUNCTION native_sso.unpin_key(p_session_id uuid, p_device bytea, p_client text, p_jkt text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF p_jkt IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
+    UPDATE device d SET pinned_keys = nullif(d.pinned_keys - p_client, '{}')
+    FROM session l
+    WHERE l.session_id = p_session_id AND d.issuer = l.issuer AND d.device_digest = p_device
+        AND d.pinned_keys ->> p_client = p_jkt;
+END
+$$;
 
 CREATE FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2035,6 +1920,26 @@ BEGIN
     VALUES ('dpop', p_digest, clock_timestamp() + make_interval(secs => least(p_seconds, 3600)))
     ON CONFLICT (kind, digest) DO NOTHING;
     RETURN FOUND;
+END
+$$;
+
+CREATE FUNCTION native_sso.used_assertions(p_shown native_sso.shown[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN ARRAY (
+        SELECT s.place FROM unnest(p_shown) AS s
+        WHERE s.assertion IS NOT NULL AND NOT use_client_assertion(s.assertion, s.assertion_expires_at));
+END
+$$;
+
+CREATE FUNCTION native_sso.used_proofs(p_shown native_sso.shown[], p_assertion_used bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN ARRAY (
+        SELECT s.place FROM unnest(p_shown) AS s
+        WHERE s.proof IS NOT NULL AND s.place <> ALL (p_assertion_used) AND NOT use_dpop_proof(s.proof, s.proof_seconds));
 END
 $$;
 
@@ -2709,19 +2614,11 @@ ALTER TABLE ONLY native_sso.sso_grant
 GRANT USAGE ON SCHEMA native_sso TO native_sso_broker;
 GRANT USAGE ON SCHEMA native_sso TO native_sso_registrar;
 
-REVOKE ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.admit(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_source_client text, p_other_audience text[], p_client text, p_allows_self_exchange boolean, p_device bytea, p_profile text, p_scope text[], p_audiences text[], p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_idle_seconds bigint, p_grant_seconds bigint, p_first_sight_seconds bigint, p_permitted boolean, p_grant_id uuid, p_session_id uuid, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_issued_at timestamp with time zone, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
-
-REVOKE ALL ON FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.admit_batch(p_calls native_sso.admit_call[], OUT answer native_sso.admission, OUT place bigint) TO native_sso_broker;
-
-REVOKE ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.advance(p_request_id uuid, p_grant_id uuid, p_generation integer, p_client text, p_scope text[], p_allowed_scope text[], p_grace_seconds bigint, p_idle_seconds bigint, p_bound_grace_seconds bigint, p_may_change_key boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
-
-REVOKE ALL ON FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.advance_batch(p_calls native_sso.advance_call[], OUT answer native_sso.advancement, OUT place bigint) TO native_sso_broker;
-
 REVOKE ALL ON FUNCTION native_sso.announce_registry_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.are_in_group(p_issuer text, p_group text, p_clients text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.begin_grants(p_calls native_sso.exchange_call[], p_answers native_sso.exchange_answer[], p_now timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) TO native_sso_broker;
@@ -2736,12 +2633,17 @@ REVOKE ALL ON FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bi
 REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_now timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean, p_same_login_may_return boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.erase_kept_answers(p_limit bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.exchange(p_calls native_sso.exchange_call[], p_shown native_sso.shown[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.exchange(p_calls native_sso.exchange_call[], p_shown native_sso.shown[]) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.finish_code(p_code bytea, p_binding bytea, p_answer bytea) TO native_sso_broker;
@@ -2760,9 +2662,9 @@ REVOKE ALL ON FUNCTION native_sso.guard_revocation() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.have_common(p_one text[], p_two text[], p_three text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.is_repeated(g native_sso.sso_grant, p_now timestamp with time zone, p_source_client text, p_device bytea, p_scope text[], p_audiences text[], p_jkt text, p_auth_time timestamp with time zone, p_acr text, p_amr text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
@@ -2773,6 +2675,8 @@ REVOKE ALL ON FUNCTION native_sso.logout_instant(p_issued_at timestamp with time
 REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.make_type(p_name text, p_attributes text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.pin_is_free(p_issuer text, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.pin_key(p_issuer text, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
 
@@ -2787,13 +2691,20 @@ GRANT ALL ON FUNCTION native_sso.record_audit(p_occurred_at timestamp with time 
 REVOKE ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[]) TO native_sso_broker;
+
 REVOKE ALL ON FUNCTION native_sso.refuse_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) TO native_sso_registrar;
 
+REVOKE ALL ON FUNCTION native_sso.replayed_at(p_session_id uuid, p_client text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
+
+REVOKE ALL ON FUNCTION native_sso.revoke_grant(p_misuse native_sso.refresh_misuse, p_now timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) FROM PUBLIC;
 
@@ -2825,12 +2736,20 @@ GRANT ALL ON FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_
 REVOKE ALL ON FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
 
+REVOKE ALL ON FUNCTION native_sso.touch_sessions(p_session_ids uuid[], p_devices bytea[], p_now timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.try_sweep() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.unpin_key(p_session_id uuid, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.use_client_assertion(p_digest bytea, p_expires_at timestamp with time zone) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.use_dpop_proof(p_digest bytea, p_seconds bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.used_assertions(p_shown native_sso.shown[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.used_proofs(p_shown native_sso.shown[], p_assertion_used bigint[]) FROM PUBLIC;
 
 GRANT SELECT ON TABLE native_sso.sharing_group_member TO native_sso_broker;
 

@@ -6,7 +6,7 @@ enum RegistryStatements {
 
     private static let single: [Statement] =
         [
-            AdmitStatement.statement, AdvanceStatement.statement,
+            ExchangeStatement.statement, RefreshStatement.statement,
             ClientStatements.all, ClientStatements.scopesRequiringConsent,
             CredentialStatements.secrets, CredentialStatements.keys, PostgresAssertionRegister.use,
             EnrolStatement.statement,

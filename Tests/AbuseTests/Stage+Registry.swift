@@ -18,17 +18,26 @@ extension Stage {
             "UPDATE native_sso.session SET expires_at = now() - interval '1 second' WHERE \(session(login))")
     }
 
-    /// Nobody used it for 31 days.
+    /// Nobody used it for 30 days. Its id_token is not later than that: a later one would begin another session.
     func idle(_ login: Login) async throws {
         try await sql.rows(
-            "UPDATE native_sso.session SET last_used_at = now() - interval '31 days' WHERE \(session(login))")
+            """
+            UPDATE native_sso.session SET last_used_at = date_trunc('second', now()) - interval '30 days'
+            WHERE \(session(login))
+            """)
+    }
+
+    /// As if an earlier session of its name had ended just now, and id_tokens from before the end did not count.
+    func outdateTokens(of login: Login) async throws {
+        try await sql.rows("UPDATE native_sso.session SET iat_after = now() WHERE \(session(login))")
     }
 
     func blockDevice(of login: Login) async throws {
         try await sql.rows(
             """
-            UPDATE native_sso.device SET blocked_at = now() WHERE device_digest = (
-                SELECT device_digest FROM native_sso.session WHERE \(session(login)))
+            INSERT INTO native_sso.device (issuer, device_digest, first_seen_at, blocked_at)
+            SELECT issuer, device_digest, now(), now() FROM native_sso.session WHERE \(session(login))
+            ON CONFLICT (issuer, device_digest) DO UPDATE SET blocked_at = excluded.blocked_at
             """)
     }
 

@@ -70,19 +70,6 @@ import Testing
     }
 
     @Test(arguments: HotStatement.allCases)
-    func statementWithoutAFunctionDoesTheSame(_ statement: HotStatement) async throws {
-        try await withStage { stage in
-            for generation in Int32(1)...2 {
-                let row = PopulationRow(3)
-                let rows = try await stage.pool.query(
-                    statement.inline, statement.parameters(row, generation: generation), locking: statement.lock(row))
-                #expect(rows.count == 1)
-            }
-            #expect(try await stage.generations() == [1, 1, 1, 3, 1, 1, 1, 1, 1, 1])
-        }
-    }
-
-    @Test(arguments: HotStatement.allCases)
     func pgbenchsCallAdvancesTheSameGrant(_ statement: HotStatement) async throws {
         try await withStage { stage in
             let call = try #require(statement.script.split(separator: "\n").last { $0.hasPrefix("SELECT") })
@@ -103,7 +90,7 @@ import Testing
             let block = PopulationBlock(first: 1000, callers: 2)
             try await Population.insert(block.range, idle: "0 seconds", database: stage.database, on: stage.cluster)
             let window = try await Callers(
-                executor: executor.executor, contender: .lanes, statement: .advance, block: block
+                executor: executor.executor, statement: .refresh, block: block
             )
             .measure(seconds: 0.2, server: stage.cluster.processes)
             await executor.shutdown()

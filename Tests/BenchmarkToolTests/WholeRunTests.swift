@@ -36,8 +36,8 @@ import Testing
         #expect(figures("start").allSatisfy { median($0, "ready_after_ms") > 0 })
         #expect(
             figures("database").map { "\($0.string("statement") ?? "") \($0.string("by") ?? "")" } == [
-                "admit pgbench", "admit pool", "admit inline", "admit lanes",
-                "advance pgbench", "advance pool", "advance inline", "advance lanes",
+                "exchange pgbench", "exchange pool", "exchange lanes",
+                "refresh pgbench", "refresh pool", "refresh lanes",
             ])
         #expect(
             figures("exchange").compactMap { $0.string("kind") }

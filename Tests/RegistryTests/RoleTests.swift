@@ -24,7 +24,7 @@ struct RoleTests {
     @Test(
         "The hot calls run under no search_path but their own",
         arguments: ["public, native_sso", "pg_temp, native_sso", "\"native_sso, pg_temp\"", ""],
-        [AdmitStatement.statement, AdvanceStatement.statement])
+        [ExchangeStatement.statement, RefreshStatement.statement])
     func needsItsSearchPath(path: String, statement: Statement) async throws {
         try await TestDatabase.withFixture { database in
             var configuration = try TestDatabase.configuration(
@@ -33,7 +33,7 @@ struct RoleTests {
             configuration.sessionSettings["search_path"] = path
             let pool = ConnectionPool(configuration)
             do throws(PostgresError) {
-                let parameters = statement.text.count(where: { $0 == "$" })
+                let parameters = Set(statement.text.matches(of: /\$[0-9]+/).map(\.output)).count
                 _ = try await pool.query(statement, Array(repeating: .null, count: parameters))
                 Issue.record("ran under \(path)")
             } catch {

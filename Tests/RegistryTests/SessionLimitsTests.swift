@@ -32,8 +32,9 @@ import Testing
             let administration = Administration(pool: database.superuser)
             _ = try await administration.end([world.sessionRowID], reason: "operator", act)
             #expect(try await Self.register(database, authTimeIn: 60) == "registered")
-            let refused = try await database.registry.admit(world.admission(number: 0))
-            #expect(refused.grant == nil && refused.session?.endedAt != nil)
+            let admission = try world.admission(number: 0)
+            let refused = try await database.registry.admit(admission)
+            #expect(refused.grant == nil && refusal(admission, refused) == .subjectTokenBeforeEnd)
         }
     }
 

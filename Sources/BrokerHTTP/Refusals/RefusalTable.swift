@@ -424,6 +424,8 @@ extension ExchangeRefusal: RefusalCase {
         case .firstSightTokenTooOld: .init("first_sight_token_too_old", .invalidGrant,
             "the broker does not know the login that sid names, and the id_token is older than first_sight_max_age",
             "App 1 renews its id_token, or the user logs in again. The operator can set first_sight_max_age.")
+        case .subjectTokenBeforeEnd: .init("subject_token_before_end", .invalidGrant,
+            "an earlier login of the same sid ended after this id_token was issued, or after its auth_time", RefusalRow.loginAgain)
         case .sessionEnded: .sessionEnded
         case .sessionExpired: .sessionExpired
         case .sessionIdle: .sessionIdle
@@ -805,7 +807,7 @@ extension RefusalRow {
 
     /// An identity provider may keep `sid` and `auth_time` through a login that its own session answers: the steps go further
     /// only where the one before did not help.
-    private static let loginAgain: StaticString =
+    fileprivate static let loginAgain: StaticString =
         "The user logs in again in the browser, as usual. If the broker refuses that id_token, too, the app asks once with prompt=login. Where even that does not help, the user logs out at the identity provider and logs in again."
 }
 

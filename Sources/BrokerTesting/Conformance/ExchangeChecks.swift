@@ -7,7 +7,7 @@ extension GrantRegistryConformance {
             let scenario = try ExchangeScenario()
             try await scenario.put(into: fixture)
             let (attempt, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
-            #expect(growth == .growth(grants: 1, liveGrants: 1, devices: 1, auditRows: 1))
+            #expect(growth == .growth(grants: 1, liveGrants: 1, auditRows: 1))
             let grant = try #require(attempt.grant)
             #expect(grant.generation == 1)
             #expect(grant.expiresAt == attempt.facts.session?.expiresAt)

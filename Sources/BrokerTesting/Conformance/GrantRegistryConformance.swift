@@ -6,8 +6,8 @@ public import Testing
 ///     func conforms(_ check: GrantRegistryCheck) async throws { try await check.run(on: fixture) }
 public enum GrantRegistryConformance {
     public static let checks: [GrantRegistryCheck] =
-        exchangeRefusals + exchangeChecks + firstSightChecks + refreshRefusals + refreshChecks + limitChecks
-        + raceChecks + proofChecks + runChecks
+        exchangeRefusals + exchangeChecks + firstSightChecks + nameChecks + refreshRefusals + refreshChecks
+        + limitChecks + raceChecks + proofChecks + runChecks
 }
 
 /// One promise of a registry. It fails by `#expect`, so it runs inside a test.

@@ -121,38 +121,79 @@ extension GrantRegistryConformance {
                 #expect(thief.refusal == .keyMismatch)
             }
         },
-        GrantRegistryCheck("binding: a chain without a key gets that of the first proof") { fixture in
-            var scenario = try RefreshScenario()
-            scenario.client.proofPolicy = .optional
-            try await scenario.put(into: fixture)
-            let proof = PresentedProof.random()
-            scenario.proof = proof
-            let attempt = try await scenario.attempt(on: fixture.registry)
-            #expect(attempt.success == .advanced)
-            #expect(attempt.facts.grant?.key == nil)
-            scenario.proof = .random(by: proof.key)
-            scenario.generation = 6
-            #expect(try await scenario.attempt(on: fixture.registry).facts.grant?.key == proof.key)
-            scenario.proof = nil
-            scenario.generation = 7
-            #expect(try await scenario.attempt(on: fixture.registry).refusal == .proofMissing)
-        },
-        GrantRegistryCheck("binding: the key that a refresh brings is its only one on the device, too") { fixture in
+        GrantRegistryCheck("binding: a refresh binds neither its family nor the device") { fixture in
             var scenario = try ExchangeScenario()
             scenario.client.proofPolicy = .optional
             try await scenario.put(into: fixture)
-            let grant = try #require(try await scenario.attempt(on: fixture.registry).grant)
-            let proof = PresentedProof.random()
-            var refresh = RefreshScenario(after: scenario, grantID: grant.id, generation: 1)
-            refresh.proof = proof
-            let refreshed = try await fixture.registry.rotate(refresh.rotation)
-            #expect(refreshed.effect == .advanced)
-            for other in [nil, PresentedProof.random()] {
-                scenario.proof = other
-                #expect(try await scenario.attempt(on: fixture.registry).refusal == .pinConflict)
+            var refresh = scenario.refresh(try #require(try await scenario.attempt(on: fixture.registry).grant))
+            for proof in [PresentedProof.random(), .random(), nil] {
+                refresh.proof = proof
+                let attempt = try await refresh.attempt(on: fixture.registry)
+                #expect(attempt.success == .advanced)
+                #expect(attempt.facts.grant?.key == nil)
+                refresh.generation += 1
             }
-            scenario.proof = .random(by: proof.key)
-            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 3)
+            scenario.proof = .random()
+            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 5)
+        },
+        GrantRegistryCheck(
+            "binding: a token from before the binding is judged without the key: reuse takes the binding back"
+        ) {
+            fixture in
+            // A thief spends a copy, and exchanges with a key of their own.
+            var owner = try ExchangeScenario()
+            owner.client.proofPolicy = .optional
+            try await owner.put(into: fixture)
+            let grant = try #require(try await owner.attempt(on: fixture.registry).grant)
+            var copy = owner.refresh(grant)
+            for _ in 0..<2 {
+                #expect(try await copy.attempt(on: fixture.registry).success == .advanced)
+                copy.generation += 1
+            }
+            var thief = owner
+            thief.proof = .random()
+            #expect(try await thief.attempt(on: fixture.registry).grant?.generation == 4)
+            #expect(try await owner.attempt(on: fixture.registry).refusal == .pinConflict)
+            // The copy's last token was not spent.
+            let unspent = try await fixture.writingNothing { try await copy.attempt(on: fixture.registry) }
+            #expect(unspent.refusal == .superseded && unspent.defect == nil)
+            let (attempt, growth) = try await fixture.counting {
+                try await owner.refresh(grant).attempt(on: fixture.registry)
+            }
+            #expect(attempt.refusal == .replayed && attempt.defect == nil)
+            #expect(growth == .growth(liveGrants: -1, auditRows: 1))
+            #expect(try await thief.again().attempt(on: fixture.registry).refusal == .loginAfterReplay)
+            var later = owner
+            later.login = Login(authenticatedAt: try await fixture.now().adding(60))
+            #expect(try await later.attempt(on: fixture.registry).grant?.generation == 1, "no key is bound any more")
+        },
+        GrantRegistryCheck("binding: reuse leaves the binding to another key") { fixture in
+            var scenario = try RefreshScenario.bound()
+            scenario.exchange.client = scenario.client
+            scenario.exchange.pinnedKey = .random()
+            scenario.generation = 3
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).refusal == .replayed)
+            #expect(try await scenario.exchange.attempt(on: fixture.registry).refusal == .pinConflict)
+        },
+        GrantRegistryCheck("binding: a spent token that had the key revokes nothing without it, after an exchange, too")
+        { fixture in
+            let exchange = try ExchangeScenario.bound()
+            try await exchange.put(into: fixture)
+            let grant = try #require(try await exchange.attempt(on: fixture.registry).grant)
+            var refresh = exchange.refresh(grant)
+            for _ in 0..<2 {
+                refresh.proof = exchange.again().proof
+                #expect(try await refresh.attempt(on: fixture.registry).success == .advanced)
+                refresh.generation += 1
+            }
+            #expect(try await exchange.again().attempt(on: fixture.registry).grant?.generation == 4)
+            var thief = exchange.refresh(grant)
+            thief.proof = nil
+            let refused = try await fixture.writingNothing { [thief] in try await thief.attempt(on: fixture.registry) }
+            #expect(refused.refusal == .proofMissing)
+            thief.proof = exchange.again().proof
+            #expect(try await thief.attempt(on: fixture.registry).refusal == .replayed)
         },
         GrantRegistryCheck("binding: a client that authenticates may change its key, and not do without") { fixture in
             var scenario = try RefreshScenario.bound()
@@ -275,7 +316,7 @@ extension GrantRegistryConformance {
 
 extension ExchangeScenario {
     /// App 2 shows a key.
-    static func bound() throws -> ExchangeScenario {
+    package static func bound() throws -> ExchangeScenario {
         var scenario = try ExchangeScenario()
         scenario.client.proofPolicy = .optional
         scenario.proof = .random()

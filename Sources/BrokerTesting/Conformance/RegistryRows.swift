@@ -46,6 +46,9 @@ public struct SessionRow: Sendable {
     /// From its last use to now.
     public var lastUsed: Seconds = 0
     public var isEnded = false
+    /// What the ends of this name ask of an id_token. An end that says neither asks for an `auth_time` after now.
+    public var iatAfter: UnixTime?
+    public var authTimeAfter: UnixTime?
 
     public init(
         id: UniqueID, issuer: Issuer, sid: SessionID, subject: Subject?, sourceClient: ClientID,
@@ -71,7 +74,9 @@ public struct GrantRow: Sendable {
     public var generation: Int32 = 1
     /// The last one that an exchange made; refreshes made those since.
     public var exchangedGeneration: Int32 = 1
-    /// Of those before: what refreshes made of them was presented, too.
+    /// The exchange that bound it made this generation.
+    public var keylessBefore: Int32 = 1
+    /// Of those before the last exchange: what refreshes made of them was presented, too.
     public var spent: [ClosedRange<Int32>] = []
     /// From the last rotation to now.
     public var rotated: Seconds = 0

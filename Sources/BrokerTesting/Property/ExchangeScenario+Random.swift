@@ -21,6 +21,8 @@ extension ExchangeScenario {
         randomizeKeys(&randomness)
     }
 
+    static let farFuture = UnixTime(seconds: 4_000_000_000)
+
     private mutating func randomizeKeys(_ randomness: inout SeededRandom) {
         client.proofPolicy = randomness.mostly(.off, or: Client.ProofPolicy.allCases)
         client.authentication = randomness.mostly(.none, or: Client.Authentication.allCases)
@@ -105,6 +107,16 @@ extension ExchangeScenario {
         if randomness.oneIn(10) { row.subject = Subject(validated: "somebody-else") }
         row.isEnded = randomness.oneIn(10)
         if row.isEnded, Bool.random(using: &randomness) { row.subject = nil }
+        // The registry's clock is not the broker's: a far end and a far login make a later id_token and a later login.
+        if randomness.oneIn(4) { issuedAt = Self.farFuture }
+        if randomness.oneIn(4), login.authenticatedAt != nil {
+            login = Login(authenticatedAt: Self.farFuture, contextClass: login.contextClass, methods: login.methods)
+        }
+        if randomness.oneIn(4) { row.iatAfter = [issuedAt.before(1), issuedAt].randomElement(using: &randomness) }
+        if randomness.oneIn(4), let authenticatedAt = login.authenticatedAt {
+            row.authTimeAfter = [authenticatedAt.before(1), authenticatedAt].randomElement(using: &randomness)
+        }
+        if randomness.oneIn(3) { row.login = Login() }
         session = row
     }
 }

@@ -19,6 +19,7 @@ extension RefreshScenario {
         row.exchangedGeneration = max(
             1, randomness.mostly(1, or: [row.generation - 2, row.generation - 1, row.generation]))
         if row.exchangedGeneration > 3, randomness.oneIn(2) { row.spent = [1...row.exchangedGeneration - 3] }
+        row.keylessBefore = randomness.mostly(1, or: [row.exchangedGeneration])
         generation = row.generation + randomness.mostly(0, or: [-1, -1, -1, -2, -3, -4, 1])
         // Only of the predecessor does it matter how long ago the chain went on.
         row.rotated = randomness.mostly(

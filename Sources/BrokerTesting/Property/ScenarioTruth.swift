@@ -19,8 +19,15 @@ extension ExchangeScenario {
             other == source || other == target && targetMember != nil && targetMember?.group == sourceMember?.group
         }
         #expect(facts.otherAudienceInGroup == othersShare, note)
-        if let session {
+        if let session, facts.grant == nil || facts.session?.id == session.id {
             session.expectTruth(facts.session, at: facts.now, note)
+            #expect(facts.session?.hasAuthTime == (session.login.authenticatedAt != nil), note)
+            #expect(facts.session?.iatAfter == session.iatAfter, note)
+            if !session.isEnded { #expect(facts.session?.authTimeAfter == session.authTimeAfter, note) }
+        } else if let session {
+            // Another began under the name of a dead one.
+            #expect(facts.session?.subject == subject && facts.session?.endedAt == nil, note)
+            #expect(session.isEnded || session.expiresIn.count <= 0 || session.lastUsed >= lifetimes.sessionIdle, note)
         } else {
             #expect((facts.session == nil) == (facts.grant == nil), note)
         }
@@ -48,8 +55,8 @@ extension RefreshScenario {
         #expect(chain.audiences == grant.audiences, note)
         #expect(chain.sessionID == exchange.sessionID, note)
         #expect(chain.login == grant.login, note)
-        // Of a chain without a key, that of the device: no other can bind it.
-        #expect(chain.key == grant.key || grant.key == nil && proof != nil && chain.key == exchange.pinnedKey, note)
+        #expect(chain.key == grant.key, note)
+        #expect(chain.keylessBefore == grant.keylessBefore, note)
         #expect(chain.clientIsEnabled == exchange.clientIsEnabled, note)
         #expect(chain.deviceIsBlocked == (exchange.deviceIsBlocked ?? false), note)
         let source = exchange.sourceMember

@@ -19,10 +19,16 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
 
     public func put(_ session: SessionRow) {
         state.withLock { state in
-            state.sessions[session.id] = RegistryState.Session(
+            var row = RegistryState.Session(
                 issuer: session.issuer, sid: session.sid, subject: session.subject,
-                expiresAt: state.now.adding(session.expiresIn), lastUsedAt: state.now.before(session.lastUsed),
-                endedAt: session.isEnded ? state.now : nil)
+                hasAuthTime: session.login.authenticatedAt != nil, expiresAt: state.now.adding(session.expiresIn),
+                lastUsedAt: state.now.before(session.lastUsed), iatAfter: session.iatAfter,
+                authTimeAfter: session.authTimeAfter)
+            if session.isEnded {
+                row.endedAt = state.now
+                if row.iatAfter == nil && row.authTimeAfter == nil { row.authTimeAfter = state.now }
+            }
+            state.sessions[session.id] = row
         }
     }
 
@@ -44,6 +50,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
             state.chains[grant.id] = RegistryState.Chain(
                 session: grant.session, client: grant.client, sourceClient: grant.sourceClient, device: grant.device,
                 generation: grant.generation, exchangedGeneration: grant.exchangedGeneration,
+                keylessBefore: grant.keylessBefore,
                 spent: grant.spent,
                 rotatedAt: state.now.before(grant.rotated),
                 revokedAt: grant.isRevoked ? state.now : nil, wasReplayed: grant.isRevoked && grant.wasReplayed,
@@ -65,6 +72,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
         state.withLock { state in
             guard let session = state.sessions[id], session.endedAt == nil else { return }
             state.sessions[id]?.endedAt = state.now
+            state.sessions[id]?.authTimeAfter = max(session.authTimeAfter ?? state.now, state.now)
             state.auditRows += 1
         }
     }

@@ -63,12 +63,29 @@ struct RegistryState: Sendable {
         let issuer: Issuer
         let sid: SessionID
         let subject: Subject?
+        let hasAuthTime: Bool
         let expiresAt: UnixTime
         var lastUsedAt: UnixTime
         var endedAt: UnixTime?
+        var iatAfter: UnixTime?
+        var authTimeAfter: UnixTime?
+
+        /// Ends it as of the instant at which its time was over.
+        mutating func endIfOver(idleLimit: Seconds, at now: UnixTime) {
+            guard endedAt == nil else { return }
+            if now >= expiresAt {
+                endedAt = expiresAt
+                if hasAuthTime { authTimeAfter = expiresAt } else { iatAfter = expiresAt }
+            } else if now.since(lastUsedAt) >= idleLimit {
+                endedAt = lastUsedAt.adding(idleLimit)
+                iatAfter = endedAt
+            }
+        }
 
         func facts(id: UniqueID) -> SessionFacts {
-            SessionFacts(id: id, subject: subject, endedAt: endedAt, expiresAt: expiresAt, lastUsedAt: lastUsedAt)
+            SessionFacts(
+                id: id, subject: subject, endedAt: endedAt, expiresAt: expiresAt, lastUsedAt: lastUsedAt,
+                hasAuthTime: hasAuthTime, iatAfter: iatAfter, authTimeAfter: authTimeAfter)
         }
     }
 
@@ -79,6 +96,7 @@ struct RegistryState: Sendable {
         var device: DeviceDigest
         var generation: Int32
         var exchangedGeneration: Int32
+        var keylessBefore: Int32
         /// Of the runs before the last exchange: those whose successors were presented.
         var spent: [ClosedRange<Int32>] = []
         var rotatedAt: UnixTime
@@ -91,10 +109,10 @@ struct RegistryState: Sendable {
         var login: Login
         var key: KeyThumbprint?
 
-        /// What was spent in the run that an exchange ends, and in those before it.
+        /// What was spent in the run that an exchange ends, and in those before it: the newest sixteen.
         var spentByExchange: [ClosedRange<Int32>] {
             let isSpending = generation - exchangedGeneration >= 2
-            return spent + (isSpending ? [exchangedGeneration...generation - 2] : [])
+            return (spent + (isSpending ? [exchangedGeneration...generation - 2] : [])).suffix(16)
         }
     }
 
@@ -139,8 +157,10 @@ struct RegistryState: Sendable {
         return false
     }
 
+    /// The live session of the name, else the one that ended last.
     func sessionID(of sid: SessionID, at issuer: Issuer) -> UniqueID? {
-        sessions.first { $0.value.issuer == issuer && $0.value.sid == sid }?.key
+        sessions.filter { $0.value.issuer == issuer && $0.value.sid == sid }
+            .max { ($0.value.endedAt?.seconds ?? .max) < ($1.value.endedAt?.seconds ?? .max) }?.key
     }
 
     /// Notes a use of the session, but not more often than every few minutes.

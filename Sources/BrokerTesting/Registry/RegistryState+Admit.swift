@@ -13,8 +13,12 @@ extension RegistryState {
         }
         var seen = facts(needsLaterLogin: false)
         guard refusal(asked, seen) == nil else { return seen }
-        if session.map({ wasReplayed(asked, in: $0) }) ?? false { return facts(needsLaterLogin: true) }
-        let recorded = session ?? begin(asked)
+        if let live = seen.session, live.refusal(idleLimit: asked.checks.idleLimit, at: now) == nil,
+            wasReplayed(asked, in: live.id)
+        {
+            return facts(needsLaterLogin: true)
+        }
+        let recorded = begin(asked, after: session)
         seen = self.facts(
             asked, session: recorded, assertionWasUsed: false, proofWasUsed: false, needsLaterLogin: false,
             grant: record(asked, in: recorded))
@@ -53,11 +57,19 @@ extension RegistryState {
         }
     }
 
-    /// First sight.
-    private mutating func begin(_ asked: Admission) -> UniqueID {
+    /// First sight, or a new session under the name of a dead one: it takes over what the ends of the name ask.
+    /// - Returns: The live session of the name.
+    private mutating func begin(_ asked: Admission, after newest: UniqueID?) -> UniqueID {
+        let isEnded = newest.flatMap { sessions[$0]?.endedAt } != nil
+        if let newest { sessions[newest]?.endIfOver(idleLimit: asked.checks.idleLimit, at: now) }
+        let dead = newest.flatMap { sessions[$0] }
+        if !isEnded, dead?.endedAt != nil { auditRows += 1 }
+        if let newest, dead?.endedAt == nil { return newest }
         sessions[asked.proposedSessionRowID] = Session(
             issuer: asked.idToken.issuer, sid: asked.sessionID, subject: asked.idToken.subject,
-            expiresAt: now.adding(asked.firstSightLifetime ?? 0), lastUsedAt: now)
+            hasAuthTime: asked.idToken.login.authenticatedAt != nil,
+            expiresAt: now.adding(asked.firstSightLifetime ?? 0), lastUsedAt: now, iatAfter: dead?.iatAfter,
+            authTimeAfter: dead?.authTimeAfter)
         return asked.proposedSessionRowID
     }
 
@@ -65,8 +77,10 @@ extension RegistryState {
         let (client, key) = (asked.request.client, asked.request.proof?.key)
         let place = Place(
             device: Device(issuer: asked.idToken.issuer, digest: asked.device), client: client.id)
-        knownDevices.insert(place.device)
-        if client.isKnownByKey, let key, boundKeys[place] == nil { boundKeys[place] = key }
+        if client.isKnownByKey, let key, boundKeys[place] == nil {
+            knownDevices.insert(place.device)
+            boundKeys[place] = key
+        }
         touch(session, idleLimit: asked.checks.idleLimit)
         auditRows += 1
 
@@ -80,7 +94,9 @@ extension RegistryState {
         let generation = (live?.value.generation ?? 0) + (repeats ? 0 : 1)
         chains[id] = Chain(
             session: session, client: client.id, sourceClient: asked.idToken.sourceClient, device: asked.device,
-            generation: generation, exchangedGeneration: generation, spent: live?.value.spentByExchange ?? [],
+            generation: generation, exchangedGeneration: generation,
+            keylessBefore: live.map { $0.value.key == nil ? generation : $0.value.keylessBefore } ?? 1,
+            spent: live?.value.spentByExchange ?? [],
             rotatedAt: repeats ? live?.value.rotatedAt ?? now : now, revokedAt: nil, expiresAt: end,
             scope: asked.checks.scope, audiences: client.audiences, login: asked.idToken.login, key: key)
         return GrantFacts(id: id, generation: generation, expiresAt: end)

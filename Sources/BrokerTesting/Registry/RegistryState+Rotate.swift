@@ -14,9 +14,6 @@ extension RegistryState {
                     revoke(asked.token.grantID, for: refusal)
                 }
             } else if asked.token.generation == seen.generation {
-                if let bound = bind(asked, seen) {
-                    return RotationFacts(now: now, effect: .none, grant: facts(of: asked, key: bound))
-                }
                 effect = .advanced
                 advance(asked)
             }
@@ -25,14 +22,14 @@ extension RegistryState {
             now: now, effect: effect, proofWasUsed: proofWasUsed, assertionWasUsed: assertionWasUsed, grant: seen)
     }
 
-    /// - Parameter key: What the family counts as bound to, if not to its own.
-    private func facts(of asked: Rotation, key: KeyThumbprint? = nil) -> ChainFacts? {
+    private func facts(of asked: Rotation) -> ChainFacts? {
         guard let chain = chains[asked.token.grantID], let session = sessions[chain.session] else { return nil }
         let source = members[Member(issuer: session.issuer, client: chain.sourceClient)]
         let target = members[Member(issuer: session.issuer, client: chain.client)]
         return ChainFacts(
             client: chain.client, generation: chain.generation, exchangedGeneration: chain.exchangedGeneration,
-            wasSpent: chain.spent.contains { $0.contains(asked.token.generation) }, rotatedAt: chain.rotatedAt,
+            keylessBefore: chain.keylessBefore, wasSpent: chain.spent.contains { $0.contains(asked.token.generation) },
+            rotatedAt: chain.rotatedAt,
             revokedAt: chain.revokedAt, cameLate: chain.cameLate, expiresAt: chain.expiresAt, scope: chain.scope,
             audiences: chain.audiences, sessionID: session.sid, session: session.facts(id: chain.session),
             login: chain.login, clientIsEnabled: clientIsEnabled[chain.client] ?? false,
@@ -40,28 +37,15 @@ extension RegistryState {
                 && target?.role != .source,
             scopeCeiling: target?.scopeCeiling,
             deviceIsBlocked: blockedDevices.contains(Device(issuer: session.issuer, digest: chain.device)),
-            key: key ?? chain.key)
+            key: chain.key)
     }
 }
 
 extension RegistryState {
-    /// Binds an unbound family, and its client on the device, to the key that was shown.
-    /// - Returns: The key that the client has there already, if it is another.
-    private mutating func bind(_ asked: Rotation, _ seen: ChainFacts) -> KeyThumbprint? {
-        guard seen.key == nil, let key = asked.request.proof?.key, asked.keyUse == .fixed,
-            let chain = chains[asked.token.grantID], let session = sessions[chain.session]
-        else { return nil }
-        let place = Place(device: Device(issuer: session.issuer, digest: chain.device), client: chain.client)
-        if let bound = boundKeys[place], bound != key { return bound }
-        boundKeys[place] = key
-        return nil
-    }
-
     private mutating func advance(_ asked: Rotation) {
         guard var chain = chains[asked.token.grantID] else { return }
         chain.generation += 1
         chain.rotatedAt = now
-        chain.key = asked.request.proof?.key ?? chain.key
         chains[asked.token.grantID] = chain
         touch(chain.session, idleLimit: asked.lifetimes.sessionIdle)
     }
@@ -74,6 +58,7 @@ extension RegistryState {
         chain.wasReplayed = refusal == .replayed
         chain.cameLate = refusal == .late
         chains[id] = chain
+        if chain.wasReplayed { takeBackKey(of: chain) }
     }
 
     /// What began after a late token is revoked, too, unless its login came later.
@@ -82,7 +67,15 @@ extension RegistryState {
             guard chain.revokedAt == nil, chain.login.authenticatedAt.map({ $0 <= lateAt }) ?? true else { continue }
             chains[other]?.revokedAt = now
             chains[other]?.wasReplayed = true
+            takeBackKey(of: chain)
             auditRows += 1
         }
+    }
+
+    /// Takes back the binding of the client on the device, if it is the key of this family.
+    private mutating func takeBackKey(of chain: Chain) {
+        guard let session = sessions[chain.session] else { return }
+        let place = Place(device: Device(issuer: session.issuer, digest: chain.device), client: chain.client)
+        if let key = chain.key, boundKeys[place] == key { boundKeys[place] = nil }
     }
 }

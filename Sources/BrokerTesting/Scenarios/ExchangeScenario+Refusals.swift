@@ -14,8 +14,8 @@ extension ExchangeScenario {
         case .clientNotInGroup, .sourceNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
             .selfExchange:
             10
-        case .sessionUnknown, .firstSightKeyNotCurrent, .firstSightTokenTooOld, .subjectMismatch, .sessionEnded,
-            .sessionExpired, .sessionIdle:
+        case .sessionUnknown, .firstSightKeyNotCurrent, .firstSightTokenTooOld, .subjectMismatch,
+            .subjectTokenBeforeEnd, .sessionEnded, .sessionExpired, .sessionIdle:
             11
         case .deviceBlocked: 12
         case .pinConflict: 13
@@ -53,6 +53,7 @@ extension ExchangeScenario {
             admitOnFirstSight()
             issuedAt = now.before(policy.maximumFirstSightAge).before(1)
         case .subjectMismatch: session?.subject = Subject(validated: "somebody-else")
+        case .subjectTokenBeforeEnd: session?.iatAfter = issuedAt
         case .sessionEnded: session?.isEnded = true
         case .sessionExpired: session?.expiresIn = 0
         case .sessionIdle: session?.lastUsed = lifetimes.sessionIdle

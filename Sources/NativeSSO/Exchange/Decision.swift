@@ -43,9 +43,20 @@ private func sessionRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> Exch
         // that is refused for a later reason.
         return asked.checks.firstSightRefusal
     }
-    guard let subject = session.subject else { return .sessionEnded }
-    if subject != asked.idToken.subject { return .subjectMismatch }
-    return session.refusal(idleLimit: asked.checks.idleLimit, at: facts.now).map(ExchangeRefusal.init)
+    if let subject = session.subject {
+        guard subject == asked.idToken.subject else { return .subjectMismatch }
+    } else if session.endedAt == nil {
+        return .sessionEnded  // a login of nobody is no login
+    }
+    let counts = session.counts(asked.idToken)
+    guard let death = session.refusal(idleLimit: asked.checks.idleLimit, at: facts.now) else {
+        return counts ? nil : .subjectTokenBeforeEnd
+    }
+    // A later login may begin another session under the name of a dead one.
+    let begins =
+        counts && asked.checks.firstSightRefusal == nil
+        && session.makesRoom(for: asked.idToken, after: death, idleLimit: asked.checks.idleLimit)
+    return begins ? nil : ExchangeRefusal(death)
 }
 
 private func deviceRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {

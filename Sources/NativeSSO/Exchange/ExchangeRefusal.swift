@@ -24,6 +24,8 @@ public enum ExchangeRefusal: Error, Sendable, CaseIterable {
     case firstSightKeyNotCurrent
     /// The session is unknown, and the id_token was issued too long ago to bring it in.
     case firstSightTokenTooOld
+    /// The session is live, but an earlier one of the same name ended after this id_token, or its login.
+    case subjectTokenBeforeEnd
     case sessionEnded
     case sessionExpired
     case sessionIdle

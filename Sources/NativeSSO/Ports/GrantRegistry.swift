@@ -44,13 +44,24 @@ public struct SessionFacts: Sendable, Hashable {
     public let endedAt: UnixTime?
     public let expiresAt: UnixTime
     public let lastUsedAt: UnixTime
+    /// Whether the id_token that began it had `auth_time`.
+    public let hasAuthTime: Bool
+    /// What the ends of earlier sessions of this name, and its own, ask of every id_token: a later `iat`, a later `auth_time`.
+    public let iatAfter: UnixTime?
+    public let authTimeAfter: UnixTime?
 
-    public init(id: UniqueID, subject: Subject?, endedAt: UnixTime?, expiresAt: UnixTime, lastUsedAt: UnixTime) {
+    public init(
+        id: UniqueID, subject: Subject?, endedAt: UnixTime?, expiresAt: UnixTime, lastUsedAt: UnixTime,
+        hasAuthTime: Bool = false, iatAfter: UnixTime? = nil, authTimeAfter: UnixTime? = nil
+    ) {
         self.id = id
         self.subject = subject
         self.endedAt = endedAt
         self.expiresAt = expiresAt
         self.lastUsedAt = lastUsedAt
+        self.hasAuthTime = hasAuthTime
+        self.iatAfter = iatAfter
+        self.authTimeAfter = authTimeAfter
     }
 }
 

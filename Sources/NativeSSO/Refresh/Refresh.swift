@@ -59,13 +59,10 @@ public struct Refresh: Sendable {
             throw RefreshError(error)
         }
         subject.session = facts.grant?.session.id
-        let (decision, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
-        // A redelivered token of an unbound family stays unbound, even if the retry carries a proof.
-        let staysUnbound = decision == .redelivered && chain.key == nil && request.client.proofPolicy == .optional
+        let (_, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
         do throws(PortError) {
-            // Both decisions lead to the same successor: that is what makes a retry harmless.
-            return try await mint.answer(
-                asked, chain, key: staysUnbound ? nil : request.proof?.key, at: facts.now)
+            // Advanced or sent again, the successor is the same: that is what makes a retry harmless.
+            return try await mint.answer(asked, chain, key: request.proof?.key, at: facts.now)
         } catch {
             throw RefreshError(error)
         }

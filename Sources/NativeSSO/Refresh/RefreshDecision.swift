@@ -32,7 +32,7 @@ package func refusal(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -
         let isProof = chain.cameLate && chain.client == asked.request.client.id && keyRefusal(asked, chain) == nil
         return isProof && showsTwoHolders(asked, chain) ? .replayed : .grantRevoked
     }
-    // Before all that shows misuse: whoever has an old token and not the key must not be able to log anybody out.
+    // Before all that shows misuse: a thief who has an old token, and not the key, must not log the user out.
     if let refusal = keyRefusal(asked, chain) { return refusal }
     if chain.client != asked.request.client.id { return .foreignClient }
     if asked.token.generation > chain.generation { return .stateRegressed }
@@ -53,9 +53,10 @@ package func refusal(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -
     return nil
 }
 
-/// Never a bearer token from a bound chain, and never one for somebody else's key. RFC 9449 §5, §11.3.
+/// Never a bearer token from a bound chain, and never one for somebody else's key. RFC 9449 §5, §11.3. A token from before the
+/// binding asks for no key: an exchange took its place, so that it can only show reuse.
 private func keyRefusal(_ asked: Rotation, _ chain: ChainFacts) -> RefreshRefusal? {
-    guard let bound = chain.key else { return nil }
+    guard let bound = chain.key, asked.token.generation >= chain.keylessBefore else { return nil }
     guard let presented = asked.request.proof?.key else { return asked.keyUse == .off ? .proofsOff : .proofMissing }
     let isClientsToChange = asked.keyUse == .changeable && asked.request.client.id == chain.client
     return presented == bound || isClientsToChange ? nil : .keyMismatch

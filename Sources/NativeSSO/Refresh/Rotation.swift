@@ -80,7 +80,9 @@ public struct ChainFacts: Sendable {
     public let generation: Int32
     /// The last one that an exchange made: with it the chain began anew, and all since were made by refreshes.
     public let exchangedGeneration: Int32
-    /// Whether the presented one is from before that, and what a refresh made of it was itself presented.
+    /// The exchange that bound the family made this generation: earlier tokens have no key. It counts only where ``key`` is set.
+    public let keylessBefore: Int32
+    /// Whether the presented one is from before the last exchange, and what a refresh made of it was itself presented.
     public let wasSpent: Bool
     public let rotatedAt: UnixTime
     /// Before this call revoked it, if it did.
@@ -99,11 +101,13 @@ public struct ChainFacts: Sendable {
     /// What the app's membership lets it have at most, today; `nil`: no limit.
     public let scopeCeiling: Scope?
     public let deviceIsBlocked: Bool
-    /// What the chain is bound to, before this call bound it, if it did.
+    /// What the last exchange bound the chain to.
     public let key: KeyThumbprint?
 
     public init(
-        client: ClientID, generation: Int32, exchangedGeneration: Int32, wasSpent: Bool = false, rotatedAt: UnixTime,
+        client: ClientID, generation: Int32, exchangedGeneration: Int32, keylessBefore: Int32 = 1,
+        wasSpent: Bool = false,
+        rotatedAt: UnixTime,
         revokedAt: UnixTime?, cameLate: Bool = false, expiresAt: UnixTime, scope: Scope, audiences: [String],
         sessionID: SessionID,
         session: SessionFacts, login: Login, clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?,
@@ -113,6 +117,7 @@ public struct ChainFacts: Sendable {
         self.client = client
         self.generation = generation
         self.exchangedGeneration = exchangedGeneration
+        self.keylessBefore = keylessBefore
         self.wasSpent = wasSpent
         self.rotatedAt = rotatedAt
         self.revokedAt = revokedAt

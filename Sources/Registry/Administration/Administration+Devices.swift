@@ -81,17 +81,21 @@ enum DeviceStatements {
     // $1 issuer, $2 digest.
     static let select = Statement(
         """
-        SELECT d.first_seen_at, d.blocked_at,
-            (SELECT count(*) FROM native_sso.session s
-             WHERE s.device_digest = d.device_digest AND s.ended_at IS NULL AND s.expires_at > now()),
+        SELECT least(d.first_seen_at, s.first_seen_at), d.blocked_at, s.live,
             ARRAY(SELECT p.key FROM jsonb_each_text(d.pinned_keys) AS p ORDER BY p.key COLLATE "C"),
             ARRAY(SELECT p.value FROM jsonb_each_text(d.pinned_keys) AS p ORDER BY p.key COLLATE "C")
-        FROM native_sso.device d WHERE d.issuer = $1 AND d.device_digest = $2
+        FROM (
+            SELECT min(s.created_at) AS first_seen_at, count(*) FILTER (WHERE s.ended_at IS NULL AND s.expires_at > now()) AS live
+            FROM native_sso.session s WHERE s.issuer = $1 AND s.device_digest = $2) AS s
+        LEFT JOIN native_sso.device d ON d.issuer = $1 AND d.device_digest = $2
+        WHERE d.device_digest IS NOT NULL OR s.first_seen_at IS NOT NULL
         """)
     static let block = Statement(
         """
-        UPDATE native_sso.device SET blocked_at = date_trunc('second', now())
-        WHERE issuer = $1 AND device_digest = $2 AND blocked_at IS NULL RETURNING 1
+        INSERT INTO native_sso.device AS d (issuer, device_digest, first_seen_at, blocked_at)
+        VALUES ($1, $2, date_trunc('second', now()), date_trunc('second', now()))
+        ON CONFLICT (issuer, device_digest) DO UPDATE SET blocked_at = excluded.blocked_at WHERE d.blocked_at IS NULL
+        RETURNING 1
         """)
     static let unblock = Statement(
         """

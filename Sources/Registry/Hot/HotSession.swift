@@ -1,7 +1,7 @@
 public import PostgresClient
 
 extension PostgresConfiguration {
-    /// For connections that call `admit` and `advance`: what those functions expect of a session.
+    /// For connections that call `exchange` and `refresh`: what those functions expect of a session.
     ///
     /// They could set it themselves, with `SET` clauses; then the server would set and reset it in every call, at a tenth of
     /// the price of a refresh. So they look at `search_path` and refuse to run under any other, since they act as the owner
@@ -12,7 +12,8 @@ extension PostgresConfiguration {
         configuration.sessionSettings.merge(
             [
                 "search_path": "native_sso, pg_temp", "enable_seqscan": "off", "enable_hashjoin": "off",
-                "enable_mergejoin": "off", "enable_material": "off", "plan_cache_mode": "force_generic_plan",
+                "enable_mergejoin": "off", "enable_material": "off", "enable_memoize": "off", "jit": "off",
+                "plan_cache_mode": "force_generic_plan",
             ]
         ) { $1 }
         return configuration

@@ -6,8 +6,8 @@ public struct PostgresGrantRegistry: GrantRegistry {
     private let database: any StatementExecutor
 
     /// What is sent for an exchange, and for a refresh: for whoever measures or prepares them.
-    public static var admitting: Statement { AdmitStatement.statement }
-    public static var advancing: Statement { AdvanceStatement.statement }
+    public static var exchanging: Statement { ExchangeStatement.statement }
+    public static var refreshing: Statement { RefreshStatement.statement }
 
     public init(database: any StatementExecutor) {
         self.database = database
@@ -15,14 +15,15 @@ public struct PostgresGrantRegistry: GrantRegistry {
 
     public func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
         try await row(
-            AdmitStatement.statement, try AdmitStatement.parameters(admission), locking: AdmitStatement.row(admission),
-            AdmitStatement.facts)
+            ExchangeStatement.statement, try ExchangeStatement.parameters(admission),
+            locking: ExchangeStatement.row(admission),
+            ExchangeStatement.facts)
     }
 
     public func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
         try await row(
-            AdvanceStatement.statement, try AdvanceStatement.parameters(rotation),
-            locking: AdvanceStatement.row(rotation), AdvanceStatement.facts)
+            RefreshStatement.statement, try RefreshStatement.parameters(rotation),
+            locking: RefreshStatement.row(rotation), RefreshStatement.facts)
     }
 
     private func row<Facts>(

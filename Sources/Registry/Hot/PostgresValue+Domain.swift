@@ -29,5 +29,13 @@ extension PostgresValue {
         return [.bytes(assertion.id.digest), try .instant(assertion.until)]
     }
 
+    /// Four parameters, attributes of `native_sso.shown`: the assertion and until when it is remembered, the proof and for how many
+    /// seconds.
+    static func shown(_ assertion: PresentedAssertion?, _ proof: PresentedProof?) throws(PortError) -> [PostgresValue] {
+        try Self.assertion(assertion) + [
+            proof.map { .bytes($0.id.digest) } ?? .null, proof.map { .int64($0.life.count) } ?? .null,
+        ]
+    }
+
     private static let years1To9999: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 }

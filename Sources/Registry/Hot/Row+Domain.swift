@@ -34,13 +34,16 @@ extension Row {
             scopeCeiling: try ceiling.flatMap { try optionalTextArray($0) }.map { Scope($0) })
     }
 
-    /// Five columns from `first` on: session_id, subject, ended_at, expires_at, last_used_at.
-    func session(at first: Int) throws -> SessionFacts? {
+    /// Five columns from `first` on: session_id, subject, ended_at, expires_at, last_used_at; and three from `limits` on:
+    /// has_auth_time, iat_after, auth_time_after.
+    func session(at first: Int, limitsAt limits: Int? = nil) throws -> SessionFacts? {
         guard try !isNull(first) else { return nil }
         return SessionFacts(
             id: try uniqueID(first), subject: try optionalText(first + 1).map { try identifier($0, "subject") },
             endedAt: try optionalInstant(first + 2), expiresAt: try instant(first + 3),
-            lastUsedAt: try instant(first + 4))
+            lastUsedAt: try instant(first + 4), hasAuthTime: try limits.map { try bool($0) } ?? false,
+            iatAfter: try limits.flatMap { try optionalInstant($0 + 1) },
+            authTimeAfter: try limits.flatMap { try optionalInstant($0 + 2) })
     }
 
     func grant(id: Int, generation: Int, expiresAt: Int) throws -> GrantFacts? {

@@ -4,7 +4,6 @@ import Synchronization
 /// Callers of an executor that each have one call under way at any time.
 struct Callers: Sendable {
     let executor: any StatementExecutor
-    let contender: Contender
     let statement: HotStatement
     let block: PopulationBlock
     private static let warmUp = Duration.seconds(1)
@@ -51,7 +50,7 @@ struct Callers: Sendable {
             for row in rows {
                 if progress.isOver.load(ordering: .relaxed) { return }
                 _ = try await executor.query(
-                    contender.statement(statement), statement.parameters(row, generation: generation),
+                    statement.statement, statement.parameters(row, generation: generation),
                     locking: statement.lock(row))
                 progress.done.wrappingAdd(1, ordering: .relaxed)
             }

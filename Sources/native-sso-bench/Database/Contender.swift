@@ -6,15 +6,11 @@ enum Contender: String, CaseIterable, Sendable {
     case pgbench
     /// Our connections, one call at a time on each.
     case pool
-    /// As the lanes, but one statement of the owner's in place of each call of a function.
-    case inline
     /// Ours, too: many calls at a time on each of two connections, with one commit for all of them. What the broker does.
     case lanes
 
     /// Connections of the pool: the broker's default.
     static let poolSize = 16
-
-    func statement(_ hot: HotStatement) -> Statement { self == .inline ? hot.inline : hot.statement }
 
     /// `nil` for what is not ours.
     func executor(_ configuration: PostgresConfiguration) async throws -> MeasuredExecutor? {
@@ -24,7 +20,7 @@ enum Contender: String, CaseIterable, Sendable {
             let pool = ConnectionPool(configuration)
             try await pool.waitUntilConnected(within: .seconds(10))
             return MeasuredExecutor(executor: pool) { await pool.shutdown() }
-        case .inline, .lanes:
+        case .lanes:
             let lanes = BatchingLanes(configuration)
             try await lanes.waitUntilConnected(within: .seconds(10))
             return MeasuredExecutor(executor: lanes) { await lanes.shutdown() }

@@ -54,13 +54,11 @@ struct DatabaseRun {
             ])
         }
         for round in 0..<options.rounds {
-            var (reference, inline) = (0.0, 0.0)
+            var reference = 0.0
             for (index, contender) in contenders.enumerated() {
                 let block = blocks[round * contenders.count + index]
                 var values = try await measure(contender, statement, block, &figures[index])
                 if contender == .pgbench { reference = values[.perSecond] ?? 0 }
-                if contender == .inline { inline = values[.postgresqlCPU] ?? 0 }
-                if contender == .lanes { values[.inlineRatio] = (values[.postgresqlCPU] ?? 0) / inline }
                 values[.throughputRatio] = (values[.perSecond] ?? 0) / reference
                 figures[index].add(values)
             }
@@ -75,9 +73,9 @@ struct DatabaseRun {
         let committed = try await cluster.commits(in: installation.database)
         let written = try await cluster.walPosition()
         let window: Window
-        if let measured = try await contender.executor(try configuration(contender)) {
+        if let measured = try await contender.executor(try configuration()) {
             window = try await Callers(
-                executor: measured.executor, contender: contender, statement: statement, block: block
+                executor: measured.executor, statement: statement, block: block
             )
             .measure(seconds: options.seconds, server: cluster.processes)
             try await Program.wait(for: "the end of the sessions of \(contender)", measured.shutdown)
@@ -103,18 +101,12 @@ struct DatabaseRun {
         ]
     }
 
-    private func configuration(_ contender: Contender) throws -> PostgresConfiguration {
+    private func configuration() throws -> PostgresConfiguration {
         let cluster = installation.cluster
-        let role = contender == .inline ? PrivateCluster.superuser : BrokerCommands.serviceRole
         var configuration = try PostgresConfiguration(
-            uri: cluster.uri(database: installation.database, user: role),
+            uri: cluster.uri(database: installation.database, user: BrokerCommands.serviceRole),
             password: PostgresPassword(cluster.password)
         ).forHotCalls()
-        if contender == .inline {
-            // The owner's rights, which a superuser need not be asked for; and the only joins that suit one row.
-            configuration.sessionSettings.merge(
-                ["role": "native_sso_admin", "enable_hashjoin": "off", "enable_mergejoin": "off"]) { $1 }
-        }
         configuration.poolSize = Contender.poolSize
         configuration.queueWait = .seconds(5)
         configuration.callDeadline = .seconds(10)

@@ -4,14 +4,14 @@ import Registry
 /// A statement that every grant needs, as the broker sends it and as pgbench does.
 enum HotStatement: String, CaseIterable, Sendable {
     /// A repeated exchange.
-    case admit
+    case exchange
     /// A refresh.
-    case advance
+    case refresh
 
     var statement: Statement {
         switch self {
-        case .admit: PostgresGrantRegistry.admitting
-        case .advance: PostgresGrantRegistry.advancing
+        case .exchange: PostgresGrantRegistry.exchanging
+        case .refresh: PostgresGrantRegistry.refreshing
         }
     }
 
@@ -20,23 +20,22 @@ enum HotStatement: String, CaseIterable, Sendable {
     ///   - generation: That its grant has.
     func parameters(_ row: PopulationRow, generation: Int32) -> [PostgresValue] {
         switch self {
-        case .admit:
+        case .exchange:
             [
                 .uuid(Self.identifier), .text(SampleApps.issuer), .text(row.login.sid), .text(row.login.subject),
-                .text(SampleApps.source), .textArray([]), .text(SampleApps.targets[0]), .bool(false),
+                .text(SampleApps.source), .textArray([]), .timestamp(1_700_000_000_000_000), .null, .textArray([]),
+                .timestamp(1_700_000_000_000_000), .text(SampleApps.targets[0]), .bool(false),
                 .bytes(row.deviceDigest), .text("device-id"), .textArray(Self.scope),
                 // Other than in the call before: the same exchange, a moment later, would not go on.
                 .textArray([SampleApps.audience, String(generation % 2)]),
-                .timestamp(1_700_000_000_000_000), .null, .textArray([]), .int64(2_592_000), .null,
-                .int64(7_776_000), .bool(true), .uuid(Self.identifier), .uuid(Self.identifier),
-                .bool(false), .null, .null, .null, .null, .null, .null,
+                .null, .bool(false), .bool(true), .int64(2_592_000), .null, .int64(7_776_000),
+                .uuid(Self.identifier), .uuid(Self.identifier), .null, .null, .null, .null,
             ]
-        case .advance:
+        case .refresh:
             [
                 .uuid(Self.identifier), .uuid(row.grantID), .int32(generation), .text(SampleApps.targets[0]), .null,
-                .textArray(Self.scope), .int64(10), .int64(2_592_000), .int64(0), .bool(false), .null, .null, .null,
-                .null,
-                .null,
+                .null, .textArray(Self.scope), .bool(false), .int64(10), .int64(0), .int64(2_592_000),
+                .null, .null, .null, .null,
             ]
         }
     }
@@ -44,8 +43,8 @@ enum HotStatement: String, CaseIterable, Sendable {
     /// What the broker says that the call locks.
     func lock(_ row: PopulationRow) -> RowKey {
         switch self {
-        case .admit: RowKey(row.deviceDigest)
-        case .advance: RowKey(row.grantID)
+        case .exchange: RowKey(row.deviceDigest)
+        case .refresh: RowKey(row.grantID)
         }
     }
 
@@ -53,27 +52,25 @@ enum HotStatement: String, CaseIterable, Sendable {
     var script: String {
         let call =
             switch self {
-            case .admit:
+            case .exchange:
                 """
                 '\(Self.identifierText)', '\(SampleApps.issuer)', \(Population.sid(sql: ":n")), \
-                \(Population.subject(sql: ":n")), '\(SampleApps.source)', '{}', '\(SampleApps.targets[0])', false, \
-                \(Population.deviceDigest(sql: ":n")), 'device-id', \(Self.scopeText), \
-                ARRAY['\(SampleApps.audience)', (:generation % 2)::text], \
-                '2023-11-14 22:13:20Z', NULL, '{}', 2592000, NULL, 7776000, true, '\(Self.identifierText)', \
-                '\(Self.identifierText)'
+                \(Population.subject(sql: ":n")), '\(SampleApps.source)', '{}', '2023-11-14 22:13:20Z', NULL, '{}', \
+                '2023-11-14 22:13:20Z', '\(SampleApps.targets[0])', false, \(Population.deviceDigest(sql: ":n")), \
+                'device-id', \(Self.scopeText), ARRAY['\(SampleApps.audience)', (:generation % 2)::text], NULL, false, \
+                true, 2592000, NULL, 7776000, '\(Self.identifierText)', '\(Self.identifierText)'
                 """
-            case .advance:
+            case .refresh:
                 """
                 '\(Self.identifierText)', \(Population.grantID(sql: ":n")), :generation, '\(SampleApps.targets[0])', \
-                NULL, \(Self.scopeText), 10, 2592000
+                NULL, NULL, \(Self.scopeText), false, 10, 0, 2592000
                 """
             }
-        let statement = statement.text.prefix { $0 != "$" }.replacing("\n", with: " ")
         return """
             \\set i (:i + 1) % :rows
             \\set generation CASE WHEN :i = 0 THEN :generation + 1 ELSE :generation END
             \\set n :first + :client_id * :rows + :i
-            \(statement)\(call));
+            SELECT native_sso.\(rawValue)(ARRAY[ROW (\(call))::native_sso.\(rawValue)_call]);
 
             """
     }

@@ -26,7 +26,7 @@ struct PgBench: Sendable {
     /// What the broker's own connections have, too.
     private static let hotSettings = #"""
         -c search_path=native_sso,\ pg_temp -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off \#
-        -c enable_material=off -c plan_cache_mode=force_generic_plan
+        -c enable_material=off -c enable_memoize=off -c jit=off -c plan_cache_mode=force_generic_plan
         """#
 
     /// The first second warms up; what counts is between two of its lines.

@@ -3,8 +3,6 @@ enum Metric: String, CaseIterable, Sendable {
     case perSecond = "per_second"
     /// Throughput to that of the reference in the same round.
     case throughputRatio = "throughput_to_reference"
-    /// What the function costs PostgreSQL to the same work as one statement without it, in the same round.
-    case inlineRatio = "postgresql_cpu_to_inline"
     case p50 = "latency_p50_ms"
     case p99 = "latency_p99_ms"
     case worst = "latency_max_ms"
@@ -55,7 +53,6 @@ enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .perSecond: "per s"
         case .throughputRatio: "× reference"
-        case .inlineRatio: "PostgreSQL × inline"
         case .p50: "p50 ms"
         case .p99: "p99 ms"
         case .worst: "max ms"

@@ -178,6 +178,11 @@ extension Attack {
                 try await stage.expire(login)
                 return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
             }
+            Variant(name: "of a name that had an end since", verdict: .unusable("subject_token_before_end")) { stage in
+                let login = try await stage.login()
+                try await stage.outdateTokens(of: login)
+                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
+            }
             Variant(name: "of a login that was long idle", verdict: .unusable("session_idle")) { stage in
                 let login = try await stage.login()
                 try await stage.idle(login)

@@ -26,11 +26,17 @@ enum FixtureSQL {
         """
         INSERT INTO native_sso.session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id, created_at,
-            expires_at, last_used_at, ended_at, end_reason)
+            expires_at, last_used_at, ended_at, end_reason, auth_time, iat_after, auth_time_after)
         VALUES ($1, $2, $3, $2, $3, $4, $5, $6, $7, now() - interval '200 days',
             date_trunc('second', now()) + make_interval(secs => $8::bigint),
             date_trunc('second', now()) - make_interval(secs => $9::bigint),
-            CASE WHEN $10 THEN now() END, CASE WHEN $10 THEN 'logout' END)
+            CASE WHEN $10 THEN now() END, CASE WHEN $10 THEN 'logout' END, $11, $12, $13)
+        """)
+    /// As an end does it: a new session takes its limits from those before.
+    static let limitSession = Statement(
+        """
+        UPDATE native_sso.session SET iat_after = greatest(iat_after, $2), auth_time_after = greatest(auth_time_after, $3)
+        WHERE session_id = $1
         """)
     static let putDevice = Statement(
         """
@@ -44,13 +50,13 @@ enum FixtureSQL {
         INSERT INTO native_sso.sso_grant (
             grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, revoked_at,
             revoke_reason, created_at, expires_at, scope, audiences, auth_time, acr, amr, jkt, exchanged_generation,
-            refreshed_generation, spent)
+            refreshed_generation, spent, keyless_before)
         VALUES ($1, $2, $3, $4, $5, $6::integer, date_trunc('second', now()) - make_interval(secs => $7::bigint),
             CASE WHEN $8 THEN now() END,
             CASE WHEN NOT $8 THEN NULL WHEN $17 THEN 'refresh_token_reused' WHEN $18 THEN 'refresh_token_late'
                 ELSE 'operator' END, now() - interval '200 days',
             date_trunc('second', now()) + make_interval(secs => $9::bigint), $10, $11, $12, $13, $14, $15, $16::integer,
-            CASE WHEN $16::integer = $6::integer THEN 0 ELSE $6::integer END, $19::text::int4multirange)
+            CASE WHEN $16::integer = $6::integer THEN 0 ELSE $6::integer END, $19::text::int4multirange, $20)
         """)
     static let putUsedProof = Statement(
         "INSERT INTO native_sso.used_proof (kind, digest, expires_at) VALUES ($1, $2, now() + interval '1 minute')")

@@ -58,7 +58,20 @@ struct PostgresFixture: GrantRegistryFixture {
                 session.subject.map { .text($0.string) } ?? .null, .text(session.profile.rawValue),
                 .bytes(session.device.octets), .text(session.sourceClient.string),
                 .int64(session.expiresIn.count), .int64(session.lastUsed.count), .bool(session.isEnded),
+                Self.instant(session.login.authenticatedAt), Self.instant(session.iatAfter),
+                Self.instant(session.authTimeAfter),
             ])
+        if !session.isEnded, session.iatAfter != nil || session.authTimeAfter != nil {
+            try await run(
+                FixtureSQL.limitSession,
+                [
+                    .uuid(session.id.octets), Self.instant(session.iatAfter), Self.instant(session.authTimeAfter),
+                ])
+        }
+    }
+
+    private static func instant(_ time: UnixTime?) -> PostgresValue {
+        time.map { .timestamp($0.seconds * 1_000_000) } ?? .null
     }
 
     func put(_ device: DeviceRow) async throws {
@@ -78,13 +91,14 @@ struct PostgresFixture: GrantRegistryFixture {
                 .text(grant.sourceClient.string), .bytes(grant.device.octets), .int32(grant.generation),
                 .int64(grant.rotated.count), .bool(grant.isRevoked), .int64(grant.expiresIn.count),
                 .textArray(grant.scope.tokens), .textArray(grant.audiences),
-                grant.login.authenticatedAt.map { .timestamp($0.seconds * 1_000_000) } ?? .null,
+                Self.instant(grant.login.authenticatedAt),
                 grant.login.contextClass.map { .text($0) } ?? .null, .textArray(grant.login.methods),
                 grant.key.map { .text($0.string) } ?? .null, .int32(grant.exchangedGeneration),
                 .bool(grant.wasReplayed), .bool(grant.cameLate),
                 grant.spent.isEmpty
                     ? .null
                     : .text("{\(grant.spent.map { "[\($0.lowerBound),\($0.upperBound)]" }.joined(separator: ","))}"),
+                .int32(grant.keylessBefore),
             ])
     }
 

@@ -1,0 +1,164 @@
+import BrokerTesting
+import NativeSSO
+import PostgresClient
+import Testing
+
+@testable import Registry
+
+/// The lanes give one statement all calls of a batch. Two of them may be about one row: each is answered as if they came one after
+/// another.
+@Suite("Two calls of one array", .serialized, .timeLimit(.minutes(2)))
+struct CallArrayTests {
+    @Test("Two exchanges of one grant make two generations")
+    func oneGrant() async throws {
+        let scenario = try RefreshScenario()
+        var other = scenario.exchange
+        other.scope = Scope(["openid"])
+        let answers = try await exchange(scenario.exchange, other, given: { try await scenario.put(into: $0) })
+        #expect(answers.map(\.generation) == [6, 7])
+        #expect(Set(answers.map(\.grant)) == [scenario.grantID])
+    }
+
+    @Test("Two exchanges of a client that has no grant yet make one grant")
+    func noGrantYet() async throws {
+        let scenario = try ExchangeScenario()
+        var other = scenario
+        other.scope = Scope(["openid"])
+        let answers = try await exchange(scenario, other, given: { try await scenario.put(into: $0) })
+        #expect(answers.map(\.generation) == [1, 2])
+        #expect(Set(answers.map(\.grant)).count == 1)
+    }
+
+    @Test("Two first sights of one login begin one session")
+    func firstSights() async throws {
+        let scenario = try ExchangeScenario.firstSight()
+        let sibling = scenario.sibling(2)
+        let answers = try await exchange(scenario, sibling) { database in
+            try await scenario.put(into: database)
+            try await sibling.put(into: database)
+        }
+        #expect(answers.map(\.generation) == [1, 1])
+        #expect(Set(answers.map(\.session)).count == 1)
+    }
+
+    @Test("A proof that is there twice is good once")
+    func oneProof() async throws {
+        let scenario = try ExchangeScenario.bound()
+        var other = scenario.sibling(2)
+        other.client.proofPolicy = .optional
+        other.proof = scenario.proof
+        let answers = try await exchange(scenario, other) { [other] database in
+            try await scenario.put(into: database)
+            var rows = other
+            rows.session = nil
+            try await rows.put(into: database)
+        }
+        #expect(answers.map(\.proofWasUsed) == [false, true])
+        #expect(answers.map { $0.grant == nil } == [false, true])
+    }
+
+    @Test("Of two keys of one client on one device the first is bound")
+    func twoKeys() async throws {
+        let scenario = try ExchangeScenario.bound()
+        var other = scenario
+        other.proof = .random()
+        let answers = try await exchange(scenario, other, given: { try await scenario.put(into: $0) })
+        #expect(answers.map { $0.grant == nil } == [false, true])
+    }
+
+    @Test("Two keys of one client on one device are not both bound by two logins")
+    func twoKeysOfTwoLogins() async throws {
+        let scenario = try ExchangeScenario.bound()
+        var other = scenario
+        other.proof = .random()
+        other.sessionID = SessionID(validated: "another-\(scenario.group)")
+        let row = try #require(scenario.session)
+        other.session = SessionRow(
+            id: .random(), issuer: row.issuer, sid: other.sessionID, subject: row.subject,
+            sourceClient: row.sourceClient, device: row.device, expiresIn: row.expiresIn)
+        let parameters =
+            try ExchangeStatement.parameters(scenario.admission) + ExchangeStatement.parameters(other.admission)
+        try await TestDatabase.withFixture { [other] database in
+            try await scenario.put(into: database)
+            try await other.put(into: database)
+            do throws(PostgresError) {
+                _ = try await database.service.query(Self.twoExchanges, parameters)
+                Issue.record("both were bound")
+            } catch {
+                // Then the lanes run each by itself.
+                guard case .server(let state, _, _) = error else { throw error }
+                #expect(state.isRetryable)
+            }
+        }
+    }
+
+    @Test(
+        "Of the same refresh token twice, one goes on and the other gets the same successor; a spent one revokes after that"
+    )
+    func oneToken() async throws {
+        let scenario = try RefreshScenario()
+        #expect(try await refresh(scenario, scenario) == ["advanced", "none"])
+        var spent = scenario
+        spent.generation = 3
+        #expect(try await refresh(scenario, spent) == ["advanced", "revoked"])
+        // The other way round, too: what goes on is written first.
+        #expect(try await refresh(spent, scenario) == ["revoked", "advanced"])
+        #expect(try await refresh(spent, spent) == ["revoked", "none"])
+    }
+
+    // MARK: Two calls
+
+    private struct Answer {
+        let proofWasUsed: Bool
+        let session: UniqueID?
+        let grant: UniqueID?
+        let generation: Int32?
+    }
+
+    /// In the order of the calls.
+    private func exchange(
+        _ first: ExchangeScenario, _ second: ExchangeScenario,
+        given put: @Sendable (PostgresFixture) async throws -> Void
+    ) async throws -> [Answer] {
+        try await TestDatabase.withFixture { database in
+            try await put(database)
+            let rows = try await database.service.query(
+                Self.twoExchanges,
+                try ExchangeStatement.parameters(first.admission) + ExchangeStatement.parameters(second.admission))
+            return try rows.map { row in
+                let facts = try ExchangeStatement.facts(row)
+                return Answer(
+                    proofWasUsed: facts.proofWasUsed, session: facts.session?.id, grant: facts.grant?.id,
+                    generation: facts.grant?.generation)
+            }
+        }
+    }
+
+    private func refresh(_ first: RefreshScenario, _ second: RefreshScenario) async throws -> [String] {
+        try await TestDatabase.withFixture { database in
+            try await first.put(into: database)
+            let rows = try await database.service.query(
+                Self.twoRefreshes,
+                try RefreshStatement.parameters(first.rotation) + RefreshStatement.parameters(second.rotation))
+            return try rows.map { try RefreshStatement.facts($0).effect.rawValue }
+        }
+    }
+
+    private static let twoExchanges = Statement(
+        """
+        SELECT a, a.place FROM unnest(native_sso.exchange(
+            ARRAY[
+                ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24),
+                ROW ($29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50,
+                    $51, $52)]::native_sso.exchange_call[],
+            ARRAY[ROW (1, $25, $26, $27, $28), ROW (2, $53, $54, $55, $56)]::native_sso.shown[])) AS a ORDER BY a.place
+        """)
+    private static let twoRefreshes = Statement(
+        """
+        SELECT a, a.place FROM unnest(native_sso.refresh(
+            ARRAY[
+                ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11), ROW ($16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
+                ]::native_sso.refresh_call[],
+            ARRAY[ROW (1, $12, $13, $14, $15), ROW (2, $27, $28, $29, $30)]::native_sso.shown[])) AS a ORDER BY a.place
+        """)
+}
