@@ -167,6 +167,14 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION finish_logout TO native_sso_broker;
 
+-- The 10 bits at the head of rand_a in the ids of a login's rows: `UniqueID.slot` in Swift.
+CREATE OR REPLACE FUNCTION login_slot(p_issuer text, p_subject text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT AS $$
+    SELECT (get_byte(h.digest, 0) << 2) | (get_byte(h.digest, 1) >> 6)
+    FROM sha256(
+        int4send(octet_length(convert_to(p_issuer, 'UTF8'))) || convert_to(p_issuer, 'UTF8')
+        || int4send(octet_length(convert_to(p_subject, 'UTF8'))) || convert_to(p_subject, 'UTF8')) AS h (digest)
+$$;
+
 CREATE OR REPLACE FUNCTION register_session(
     p_issuer text, p_sid text, p_subject text, p_source_client text DEFAULT NULL, p_auth_time timestamptz DEFAULT NULL,
     p_acr text DEFAULT NULL, p_amr text[] DEFAULT '{}', p_lifetime interval DEFAULT '90 days',
@@ -180,7 +188,10 @@ DECLARE
     v_now timestamptz := date_trunc('second', clock_timestamp());
     v_random text := replace(gen_random_uuid()::text, '-', '');
     -- RFC 9562 §5.7: rows made one after another lie together, and the sweep goes by it.
-    v_id uuid := (lpad(to_hex((extract(epoch FROM v_now) * 1000)::bigint), 12, '0') || '7' || substr(v_random, 14))::uuid;
+    v_id uuid := (
+        lpad(to_hex((extract(epoch FROM v_now) * 1000)::bigint), 12, '0') || '7'
+        || lpad(to_hex(login_slot(coalesce(p_idp_issuer, p_issuer), p_subject) * 4 + floor(random() * 4)::integer), 3, '0')
+        || substr(v_random, 17))::uuid;
     v_actor text := coalesce(p_actor, session_user);
     v_details jsonb := jsonb_strip_nulls(jsonb_build_object('database_user', session_user, 'why', p_why));
     v_found uuid;

@@ -1167,6 +1167,15 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION native_sso.login_slot(p_issuer text, p_subject text) RETURNS integer
+    LANGUAGE sql IMMUTABLE STRICT
+    AS $$
+    SELECT (get_byte(h.digest, 0) << 2) | (get_byte(h.digest, 1) >> 6)
+    FROM sha256(
+        int4send(octet_length(convert_to(p_issuer, 'UTF8'))) || convert_to(p_issuer, 'UTF8')
+        || int4send(octet_length(convert_to(p_subject, 'UTF8'))) || convert_to(p_subject, 'UTF8')) AS h (digest)
+$$;
+
 CREATE FUNCTION native_sso.logout_instant(p_issued_at timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$ SELECT least(p_issued_at, date_trunc('second', now()) + interval '1 minute') $$;
@@ -1435,7 +1444,10 @@ DECLARE
     v_now timestamptz := date_trunc('second', clock_timestamp());
     v_random text := replace(gen_random_uuid()::text, '-', '');
     -- RFC 9562 §5.7: rows made one after another lie together, and the sweep goes by it.
-    v_id uuid := (lpad(to_hex((extract(epoch FROM v_now) * 1000)::bigint), 12, '0') || '7' || substr(v_random, 14))::uuid;
+    v_id uuid := (
+        lpad(to_hex((extract(epoch FROM v_now) * 1000)::bigint), 12, '0') || '7'
+        || lpad(to_hex(login_slot(coalesce(p_idp_issuer, p_issuer), p_subject) * 4 + floor(random() * 4)::integer), 3, '0')
+        || substr(v_random, 17))::uuid;
     v_actor text := coalesce(p_actor, session_user);
     v_details jsonb := jsonb_strip_nulls(jsonb_build_object('database_user', session_user, 'why', p_why));
     v_found uuid;
@@ -2669,6 +2681,8 @@ REVOKE ALL ON FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid text, 
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.keep_logged_out() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.login_slot(p_issuer text, p_subject text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.logout_instant(p_issued_at timestamp with time zone) FROM PUBLIC;
 

@@ -30,10 +30,11 @@ public struct Admission: Sendable {
     ) {
         var randomness = PooledRandomness()
         let milliseconds = UInt64(clamping: milliseconds)
+        let slot = UniqueID.slot(issuer: idToken.issuer, subject: idToken.subject)
         self.init(
             request, idToken, sessionID: sessionID, checks, device: device,
-            proposedGrantID: .timeOrdered(milliseconds: milliseconds, using: &randomness),
-            proposedSessionRowID: .timeOrdered(milliseconds: milliseconds, using: &randomness))
+            proposedGrantID: .timeOrdered(milliseconds: milliseconds, slot: slot, using: &randomness),
+            proposedSessionRowID: .timeOrdered(milliseconds: milliseconds, slot: slot, using: &randomness))
     }
 
     /// Every member of the id_token's `aud` but the source client.

@@ -40,7 +40,9 @@ public struct EnrolmentEntry: Sendable {
         var randomness = SystemRandomNumberGenerator()
         self.init(
             request, idToken, checks, token: token, device: device, proposedSessionID: .new(),
-            proposedRowID: .timeOrdered(milliseconds: UInt64(clamping: milliseconds), using: &randomness))
+            proposedRowID: .timeOrdered(
+                milliseconds: UInt64(clamping: milliseconds),
+                slot: UniqueID.slot(issuer: idToken.issuer, subject: idToken.subject), using: &randomness))
     }
 
     /// When the id_token is refused for its age.

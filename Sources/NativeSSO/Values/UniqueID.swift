@@ -1,3 +1,5 @@
+import Crypto
+
 /// 128 bits that name a request, a session row or a grant; written as RFC 9562 writes a UUID.
 public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     public let high: UInt64
@@ -29,6 +31,27 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
         UniqueID(
             high: milliseconds << 16 | 0x7000 | UInt64.random(in: 0...0xFFF, using: &randomness),
             low: 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF, using: &randomness))
+    }
+
+    /// The same for a row of a login: the 10 bits of ``slot(issuer:subject:)`` stand at the head of `rand_a`.
+    public static func timeOrdered(
+        milliseconds: UInt64, slot: UInt64, using randomness: inout some RandomNumberGenerator
+    ) -> UniqueID {
+        let id = timeOrdered(milliseconds: milliseconds, using: &randomness)
+        return UniqueID(high: id.high & ~0xFFC | (slot & 0x3FF) << 2, low: id.low)
+    }
+
+    /// The first 10 bits of SHA-256 over issuer and subject of a login at the identity provider, a 32-bit big-endian length before
+    /// each. All rows of a user have one slot, so that users can be spread over several databases by the ids alone.
+    public static func slot(issuer: Issuer, subject: Subject) -> UInt64 {
+        var hash = SHA256()
+        for text in [issuer.string, subject.string] {
+            let length = UInt32(truncatingIfNeeded: text.utf8.count).bigEndian
+            withUnsafeBytes(of: length) { hash.update(bufferPointer: $0) }
+            hash.update(data: Array(text.utf8))
+        }
+        let digest = Array(hash.finalize().prefix(2))
+        return UInt64(digest[0]) << 2 | UInt64(digest[1]) >> 6
     }
 
     public var octets: [UInt8] {

@@ -57,4 +57,24 @@ import Testing
         // Beyond 48 bits, in the year 10889, the highest ones are dropped; nothing traps.
         #expect(UniqueID.timeOrdered(milliseconds: .max, using: &randomness).description.hasPrefix("ffffffff-ffff-7"))
     }
+
+    /// The slot was computed by other means: 0x275 are the first 10 bits of the hash.
+    @Test func rowsOfALoginHaveItsSlot() throws {
+        let scenario = try ExchangeScenario()
+        let slot = UniqueID.slot(
+            issuer: Issuer(validated: "https://idp.example.com"), subject: Subject(validated: "248289761001"))
+        #expect(slot == 0x275)
+        var randomness = SystemRandomNumberGenerator()
+        var ends: Set<UInt64> = []
+        for _ in 0..<100 {
+            let id = UniqueID.timeOrdered(milliseconds: 0x017F_22E2_79B0, slot: slot, using: &randomness)
+            #expect(id.high >> 2 == 0x017F_22E2_79B0 << 14 | 0x7000 >> 2 | 0x275 && id.low >> 62 == 0b10)
+            ends.insert(id.high & 3)
+        }
+        #expect(ends.count == 4, "two bits of rand_a stay random")
+
+        let asked = try scenario.admission
+        let expected = UniqueID.slot(issuer: scenario.issuer, subject: scenario.subject)
+        #expect([asked.proposedGrantID, asked.proposedSessionRowID].allSatisfy { $0.high >> 2 & 0x3FF == expected })
+    }
 }
