@@ -5,9 +5,11 @@
 final class Answer: @unchecked Sendable {
     private let result: ResultHandle
     let columns: Int
+    let names: ColumnNames
     let count: Int
 
-    init(_ result: consuming ResultHandle) {
+    init(_ result: consuming ResultHandle, _ names: ColumnNames) {
+        self.names = names
         columns = result.columns
         count = result.rows
         self.result = result
@@ -31,5 +33,21 @@ final class Answer: @unchecked Sendable {
 
     private func check(_ row: Int, _ column: Int) throws(PostgresError) {
         guard row >= 0, row < count, column >= 0, column < columns else { throw .unexpectedResult(column: column) }
+    }
+}
+
+/// Where the columns of a statement's answers stand: read once for each statement of a connection.
+struct ColumnNames: Sendable {
+    private let positions: [String: Int]
+
+    init(_ result: borrowing ResultHandle) {
+        var positions: [String: Int] = [:]
+        for column in 0..<result.columns { positions[result.name(of: column)] = column }
+        self.positions = positions
+    }
+
+    func position(of name: String) throws(PostgresError) -> Int {
+        guard let position = positions[name] else { throw .unexpectedResult(column: -1) }
+        return position
     }
 }

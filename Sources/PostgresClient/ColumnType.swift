@@ -24,9 +24,6 @@ struct ColumnType: Hashable, Sendable {
         }
     }
 
-    /// record, or a type that a schema defines.
-    var isComposite: Bool { objectID == 2249 || isDefinedBySchema }
-
     /// Object ids from 16384 on are given out by each database.
     private var isDefinedBySchema: Bool { objectID >= 16_384 }
 }

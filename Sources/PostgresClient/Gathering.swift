@@ -1,8 +1,8 @@
 /// How many calls of a statement are made by another one: it takes them as an array, and answers those that it could make.
 ///
-/// Its one parameter is an array of a composite type whose attributes are parameters of a call. Its rows have the one column
-/// of the statement's own answer, and then the place of the call in the array, a `bigint` from 1 on; one row for a call at
-/// most. A call that is not answered had no effect, and is then made by itself.
+/// Its one parameter is an array of a composite type whose attributes are parameters of a call. Its rows have the columns of the
+/// statement's own answer, among them `place`, the call's place in the array, a `bigint` from 1 on; one row for a call at most.
+/// A call that is not answered had no effect, and is then made by itself.
 public final class Gathering: Sendable {
     /// A parameter of the statement, counted from 0, and the type of the attribute that it becomes.
     public struct Field: Sendable {

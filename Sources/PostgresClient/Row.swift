@@ -18,35 +18,21 @@ public struct PostgresTimestamp: Sendable, Hashable, Comparable {
 
 /// One row of an answer. Columns are read by position; a type or a NULL that does not fit throws `unexpectedResult`.
 public struct Row: Sendable {
-    private enum Source: Sendable {
-        case answer(Answer, row: Int)
-        case record(RecordFields)
+    private let answer: Answer
+    private let index: Int
+
+    init(answer: Answer, index: Int) {
+        self.answer = answer
+        self.index = index
     }
-
-    private let source: Source
-
-    init(answer: Answer, index: Int) { source = .answer(answer, row: index) }
-    private init(_ fields: RecordFields) { source = .record(fields) }
 
     /// The number of columns.
-    public var count: Int {
-        switch source {
-        case .answer(let answer, _): answer.columns
-        case .record(let fields): fields.count
-        }
-    }
+    public var count: Int { answer.columns }
 
-    public func isNull(_ column: Int) throws(PostgresError) -> Bool {
-        switch source {
-        case .answer(let answer, let row): try answer.isNull(row: row, column: column)
-        case .record(let fields): try fields.isNull(column)
-        }
-    }
+    /// Where the column of that name stands. Throws where there is none.
+    public func column(_ name: String) throws(PostgresError) -> Int { try answer.names.position(of: name) }
 
-    /// The fields of a composite value, such as a function of one row returns, read like columns.
-    public func record(_ column: Int) throws(PostgresError) -> Row {
-        Row(try read(column) { octets, type in type.isComposite ? RecordFields(octets) : nil })
-    }
+    public func isNull(_ column: Int) throws(PostgresError) -> Bool { try answer.isNull(row: index, column: column) }
 
     public func bool(_ column: Int) throws(PostgresError) -> Bool {
         try read(column) { octets, type in type == .bool && octets.count == 1 ? octets[0] != 0 : nil }
@@ -101,13 +87,9 @@ public struct Row: Sendable {
     private func read<Value>(
         _ column: Int, _ interpret: (Span<UInt8>, ColumnType) -> Value?
     ) throws(PostgresError) -> Value {
-        func required(_ octets: Span<UInt8>, _ type: ColumnType) throws(PostgresError) -> Value {
+        try answer.withValue(row: index, column: column) { octets, type throws(PostgresError) in
             guard let value = interpret(octets, type) else { throw .unexpectedResult(column: column) }
             return value
-        }
-        switch source {
-        case .answer(let answer, let row): return try answer.withValue(row: row, column: column, required)
-        case .record(let fields): return try fields.withValue(column, required)
         }
     }
 }

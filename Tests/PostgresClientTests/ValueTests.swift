@@ -27,26 +27,13 @@ import Testing
         #expect(try row.textArray(7) == ["", "a", "NULL", "{\"x\",}", "ö"])
     }
 
-    @Test func fieldsOfARecordAreReadLikeColumns() async throws {
+    @Test func columnsAreFoundByTheirNames() async throws {
         let row = try await withPool { pool, _ in
-            try await pool.query(
-                Statement(
-                    "SELECT 1, ROW(true, NULL::text, 'ö', '{a,b}'::text[], ''::bytea, ROW(7)), ROW(), NULL::record"))
+            try await pool.query(Statement("SELECT f.* FROM (SELECT 7 AS \"a b\", 'ö' AS text) AS f"))
         }[0]
-        let record = try row.record(1)
-        #expect(record.count == 6)
-        #expect(try record.bool(0))
-        #expect(try record.optionalText(1) == nil)
-        #expect(try record.text(2) == "ö")
-        #expect(try record.textArray(3) == ["a", "b"])
-        #expect(try record.bytes(4) == [])
-        #expect(try record.record(5).int32(0) == 7)
-        #expect(try row.record(2).count == 0)
-        #expect(throws: PostgresError.unexpectedResult(column: 0)) { try row.record(0) }
-        #expect(throws: PostgresError.unexpectedResult(column: 1)) { try record.text(1) }
-        #expect(throws: PostgresError.unexpectedResult(column: 2)) { try record.int32(2) }
-        #expect(throws: PostgresError.unexpectedResult(column: 6)) { try record.isNull(6) }
-        #expect(throws: PostgresError.unexpectedResult(column: 3)) { try row.record(3) }
+        #expect(try row.int32(row.column("a b")) == 7)
+        #expect(try row.text(row.column("text")) == "ö")
+        #expect(throws: PostgresError.unexpectedResult(column: -1)) { try row.column("TEXT") }
     }
 
     @Test func emptyIsNotNull() async throws {

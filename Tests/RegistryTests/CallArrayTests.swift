@@ -146,7 +146,7 @@ struct CallArrayTests {
 
     private static let twoExchanges = Statement(
         """
-        SELECT a, a.place FROM unnest(native_sso.exchange(
+        SELECT a.* FROM unnest(native_sso.exchange(
             ARRAY[
                 ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24),
                 ROW ($29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50,
@@ -155,7 +155,7 @@ struct CallArrayTests {
         """)
     private static let twoRefreshes = Statement(
         """
-        SELECT a, a.place FROM unnest(native_sso.refresh(
+        SELECT a.* FROM unnest(native_sso.refresh(
             ARRAY[
                 ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11), ROW ($16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
                 ]::native_sso.refresh_call[],

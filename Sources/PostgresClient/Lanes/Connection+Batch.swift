@@ -39,7 +39,7 @@ extension Connection {
             return .lost(.unavailable(.connectionLost))
         }
         do throws(PostgresError) {
-            return try answers(batch.count, deadline)
+            return try answers(to: batch, deadline)
         } catch .outcomeUnknown(let reason) where !hasSentAll {
             return .lost(.unavailable(reason))  // the Sync, which is last, has not left
         } catch {
@@ -47,7 +47,8 @@ extension Connection {
         }
     }
 
-    private func answers(_ count: Int, _ deadline: MonotonicTime) throws(PostgresError) -> BatchOutcome {
+    private func answers(to batch: [BatchPart], _ deadline: MonotonicTime) throws(PostgresError) -> BatchOutcome {
+        let count = batch.count
         var answers: [[Row]] = []
         answers.reserveCapacity(count)
         var failure: (culprit: Int?, error: PostgresError)?
@@ -63,7 +64,9 @@ extension Connection {
             isBetweenAnswers = false
             let result = unsafe ResultHandle(next)
             switch result.status {
-            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: answers.append(Answer(result).rows)
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
+                guard answers.count < count else { throw lose(.connectionLost) }
+                answers.append(rows(of: result, batch[answers.count].statement))
             case PGRES_PIPELINE_ABORTED: break  // undone with the one that failed
             case PGRES_PIPELINE_SYNC:
                 guard unsafe PQexitPipelineMode(raw) == 1 else { throw lose(.connectionLost) }

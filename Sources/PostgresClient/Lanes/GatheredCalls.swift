@@ -11,7 +11,7 @@ struct GatheredCalls {
         var answers: [Row?] = Array(repeating: nil, count: calls.count)
         do throws(PostgresError) {
             for row in rows {
-                guard let place = Int(exactly: try row.int64(1)), place >= 1, place <= calls.count,
+                guard let place = Int(exactly: try row.int64(row.column("place"))), place >= 1, place <= calls.count,
                     answers[place - 1] == nil
                 else { throw .unexpectedResult(column: 1) }
                 answers[place - 1] = row

@@ -8,6 +8,7 @@ import Glibc
     let notices: NoticeLog
     private let arrays = ParameterArrays()
     private var prepared: Set<Statement> = []
+    private var columnNames: [Statement: ColumnNames] = [:]
     /// By the statement that makes many calls: the object id of its array's elements, `nil` if the server does not take it.
     var gatherings: [Statement: UInt32?] = [:]
     /// False once an answer was not waited for, the server went away, or it stopped taking writes.
@@ -36,7 +37,14 @@ import Glibc
     ) throws(PostgresError) -> [Row] {
         try prepare(statement, deadline: deadline)
         try send(deadline) { sendPrepared(statement, parameters) }
-        return Answer(try answer(deadline)).rows
+        return rows(of: try answer(deadline), statement)
+    }
+
+    func rows(of result: consuming ResultHandle, _ statement: Statement) -> [Row] {
+        if let names = columnNames[statement] { return Answer(result, names).rows }
+        let names = ColumnNames(result)
+        columnNames[statement] = names
+        return Answer(result, names).rows
     }
 
     func execute(
@@ -71,6 +79,7 @@ import Glibc
     func forgetStatements(deadline: MonotonicTime) throws(PostgresError) {
         prepared.removeAll()
         gatherings.removeAll()
+        columnNames.removeAll()
         hasVoidPlans = false
         try run("DEALLOCATE ALL", deadline: deadline)
     }

@@ -20,6 +20,11 @@ import CLibPQ
     // MARK: Rows; the positions must be in range
 
     var columns: Int { Int(unsafe PQnfields(raw)) }
+
+    func name(of column: Int) -> String {
+        unsafe PQfname(raw, Int32(truncatingIfNeeded: column)).map { unsafe String(cString: $0) } ?? ""
+    }
+
     var rows: Int { Int(unsafe PQntuples(raw)) }
 
     func isNull(row: Int, column: Int) -> Bool {

@@ -5,9 +5,7 @@ import PostgresClient
 enum EnrolStatement {
     static let statement = Statement(
         """
-        SELECT seen_at, client_enabled, member_group, member_role, device_blocked, login_ended, token_used, sid, expires_at,
-            pinned_jkt, proof_used, assertion_used
-        FROM native_sso.enrol(
+        SELECT * FROM native_sso.enrol(
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
         """)
 
@@ -45,20 +43,20 @@ enum EnrolStatement {
 
     static func facts(_ row: Row) throws -> EnrolmentFacts {
         EnrolmentFacts(
-            now: try row.instant(0),
-            clientIsEnabled: try row.bool(1),
-            membership: try row.membership(group: 2, role: 3, ceiling: nil),
-            deviceIsBlocked: try row.bool(4),
-            loginHasEnded: try row.bool(5),
-            tokenIsUsed: try row.bool(6),
-            boundKey: try row.optionalText(9).map { try row.identifier($0, "pinned_jkt") },
-            proofWasUsed: try row.bool(10),
-            assertionWasUsed: try row.bool(11),
+            now: try row.instant("seen_at"),
+            clientIsEnabled: try row.bool("client_enabled"),
+            membership: try row.membership(group: "member_group", role: "member_role", ceiling: nil),
+            deviceIsBlocked: try row.bool("device_blocked"),
+            loginHasEnded: try row.bool("login_ended"),
+            tokenIsUsed: try row.bool("token_used"),
+            boundKey: try row.optionalIdentifier("pinned_jkt"),
+            proofWasUsed: try row.bool("proof_used"),
+            assertionWasUsed: try row.bool("assertion_used"),
             session: try session(row))
     }
 
     private static func session(_ row: Row) throws -> EnrolledSession? {
-        guard let sid = try row.optionalText(7) else { return nil }
-        return EnrolledSession(id: try row.identifier(sid, "sid"), expiresAt: try row.instant(8))
+        guard let sid: SessionID = try row.optionalIdentifier("sid") else { return nil }
+        return EnrolledSession(id: sid, expiresAt: try row.instant("expires_at"))
     }
 }

@@ -5,7 +5,7 @@ import PostgresClient
 enum ExchangeStatement {
     static let statement = Statement(
         """
-        SELECT a, a.place FROM unnest(native_sso.exchange(
+        SELECT a.* FROM unnest(native_sso.exchange(
             ARRAY[ROW (
                 $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24
                 )::native_sso.exchange_call],
@@ -15,7 +15,7 @@ enum ExchangeStatement {
 
     /// Exchanges that show neither proof nor assertion.
     private static let gathering = Gathering(
-        "SELECT a, a.place FROM unnest(native_sso.exchange($1)) AS a", of: "native_sso.exchange_call",
+        "SELECT a.* FROM unnest(native_sso.exchange($1)) AS a", of: "native_sso.exchange_call",
         [
             .init(0, .uuid), .init(1, .text), .init(2, .text), .init(3, .text), .init(4, .text), .init(5, .textArray),
             .init(6, .timestamp), .init(7, .text), .init(8, .textArray), .init(9, .timestamp), .init(10, .text),
@@ -58,20 +58,35 @@ enum ExchangeStatement {
         ] + PostgresValue.shown(request.assertion, request.proof)
     }
 
-    static func facts(_ answer: Row) throws -> AdmissionFacts {
-        let row = try answer.record(0)
-        return AdmissionFacts(
-            now: try row.instant(1),
-            clientIsEnabled: try row.bool(4),
-            source: try row.membership(group: 5, role: 6, ceiling: nil),
-            target: try row.membership(group: 7, role: 8, ceiling: 9),
-            otherAudienceInGroup: try row.bool(10),
-            session: try row.session(at: 11, limitsAt: 16),
-            deviceIsBlocked: try row.bool(19),
-            boundKey: try row.optionalText(20).map { try row.identifier($0, "pinned_jkt") },
-            proofWasUsed: try row.bool(3),
-            assertionWasUsed: try row.bool(2),
-            needsLaterLogin: try row.bool(21),
-            grant: try row.grant(id: 22, generation: 23, expiresAt: 24))
+    static func facts(_ row: Row) throws -> AdmissionFacts {
+        AdmissionFacts(
+            now: try row.instant("seen_at"),
+            clientIsEnabled: try row.bool("client_enabled"),
+            source: try row.membership(group: "source_group", role: "source_role", ceiling: nil),
+            target: try row.membership(group: "target_group", role: "target_role", ceiling: row.scopeCeiling()),
+            otherAudienceInGroup: try row.bool("other_audience_in_group"),
+            session: try session(row),
+            deviceIsBlocked: try row.bool("device_blocked"),
+            boundKey: try row.optionalIdentifier("pinned_jkt"),
+            proofWasUsed: try row.bool("proof_used"),
+            assertionWasUsed: try row.bool("assertion_used"),
+            needsLaterLogin: try row.bool("needs_later_login"),
+            grant: try grant(row))
+    }
+
+    private static func session(_ row: Row) throws -> SessionFacts? {
+        guard try !row.isNull("session_id") else { return nil }
+        return SessionFacts(
+            id: try row.uniqueID("session_id"), subject: try row.optionalIdentifier("subject"),
+            endedAt: try row.optionalInstant("ended_at"), expiresAt: try row.instant("expires_at"),
+            lastUsedAt: try row.instant("last_used_at"), hasAuthTime: try row.bool("has_auth_time"),
+            iatAfter: try row.optionalInstant("iat_after"), authTimeAfter: try row.optionalInstant("auth_time_after"))
+    }
+
+    private static func grant(_ row: Row) throws -> GrantFacts? {
+        guard try !row.isNull("grant_id") else { return nil }
+        return GrantFacts(
+            id: try row.uniqueID("grant_id"), generation: try row.int32("generation"),
+            expiresAt: try row.instant("grant_expires_at"))
     }
 }

@@ -5,7 +5,7 @@ import PostgresClient
 enum RefreshStatement {
     static let statement = Statement(
         """
-        SELECT a, a.place FROM unnest(native_sso.refresh(
+        SELECT a.* FROM unnest(native_sso.refresh(
             ARRAY[ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)::native_sso.refresh_call],
             CASE WHEN $12::bytea IS NOT NULL OR $14::bytea IS NOT NULL
                 THEN ARRAY[ROW (1, $12, $13, $14, $15)::native_sso.shown] END)) AS a
@@ -13,7 +13,7 @@ enum RefreshStatement {
 
     /// Refreshes that show neither proof nor assertion.
     private static let gathering = Gathering(
-        "SELECT a, a.place FROM unnest(native_sso.refresh($1)) AS a", of: "native_sso.refresh_call",
+        "SELECT a.* FROM unnest(native_sso.refresh($1)) AS a", of: "native_sso.refresh_call",
         [
             .init(0, .uuid), .init(1, .uuid), .init(2, .int32), .init(3, .text), .init(4, .textArray), .init(5, .text),
             .init(6, .textArray), .init(7, .bool), .init(8, .int64), .init(9, .int64), .init(10, .int64),
@@ -39,40 +39,41 @@ enum RefreshStatement {
         ] + PostgresValue.shown(asked.request.assertion, asked.request.proof)
     }
 
-    static func facts(_ answer: Row) throws -> RotationFacts {
-        let row = try answer.record(0)
-        guard let effect = RotationFacts.Effect(rawValue: try row.text(4)) else {
+    static func facts(_ row: Row) throws -> RotationFacts {
+        guard let effect = RotationFacts.Effect(rawValue: try row.text("effect")) else {
             throw CorruptRow(column: "effect")
         }
         return RotationFacts(
-            now: try row.instant(1), effect: effect, proofWasUsed: try row.bool(3), assertionWasUsed: try row.bool(2),
-            grant: try chain(row))
+            now: try row.instant("seen_at"), effect: effect, proofWasUsed: try row.bool("proof_used"),
+            assertionWasUsed: try row.bool("assertion_used"), grant: try chain(row))
     }
 
     private static func chain(_ row: Row) throws -> ChainFacts? {
-        guard let client = try row.optionalText(5) else { return nil }
-        guard let session = try row.session(at: 21) else { throw CorruptRow(column: "session_id") }
+        guard let client: ClientID = try row.optionalIdentifier("client") else { return nil }
         return ChainFacts(
-            client: try row.identifier(client, "client"),
-            generation: try row.int32(6),
-            exchangedGeneration: try row.int32(7),
-            keylessBefore: try row.int32(8),
-            wasSpent: try row.bool(9),
-            rotatedAt: try row.instant(10),
-            revokedAt: try row.optionalInstant(11),
-            cameLate: try row.bool(12),
-            expiresAt: try row.instant(13),
-            scope: Scope(try row.textArray(15)),
-            audiences: try row.textArray(16),
-            sessionID: try row.identifier(try row.text(20), "sid"),
-            session: session,
+            client: client,
+            generation: try row.int32("generation"),
+            exchangedGeneration: try row.int32("exchanged_generation"),
+            keylessBefore: try row.int32("keyless_before"),
+            wasSpent: try row.bool("was_spent"),
+            rotatedAt: try row.instant("rotated_at"),
+            revokedAt: try row.optionalInstant("revoked_at"),
+            cameLate: try row.bool("came_late"),
+            expiresAt: try row.instant("grant_expires_at"),
+            scope: Scope(try row.textArray("scope")),
+            audiences: try row.textArray("audiences"),
+            sessionID: try row.identifier("sid"),
+            session: SessionFacts(
+                id: try row.uniqueID("session_id"), subject: try row.optionalIdentifier("subject"),
+                endedAt: try row.optionalInstant("ended_at"), expiresAt: try row.instant("expires_at"),
+                lastUsedAt: try row.instant("last_used_at")),
             login: Login(
-                authenticatedAt: try row.optionalInstant(17), contextClass: try row.optionalText(18),
-                methods: try row.textArray(19)),
-            clientIsEnabled: try row.bool(26),
-            sharesLogin: try row.bool(27),
-            scopeCeiling: try row.optionalTextArray(28).map { Scope($0) },
-            deviceIsBlocked: try row.bool(29),
-            key: try row.optionalText(14).map { try row.identifier($0, "jkt") })
+                authenticatedAt: try row.optionalInstant("auth_time"), contextClass: try row.optionalText("acr"),
+                methods: try row.textArray("amr")),
+            clientIsEnabled: try row.bool("client_enabled"),
+            sharesLogin: try row.bool("shares_login"),
+            scopeCeiling: try row.scopeCeiling(),
+            deviceIsBlocked: try row.bool("device_blocked"),
+            key: try row.optionalIdentifier("jkt"))
     }
 }

@@ -25,30 +25,36 @@ extension Row {
         guard let identifier = Identifier(text) else { throw CorruptRow(column: column) }
         return identifier
     }
+}
 
-    func membership(group: Int, role: Int, ceiling: Int?) throws -> Membership? {
-        guard let name = try optionalText(group) else { return nil }
-        guard let role = Membership.Role(rawValue: try text(role)) else { throw CorruptRow(column: "role") }
-        return Membership(
-            group: try identifier(name, "group_id"), role: role,
-            scopeCeiling: try ceiling.flatMap { try optionalTextArray($0) }.map { Scope($0) })
+// The answers of the hot calls have many columns of few types: each is read by its name.
+extension Row {
+    func isNull(_ column: String) throws -> Bool { try isNull(self.column(column)) }
+    func bool(_ column: String) throws -> Bool { try bool(self.column(column)) }
+    func int32(_ column: String) throws -> Int32 { try int32(self.column(column)) }
+    func text(_ column: String) throws -> String { try text(self.column(column)) }
+    func textArray(_ column: String) throws -> [String] { try textArray(self.column(column)) }
+    func instant(_ column: String) throws -> UnixTime { try instant(self.column(column)) }
+
+    func uniqueID(_ column: String) throws -> UniqueID { try uniqueID(self.column(column)) }
+    func optionalText(_ column: String) throws -> String? { try optionalText(self.column(column)) }
+    func optionalInstant(_ column: String) throws -> UnixTime? { try optionalInstant(self.column(column)) }
+
+    func identifier<Identifier: ProtocolIdentifier>(_ column: String) throws -> Identifier {
+        try identifier(try text(column), column)
     }
 
-    /// Five columns from `first` on: session_id, subject, ended_at, expires_at, last_used_at; and three from `limits` on:
-    /// has_auth_time, iat_after, auth_time_after.
-    func session(at first: Int, limitsAt limits: Int? = nil) throws -> SessionFacts? {
-        guard try !isNull(first) else { return nil }
-        return SessionFacts(
-            id: try uniqueID(first), subject: try optionalText(first + 1).map { try identifier($0, "subject") },
-            endedAt: try optionalInstant(first + 2), expiresAt: try instant(first + 3),
-            lastUsedAt: try instant(first + 4), hasAuthTime: try limits.map { try bool($0) } ?? false,
-            iatAfter: try limits.flatMap { try optionalInstant($0 + 1) },
-            authTimeAfter: try limits.flatMap { try optionalInstant($0 + 2) })
+    func optionalIdentifier<Identifier: ProtocolIdentifier>(_ column: String) throws -> Identifier? {
+        try optionalText(column).map { try identifier($0, column) }
     }
 
-    func grant(id: Int, generation: Int, expiresAt: Int) throws -> GrantFacts? {
-        guard try !isNull(id) else { return nil }
-        return GrantFacts(
-            id: try uniqueID(id), generation: try int32(generation), expiresAt: try instant(expiresAt))
+    func scopeCeiling() throws -> Scope? {
+        try optionalTextArray(column("scope_ceiling")).map { Scope($0) }
+    }
+
+    func membership(group: String, role: String, ceiling: Scope?) throws -> Membership? {
+        guard let name: GroupID = try optionalIdentifier(group) else { return nil }
+        guard let role = Membership.Role(rawValue: try text(role)) else { throw CorruptRow(column: role) }
+        return Membership(group: name, role: role, scopeCeiling: ceiling)
     }
 }
