@@ -21,7 +21,7 @@ struct ClientAuthenticator: Sendable {
     enum Finding: Sendable {
         case good
         /// Good, unless it was used before.
-        case goodOnce(VerifiedAssertion)
+        case goodOnce(PresentedAssertion)
         case refused(ClientRefusal)
     }
 
@@ -40,7 +40,7 @@ struct ClientAuthenticator: Sendable {
             do throws(ClientRefusal) {
                 let token = try assertion.verified(by: key)
                 guard let client else { throw .unknown }
-                return .goodOnce(try VerifiedAssertion(token, of: client, at: issuer, now: clock.now))
+                return .goodOnce(try PresentedAssertion(token, of: client, at: issuer, now: clock.now))
             } catch {
                 return .refused(error)
             }

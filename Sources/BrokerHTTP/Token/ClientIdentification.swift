@@ -23,11 +23,11 @@ struct ClientIdentification: Sendable {
     /// Everything but whether an assertion was used before.
     /// - Parameter record: Is told of a registered client, also of one that is then refused.
     func identify(
-        authorization: [String], _ parameters: ClientParameters, _ record: inout RequestRecord
+        authorization: [String], _ form: FormParameters, _ record: inout RequestRecord
     ) throws(TokenError) -> IdentifiedClient {
         let caller = record.caller
         let presented = try TokenError.refusing { () throws(Refusal) in
-            try PresentedClient(authorization: authorization, parameters)
+            try PresentedClient(authorization: authorization, form)
         }
         let client = try registered(presented)
         record.client = client?.id
@@ -51,7 +51,7 @@ struct ClientIdentification: Sendable {
         let assertion: PresentedAssertion?
         switch finding {
         case .good: assertion = nil
-        case .goodOnce(let verified): assertion = PresentedAssertion(id: verified.id, until: verified.until)
+        case .goodOnce(let verified): assertion = verified
         case .refused(let reason): throw refused(reason)
         }
         if presented.credential != nil {
@@ -59,7 +59,7 @@ struct ClientIdentification: Sendable {
         }
         return IdentifiedClient(
             client: client, presentedID: presented.id, caller: caller, assertion: assertion,
-            jwt: parameters.assertion?.jwt)
+            jwt: form[Parameter.clientAssertion].map(Credential.init))
     }
 
     /// Uses the client's assertion up, if it has one, where the grant's own statement does not. Refused where it was used before, here

@@ -17,20 +17,20 @@ struct PresentedClient: Sendable {
     }
 
     /// - Parameter authorization: Every `Authorization` field of the request.
-    init(authorization: [String], _ parameters: ClientParameters) throws(Refusal) {
+    init(authorization: [String], _ form: FormParameters) throws(Refusal) {
         guard authorization.count <= 1 else { throw .request(.authorizationRepeated) }
         guard let header = authorization.first else {
-            try self.init(parameters)
+            self = try Self.posted(form)
             return
         }
         switch AuthorizationHeader(header) {
         case .otherScheme: throw Self.refused(.unknownScheme)
         case .malformedBasic: throw Self.refused(.malformedBasic)
         case .basic(let basic):
-            guard parameters.clientSecret == nil, parameters.assertion == nil
+            guard form[Parameter.clientSecret] == nil, !Self.hasAssertion(form)
             else { throw .request(.severalMechanisms) }
             // An identifier in the body is no second mechanism, as long as it names the same client.
-            if let id = parameters.clientID, !id.utf8.elementsEqual(basic.clientID.utf8) {
+            if let id = form[Parameter.clientID], !id.utf8.elementsEqual(basic.clientID.utf8) {
                 throw .request(.clientIDMismatch)
             }
             self.init(
@@ -45,33 +45,37 @@ struct PresentedClient: Sendable {
         self.usedAuthorization = usedAuthorization
     }
 
-    private init(_ parameters: ClientParameters) throws(Refusal) {
-        switch (parameters.clientSecret, parameters.assertion) {
-        case (.some, .some): throw .request(.severalMechanisms)
-        case (.some, nil): throw Self.refused(.postedSecret, usedAuthorization: false)
-        case (nil, let assertion?): try self.init(assertion, parameters.clientID)
-        case (nil, nil):
-            guard let id = parameters.clientID else { throw Self.refused(.missing, usedAuthorization: false) }
-            self.init(id: id, credential: nil, usedAuthorization: false)
+    /// Half an assertion is an attempt to authenticate, too.
+    private static func hasAssertion(_ form: FormParameters) -> Bool {
+        form[Parameter.clientAssertion] != nil || form[Parameter.clientAssertionType] != nil
+    }
+
+    private static func posted(_ form: FormParameters) throws(Refusal) -> PresentedClient {
+        if form[Parameter.clientSecret] != nil {
+            throw hasAssertion(form) ? .request(.severalMechanisms) : refused(.postedSecret, usedAuthorization: false)
         }
+        if hasAssertion(form) { return try asserted(form) }
+        guard let id = form[Parameter.clientID] else { throw refused(.missing, usedAuthorization: false) }
+        return PresentedClient(id: id, credential: nil, usedAuthorization: false)
     }
 
     /// RFC 7521 §4.2: `client_id` is optional beside an assertion, and must not name another client. That it does not is
     /// seen when the assertion is verified as that client's.
-    private init(_ assertion: ClientParameters.Assertion, _ clientID: String?) throws(Refusal) {
-        guard assertion.type == .jwtBearer, let jwt = assertion.jwt
-        else { throw Self.refused(.assertionIncomplete, usedAuthorization: false) }
-        let reading = Result { () throws(ClientRefusal) in try ClientAssertion(jwt.secret) }
+    private static func asserted(_ form: FormParameters) throws(Refusal) -> PresentedClient {
+        guard form[Parameter.clientAssertionType].flatMap(ClientAssertionType.init(octets:)) == .jwtBearer,
+            let jwt = form[Parameter.clientAssertion]
+        else { throw refused(.assertionIncomplete, usedAuthorization: false) }
+        let reading = Result { () throws(ClientRefusal) in try ClientAssertion(jwt) }
         let id: String
-        switch (clientID, reading) {
+        switch (form[Parameter.clientID], reading) {
         case (let clientID?, _): id = clientID
         case (nil, .success(let assertion)):
             guard let claimed = assertion.claimedClient
-            else { throw Self.refused(.assertionSubject, usedAuthorization: false) }
+            else { throw refused(.assertionSubject, usedAuthorization: false) }
             id = claimed.string
-        case (nil, .failure(let reason)): throw Self.refused(reason, usedAuthorization: false)
+        case (nil, .failure(let reason)): throw refused(reason, usedAuthorization: false)
         }
-        self.init(id: id, credential: .assertion(reading), usedAuthorization: false)
+        return PresentedClient(id: id, credential: .assertion(reading), usedAuthorization: false)
     }
 
     private static func refused(_ reason: ClientRefusal, usedAuthorization: Bool = true) -> Refusal {

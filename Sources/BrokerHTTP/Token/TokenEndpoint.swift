@@ -55,14 +55,6 @@ public struct TokenEndpoint: Sendable {
     }
 }
 
-/// A request whose form is sound and whose client is known.
-private enum PreparedRequest {
-    case exchange(ExchangeRequest)
-    case enrolment(EnrolmentRequest)
-    case code(CodeRequest, Credential)
-    case refresh(RefreshRequest)
-}
-
 extension TokenEndpoint: Responder {
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
         var record = journal.begin()
@@ -84,8 +76,7 @@ extension TokenEndpoint: Responder {
                     throw TokenError(error) { .refresh($0) }
                 }
             case .enrolment(let request): return granted(try await run(request), record)
-            case .code(let request, let code):
-                return granted(try await run(request, code, &record), record)
+            case .code(let request): return granted(try await run(request, &record), record)
             }
         } catch {
             return failed(error, &record)
@@ -116,7 +107,7 @@ extension TokenEndpoint: Responder {
     }
 
     /// Everything before the grant's own rules. Nothing here waits.
-    private func prepare(_ arrival: Arrival, _ record: inout RequestRecord) throws(TokenError) -> PreparedRequest {
+    private func prepare(_ arrival: Arrival, _ record: inout RequestRecord) throws(TokenError) -> TokenRequest {
         switch arrival {
         case .fault(let fault, from: let caller):
             try count(caller, &record)
@@ -134,16 +125,15 @@ extension TokenEndpoint: Responder {
 
     private func prepare(
         _ request: ReceivedRequest, _ record: inout RequestRecord
-    ) throws(TokenError) -> PreparedRequest {
+    ) throws(TokenError) -> TokenRequest {
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
-        let grantType = try reading { () throws(ParameterDefect) in try GrantType(form) }
+        let grantType = try TokenError.refusing { () throws(Refusal) in try TokenRequestReader.grantType(form) }
         record.grant = GrantLabel(grantType)
         guard let permission = permission(for: grantType) else {
             throw .refused(.parameter(.grantTypeUnknown))
         }
 
-        let identified = try clients.identify(
-            authorization: request.headers["authorization"], ClientParameters(form), &record)
+        let identified = try clients.identify(authorization: request.headers["authorization"], form, &record)
         let client = identified.client
         // Verified here and used up by the grant.
         let proof = try proofs.proof(request.headers["dpop"], of: client)
@@ -151,38 +141,29 @@ extension TokenEndpoint: Responder {
         record.identified = identified
         record.showsProof = proof != nil
 
-        let parameters = try reading { () throws(ParameterDefect) in
-            try TokenRequest(form, grantType: grantType, enrols: enrolment != nil, relaysCodes: codes != nil)
+        let reader = TokenRequestReader(
+            form: form, client: client, proof: proof, assertion: identified.assertion, requestID: record.requestID,
+            issuers: issuers)
+        return try TokenError.refusing { () throws(Refusal) in try read(reader, grantType, &record) }
+    }
+
+    /// Notes also by what a refusal is counted.
+    private func read(
+        _ reader: TokenRequestReader, _ grantType: GrantType, _ record: inout RequestRecord
+    ) throws(Refusal) -> TokenRequest {
+        let request: TokenRequest
+        let presented: String
+        switch grantType {
+        case .tokenExchange where enrolment != nil && reader.asksForIDToken:
+            record.grant = .enrolment
+            (request, presented) = (.enrolment(try reader.enrolment()), Parameter.subjectToken)
+        case .tokenExchange: (request, presented) = (.exchange(try reader.exchange()), Parameter.subjectToken)
+        case .refreshToken: (request, presented) = (.refresh(try reader.refresh()), Parameter.refreshToken)
+        case .authorizationCode:
+            return .code(try reader.code(origin: RequestLimiter.origin(record.caller)))
         }
-        return try TokenError.refusing { () throws(Refusal) in
-            switch parameters {
-            case .tokenExchange(let parameters):
-                let request = try ExchangeRequest(
-                    parameters, client: client, proof: proof, assertion: identified.assertion,
-                    requestID: record.requestID, issuers: issuers)
-                record.presented = parameters.subjectToken
-                return .exchange(request)
-            case .enrolment(let parameters):
-                record.grant = .enrolment
-                let request = try EnrolmentRequest(
-                    parameters, client: client, proof: proof, assertion: identified.assertion,
-                    requestID: record.requestID, issuers: issuers)
-                record.presented = parameters.subjectToken
-                return .enrolment(request)
-            case .authorizationCode(let parameters):
-                let request = try CodeRequest(
-                    parameters, client: client, proof: proof, requestID: record.requestID, issuers: issuers,
-                    origin: RequestLimiter.origin(record.caller))
-                return .code(request, parameters.code)
-            case .refreshToken(let parameters):
-                record.presented = parameters.refreshToken
-                return .refresh(
-                    RefreshRequest(
-                        requestID: record.requestID, client: client, refreshToken: parameters.refreshToken.secret,
-                        scope: parameters.scope.map { Scope($0.tokens) }, proof: proof,
-                        assertion: identified.assertion))
-            }
-        }
+        record.presented = reader.form[presented].map(Credential.init)
+        return request
     }
 
     private func run(_ request: EnrolmentRequest) async throws(TokenError) -> TokenAnswer {
@@ -195,7 +176,7 @@ extension TokenEndpoint: Responder {
     }
 
     private func run(
-        _ request: CodeRequest, _ code: Credential, _ record: inout RequestRecord
+        _ request: CodeRequest, _ record: inout RequestRecord
     ) async throws(TokenError) -> TokenAnswer {
         let caller = record.caller
         try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: caller) }
@@ -203,7 +184,7 @@ extension TokenEndpoint: Responder {
         // A refusal is counted by the client's assertion first, and then by the code.
         record.presented = identified.jwt
         try await clients.use(identified)
-        record.presented = code
+        record.presented = Credential(request.code.code)
         do throws(CodeError) {
             return TokenAnswer(try await codes.run(request))
         } catch {
@@ -233,14 +214,6 @@ extension TokenEndpoint: Responder {
         case .tokenExchange: .tokenExchange
         case .refreshToken: .refreshToken
         case .authorizationCode: codes == nil ? nil : .tokenExchange
-        }
-    }
-
-    private func reading<Value>(_ body: () throws(ParameterDefect) -> Value) throws(TokenError) -> Value {
-        do throws(ParameterDefect) {
-            return try body()
-        } catch {
-            throw .refused(.parameter(error))
         }
     }
 }

@@ -7,12 +7,13 @@ extension Provider {
     /// The client that sends a token request, RFC 6749 §2.3: by HTTP Basic (a public client with an empty password, as the
     /// 2018 profile does), or a public client by `client_id`.
     func client(of request: Request, _ form: FormParameters) throws(TokenError) -> RegisteredClient {
-        let named = ClientParameters(form)
-        guard named.clientSecret == nil, named.assertion == nil else {
+        let named = form[Parameter.clientID]
+        let others = [Parameter.clientSecret, Parameter.clientAssertion, Parameter.clientAssertionType]
+        guard others.allSatisfy({ form[$0] == nil }) else {
             throw TokenError(.invalidClient, "clients authenticate by HTTP Basic")
         }
         guard let authorization = request.headers[.authorization] else {
-            guard let client = named.clientID.flatMap(configuration.client), client.secret == nil else {
+            guard let client = named.flatMap(configuration.client), client.secret == nil else {
                 throw TokenError(.invalidClient, "unknown client, or one that has to authenticate")
             }
             return client
@@ -21,7 +22,7 @@ extension Provider {
             let client = configuration.client(credentials.clientID),
             ConstantTime.equal((client.secret?.secret ?? "").utf8, (credentials.clientSecret?.secret ?? "").utf8)
         else { throw .basicAuthenticationFailed }
-        if let clientID = named.clientID, !clientID.hasSameOctets(as: client.id) {
+        if let named, !named.hasSameOctets(as: client.id) {
             throw TokenError(.invalidRequest, "client_id names another client")
         }
         return client

@@ -10,7 +10,7 @@ extension Readers {
             again.clientSecret?.secret.utf8.map(\.self) == credentials.clientSecret?.secret.utf8.map(\.self)
         else { throw Violation(description: "credentials are not read as they were written") }
         guard let form = try? FormDecoder.decode([]) else { throw Violation(description: "no empty form") }
-        let presented = try PresentedClient(authorization: [text], ClientParameters(form))
+        let presented = try PresentedClient(authorization: [text], form)
         try hold(presented.id.utf8.elementsEqual(credentials.clientID.utf8), "another client than the header names")
         return true
     }

@@ -33,14 +33,14 @@ extension Readers {
         }
         guard let client = ClientID("signer"), let issuer = Issuer("https://sso.example.com"),
             let token = try signed(octets),
-            let assertion = try? VerifiedAssertion(token, of: client, at: issuer, now: now)
+            let assertion = try? PresentedAssertion(token, of: client, at: issuer, now: now)
         else { return false }
         // It is remembered until then: long enough that it cannot be used twice, and not for ever.
-        let latest = now.adding(VerifiedAssertion.longestLife).adding(VerifiedAssertion.skew)
-            .adding(VerifiedAssertion.skew)
+        let latest = now.adding(PresentedAssertion.longestLife).adding(PresentedAssertion.skew)
+            .adding(PresentedAssertion.skew)
         try hold(assertion.until > now && assertion.until <= latest, "good until \(assertion.until)")
         let again = try signed(written(token.claims)).map {
-            try VerifiedAssertion($0, of: client, at: issuer, now: now)
+            try PresentedAssertion($0, of: client, at: issuer, now: now)
         }
         try hold(again?.id == assertion.id && again?.until == assertion.until, "not read as it was written")
         return true

@@ -1,4 +1,6 @@
 @testable import BrokerHTTP
+import BrokerTesting
+import NativeSSO
 import OAuthWire
 
 extension Readers {
@@ -22,34 +24,31 @@ extension Readers {
             let mayRepeat = name == Parameter.audience || name == Parameter.resource
             try hold(mayRepeat || form.values(of: name).count < 2, "\(name) was accepted twice")
         }
-        _ = try? PresentedClient(authorization: [], ClientParameters(form))
-        guard let grantType = try? GrantType(form),
-            let request = try? TokenRequest(form, grantType: grantType, enrols: true, relaysCodes: true)
-        else {
-            return false
+        _ = try? PresentedClient(authorization: [], form)
+        guard let grantType = try? TokenRequestReader.grantType(form) else { return false }
+        let reader = TokenRequestReader(
+            form: form, client: client, proof: nil, assertion: nil, requestID: UniqueID(high: 0, low: 0),
+            issuers: [issuer])
+        let read: Scope??
+        switch grantType {
+        case .tokenExchange where reader.asksForIDToken: read = (try? reader.enrolment()).map(\.scope)
+        case .tokenExchange: read = (try? reader.exchange()).map(\.scope)
+        case .authorizationCode: read = (try? reader.code(origin: nil)).map(\.scope)
+        case .refreshToken: read = (try? reader.refresh()).map(\.scope)
         }
-        switch request {
-        case .tokenExchange(let parameters):
-            try scope(parameters.scope)
-            try hold(grantType == .tokenExchange, "an exchange under another grant")
-        case .enrolment(let parameters):
-            try scope(parameters.scope)
-            try hold(grantType == .tokenExchange, "an enrolment under another grant")
-        case .authorizationCode(let parameters):
-            try scope(parameters.scope)
-            try hold(grantType == .authorizationCode, "a code under another grant")
-        case .refreshToken(let parameters):
-            try scope(parameters.scope)
-            try hold(grantType == .refreshToken, "a refresh under another grant")
+        guard let scope = read else { return false }
+        if let scope {
+            let again = ScopeTokens(scope.tokens.joined(separator: " "))
+            try hold(same(again?.tokens, scope.tokens), "a scope is not read as it was written")
         }
         return true
     }
 
-    private static func scope(_ scope: ScopeTokens?) throws {
-        guard let scope else { return }
-        let again = ScopeTokens(scope.tokens.joined(separator: " "))
-        try hold(same(again?.tokens, scope.tokens), "a scope is not read as it was written")
-    }
+    private static let client = Client(
+        id: ClientID(validated: "app"), allowedScope: .empty, defaultScope: .empty, audiences: [])
+    private static let issuer = IssuerPolicy(
+        issuer: Issuer(validated: "https://idp.example.com"), profiles: Set(Profile.allCases),
+        acceptsHyphenatedIDTokenType: true, enrolsByExchange: true)
 
     /// By octets, which `==` on strings is not.
     private static func same(_ a: [String]?, _ b: [String]) -> Bool {

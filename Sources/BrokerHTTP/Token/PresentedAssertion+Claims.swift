@@ -3,11 +3,7 @@ import NativeSSO
 import StrictCoding
 
 /// An assertion that shows who its client is, as long as it is its first use: RFC 7523 §3, OpenID Connect Core §9.
-struct VerifiedAssertion: Sendable {
-    let id: AssertionID
-    /// From then on it is refused for its age, so that its use need not be remembered.
-    let until: UnixTime
-
+extension PresentedAssertion {
     /// Clock difference between client and broker.
     static let skew: Seconds = 60
     /// An assertion is made for one request. RFC 7523 §3, 4 lets us refuse what is good for unreasonably long.
@@ -29,10 +25,10 @@ struct VerifiedAssertion: Sendable {
         guard let audience, audience.count == 1, audience[0].hasSameOctets(as: issuer.string) else {
             throw .assertionAudience
         }
-        until = try Self.expiry(claims, at: now).adding(Self.skew)
+        let until = try Self.expiry(claims, at: now).adding(Self.skew)
         // OpenID Connect Core §9: required.
         guard let jti = claims.string("jti"), (1...Self.longestID).contains(jti.utf8.count) else { throw .assertionID }
-        id = AssertionID(client: client, jti: jti)
+        self.init(id: AssertionID(client: client, jti: jti), until: until)
     }
 
     /// `exp`, which is required, still to come and not far ahead; `nbf` and `iat` are past, where they are given.

@@ -1,0 +1,236 @@
+import NativeSSO
+import OAuthWire
+
+/// A token request whose form is sound and whose client is known.
+enum TokenRequest {
+    case exchange(ExchangeRequest)
+    case enrolment(EnrolmentRequest)
+    case code(CodeRequest)
+    case refresh(RefreshRequest)
+}
+
+/// What is wrong with the parameters of a well-formed form.
+enum ParameterDefect: Error, Sendable, CaseIterable {
+    case grantTypeMissing
+    case grantTypeUnknown
+    /// A parameter that belongs to another grant: a request that means two things is not guessed at.
+    case foreignParameter
+
+    case subjectTokenMissing
+    case subjectTokenTypeMissing
+    case subjectTokenTypeUnsupported
+    case actorTokenMissing
+    case actorTokenTypeMissing
+    case actorTokenTypeUnsupported
+    case requestedTokenTypeUnsupported
+    case audienceMissing
+    case audienceRepeated
+    case resourcePresent
+    case scopeMalformed
+    case refreshTokenMissing
+    case codeMissing
+    case redirectURIMissing
+    case codeVerifierMissing
+}
+
+/// The form of a token request and who sent it, read once into what a grant asks for: first the parameters, then what the configured
+/// issuers say to them. After this nobody reads the form.
+struct TokenRequestReader {
+    let form: FormParameters
+    let client: Client
+    let proof: PresentedProof?
+    let assertion: PresentedAssertion?
+    let requestID: UniqueID
+    let issuers: [IssuerPolicy]
+
+    /// The grant that a form asks for.
+    static func grantType(_ form: FormParameters) throws(Refusal) -> GrantType {
+        guard let text = form[Parameter.grantType] else { throw .parameter(.grantTypeMissing) }
+        guard let grantType = GrantType(octets: text) else { throw .parameter(.grantTypeUnknown) }
+        return grantType
+    }
+
+    /// Whether an exchange asks for an id_token of this broker: that is an enrolment.
+    var asksForIDToken: Bool { form[Parameter.requestedTokenType].flatMap(TokenTypeURI.init(octets:)) == .idToken }
+
+    // MARK: Grants
+
+    /// RFC 8693 §2.1, Native SSO §4.1. The type of the actor token names the profile, `audience` the issuer: nothing that a token says
+    /// does.
+    func exchange() throws(Refusal) -> ExchangeRequest {
+        try refuse(Self.foreignToExchange)
+        let subjectToken = try required(Parameter.subjectToken, .subjectTokenMissing)
+        let typeIsHyphenated = try subjectTokenTypeIsHyphenated()
+        let actorToken = try required(Parameter.actorToken, .actorTokenMissing)
+        let profile = try profile()
+        let audience = try audience()
+        if let text = form[Parameter.requestedTokenType], TokenTypeURI(octets: text) != .accessToken {
+            throw .parameter(.requestedTokenTypeUnsupported)
+        }
+        try refuseResource()
+        let scope = try scope()
+
+        let issuer = try issuer(named: audience)
+        guard issuer.profiles.contains(profile) else { throw .request(.profileNotEnabled) }
+        if typeIsHyphenated { try admitHyphen(at: issuer, profile) }
+        guard let device = DeviceValue(actorToken, profile: profile) else { throw .request(.actorTokenMalformed) }
+        return ExchangeRequest(
+            requestID: requestID, client: client, issuer: issuer, subjectToken: SubjectToken(subjectToken),
+            device: device, scope: scope, proof: proof, assertion: assertion)
+    }
+
+    /// An exchange that asks for an id_token of this broker. A `device_id` shows the 2018 profile. A `device_secret` does not exist
+    /// before its enrolment, so none can be shown.
+    func enrolment() throws(Refusal) -> EnrolmentRequest {
+        try refuse(Self.foreignToExchange)
+        let subjectToken = try required(Parameter.subjectToken, .subjectTokenMissing)
+        let typeIsHyphenated = try subjectTokenTypeIsHyphenated()
+        var deviceID: String?
+        if let type = form[Parameter.actorTokenType] {
+            guard TokenTypeURI(octets: type) == .deviceID else { throw .parameter(.actorTokenTypeUnsupported) }
+            deviceID = try required(Parameter.actorToken, .actorTokenMissing)
+        } else if form[Parameter.actorToken] != nil {
+            throw .parameter(.actorTokenTypeMissing)
+        }
+        let audience = try audience()
+        try refuseResource()
+        let scope = try scope()
+
+        let issuer = try issuer(named: audience)
+        guard issuer.enrolsByExchange else { throw .request(.enrolmentNotEnabled) }
+        let profile = deviceID == nil ? Profile.deviceSecret : .deviceID
+        guard issuer.profiles.contains(profile) else { throw .request(.profileNotEnabled) }
+        if typeIsHyphenated { try admitHyphen(at: issuer, profile) }
+        return EnrolmentRequest(
+            requestID: requestID, client: client, issuer: issuer, idToken: SubjectToken(subjectToken),
+            device: try device(deviceID, .actorTokenMalformed), scope: scope, proof: proof, assertion: assertion)
+    }
+
+    /// RFC 6749 §4.1.3, RFC 7636 §4.5, Native SSO §3.2 and the 2018 profile. `redirect_uri` is required, although not every identity
+    /// provider asks for it: it is what binds a code to the app's own address. Where codes of one issuer are relayed, `audience` may
+    /// be absent.
+    /// - Parameter origin: Stands for the caller's address.
+    func code(origin: UInt64?) throws(Refusal) -> CodeRequest {
+        try refuse(Self.foreignToCode)
+        let code = PresentedCode(
+            code: try required(Parameter.code, .codeMissing),
+            redirectURI: try required(Parameter.redirectURI, .redirectURIMissing),
+            verifier: try required(Parameter.codeVerifier, .codeVerifierMissing))
+        let audience = form.values(of: Parameter.audience).isEmpty ? nil : try audience()
+        try refuseResource()
+        let scope = try scope()
+
+        let relays = issuers.filter { $0.codeRelay != nil }
+        guard audience != nil || relays.count == 1 else { throw .parameter(.audienceMissing) }
+        let issuer = if let audience { try issuer(named: audience) } else { relays[0] }
+        guard issuer.codeRelay != nil else { throw .request(.relayNotEnabled) }
+        let deviceID = form[Parameter.deviceID]
+        let profile = deviceID != nil ? Profile.deviceID : scope?.contains("device_sso") == true ? .deviceSecret : nil
+        if let profile, !issuer.profiles.contains(profile) { throw .request(.profileNotEnabledForCode) }
+        return CodeRequest(
+            requestID: requestID, client: client, issuer: issuer, code: code,
+            device: try device(deviceID, .deviceIDMalformed), scope: scope, proof: proof, origin: origin)
+    }
+
+    /// RFC 6749 §6.
+    func refresh() throws(Refusal) -> RefreshRequest {
+        try refuse(Self.foreignToRefresh)
+        guard form.values(of: Parameter.audience).allSatisfy(\.isEmpty) else { throw .parameter(.foreignParameter) }
+        let token = try required(Parameter.refreshToken, .refreshTokenMissing)
+        try refuseResource()
+        return RefreshRequest(
+            requestID: requestID, client: client, refreshToken: token, scope: try scope(), proof: proof,
+            assertion: assertion)
+    }
+
+    // MARK: Parameters of other grants
+
+    /// `device_secret` and `device_id` belong to a code request: here the device value is the `actor_token`, and a second one would be
+    /// a question of which counts.
+    private static let foreignToExchange = [
+        Parameter.refreshToken, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier, Parameter.username,
+        Parameter.password, Parameter.assertion, Parameter.deviceID, Parameter.deviceSecret,
+    ]
+    /// `device_secret` is not among them: an app may send the one it has with any token request (Native SSO §3.4), and here it always
+    /// gets a new one, as if it had sent none.
+    private static let foreignToCode = [
+        Parameter.subjectToken, Parameter.subjectTokenType, Parameter.actorToken, Parameter.actorTokenType,
+        Parameter.requestedTokenType, Parameter.refreshToken, Parameter.username, Parameter.password,
+        Parameter.assertion,
+    ]
+    /// `device_secret` and `device_id` are not among them: they are ignored, and never bind this grant to anything.
+    private static let foreignToRefresh = [
+        Parameter.subjectToken, Parameter.subjectTokenType, Parameter.actorToken, Parameter.actorTokenType,
+        Parameter.requestedTokenType, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier,
+        Parameter.username, Parameter.password, Parameter.assertion,
+    ]
+
+    private func refuse(_ names: [String]) throws(Refusal) {
+        for name in names where form[name] != nil { throw .parameter(.foreignParameter) }
+    }
+
+    // MARK: Parameters
+
+    private func required(_ name: String, _ defect: ParameterDefect) throws(Refusal) -> String {
+        guard let value = form[name] else { throw .parameter(defect) }
+        return value
+    }
+
+    /// Whether the id_token is named `…:id-token`: accepted only where the issuer is configured so, and only in the 2018 profile.
+    private func subjectTokenTypeIsHyphenated() throws(Refusal) -> Bool {
+        switch TokenTypeURI(octets: try required(Parameter.subjectTokenType, .subjectTokenTypeMissing)) {
+        case .idToken: return false
+        case .idTokenHyphenated: return true
+        case .accessToken, .refreshToken, .saml1, .saml2, .jwt, .deviceID, .deviceSecretTransitional, .deviceSecret,
+            nil:
+            throw .parameter(.subjectTokenTypeUnsupported)
+        }
+    }
+
+    private func profile() throws(Refusal) -> Profile {
+        switch TokenTypeURI(octets: try required(Parameter.actorTokenType, .actorTokenTypeMissing)) {
+        case .deviceID: return .deviceID
+        case .deviceSecretTransitional: return .deviceSecretTransitional
+        case .deviceSecret: return .deviceSecret
+        case .accessToken, .refreshToken, .idToken, .idTokenHyphenated, .saml1, .saml2, .jwt, nil:
+            throw .parameter(.actorTokenTypeUnsupported)
+        }
+    }
+
+    /// Exactly one: RFC 8693 allows several, Native SSO §4.1 names the issuer. `audience=&audience=x` is two.
+    private func audience() throws(Refusal) -> String {
+        let values = form.values(of: Parameter.audience)
+        guard values.count <= 1 else { throw .parameter(.audienceRepeated) }
+        guard let audience = values.first, !audience.isEmpty else { throw .parameter(.audienceMissing) }
+        return audience
+    }
+
+    /// RFC 8707 lets the caller choose a target; here the client's registration does.
+    private func refuseResource() throws(Refusal) {
+        guard form.values(of: Parameter.resource).allSatisfy(\.isEmpty) else { throw .parameter(.resourcePresent) }
+    }
+
+    private func scope() throws(Refusal) -> Scope? {
+        guard let text = form[Parameter.scope] else { return nil }
+        guard let scope = ScopeTokens(text) else { throw .parameter(.scopeMalformed) }
+        return Scope(scope.tokens)
+    }
+
+    // MARK: What the issuers say
+
+    private func issuer(named audience: String) throws(Refusal) -> IssuerPolicy {
+        guard let issuer = issuers.first(where: { $0.isNamed(by: audience) })
+        else { throw .request(.audienceUnknown) }
+        return issuer
+    }
+
+    private func admitHyphen(at issuer: IssuerPolicy, _ profile: Profile) throws(Refusal) {
+        guard issuer.acceptsHyphenatedIDTokenType, profile == .deviceID else { throw .request(.hyphenatedTokenType) }
+    }
+
+    private func device(_ text: String?, _ refusal: RequestRefusal) throws(Refusal) -> DeviceValue? {
+        guard let text else { return nil }
+        guard let device = DeviceValue(text, profile: .deviceID) else { throw .request(refusal) }
+        return device
+    }
+}
