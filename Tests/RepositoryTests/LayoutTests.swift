@@ -27,6 +27,7 @@ struct LayoutTests {
 
     private static let scripts = [
         "deploy/packages", "deploy/build", "deploy/quickstart", "deploy/test", "deploy/fuzz", "deploy/bench", ".ci/run",
+        "Tests/Models/check",
     ]
 
     @Test func everyScriptIsKnown() throws {
