@@ -135,6 +135,11 @@ struct BenchmarkRun {
         report.sections.append(try await run.section())
     }
 
+    mutating func races(_ races: RaceOptions) async throws {
+        let run = RaceRun(cluster: cluster, template: template, races: races, progress: Self.say)
+        report.sections.append(try await run.section())
+    }
+
     mutating func timing(samples: Int) async throws {
         let run = TimingRun(
             installation: try await installation(Algorithms()), samples: samples, progress: Self.say)

@@ -1,18 +1,18 @@
 import ArgumentParser
 
 /// Measures the broker: figures, each with its reference in the same run, and no verdict on them. A wrong answer, however, ends
-/// the run with status 1, and so does what `fuzz` finds, or refusals that `timing` tells apart.
+/// the run with status 1, and so does what `fuzz` or `races` finds, or refusals that `timing` tells apart.
 @main struct BenchmarkTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "native-sso-bench", abstract: "Figures of the broker on this machine.",
         discussion: """
             Starts a PostgreSQL of its own and brokers on it, loads them, and stops everything. One JSON document on \
-            standard output, tables on standard error. Without a subcommand: all of them but connections, logout, fuzz and timing, in some minutes.
+            standard output, tables on standard error. Without a subcommand: all of them but connections, logout, fuzz, races and timing, in some minutes.
             """,
         subcommands: [
             AllCommand.self, StartCommand.self, DatabaseCommand.self, ExchangeCommand.self, RefreshCommand.self,
-            ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, FuzzCommand.self, TimingCommand.self,
-            TableCommand.self,
+            ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, FuzzCommand.self, RacesCommand.self,
+            TimingCommand.self, TableCommand.self,
         ],
         defaultSubcommand: AllCommand.self)
 }

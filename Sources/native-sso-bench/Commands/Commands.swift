@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "all", abstract: "Everything below but connections, logout, fuzz and timing.")
+        commandName: "all", abstract: "Everything below but connections, logout, fuzz, races and timing.")
 
     @OptionGroup var options: LoadOptions
     @OptionGroup var requests: RequestOptions
