@@ -18,16 +18,18 @@ struct RaceMutant: Sendable {
     }
 
     private static let uncompared = ("guard_limits", "NEW.ended_at IS NULL AND EXISTS", "false AND EXISTS")
-    private static let grantVersion = " AND g.xmin = k.grant_version"
+    /// Both conditions go: after a wait PostgreSQL 15.18 compares `ctid` anew, so that `xmin` alone is not missed there.
+    private static let sessionVersion = "h.ctid = l.at AND h.xmin = l.version"
+    private static let grantVersion = "g.ctid = k.grant_at AND g.xmin = k.grant_version"
 
     static let all = [
         RaceMutant("exchange-without-share", ("exchange", "FOR SHARE) AS h", ") AS h")),
         RaceMutant("refresh-without-share", ("refresh", "FOR SHARE) AS h", ") AS h")),
         // Liveness is read before the lock, and not looked at again.
-        RaceMutant("exchange-without-session-version", ("exchange", "AND h.xmin = l.version ", "")),
-        RaceMutant("refresh-without-session-version", ("refresh", "AND h.xmin = l.version ", "")),
-        RaceMutant("exchange-without-grant-version", ("exchange", grantVersion, "")),
-        RaceMutant("refresh-without-grant-version", ("refresh", grantVersion, "")),
+        RaceMutant("exchange-without-session-version", ("exchange", sessionVersion, "h.session_id = l.session_id")),
+        RaceMutant("refresh-without-session-version", ("refresh", sessionVersion, "h.session_id = g.session_id")),
+        RaceMutant("exchange-without-grant-version", ("exchange", grantVersion, "g.grant_id = k.grant_id")),
+        RaceMutant("refresh-without-grant-version", ("refresh", grantVersion, "g.grant_id = k.grant_id")),
         RaceMutant("revocation-without-grant-version", ("revoke_grant", " AND g.xmin = p_misuse.version", "")),
         RaceMutant("reuse-leaves-session", ("revoke_grant", "IF p_misuse.verdict IN", "IF false AND p_misuse.verdict IN")),
         RaceMutant("proof-spares-successor", ("revoke_grant", "IF p_misuse.verdict = 'proven' THEN", "IF false THEN")),
@@ -70,7 +72,8 @@ struct RaceMutant: Sendable {
                 SELECT pg_get_functiondef(p.oid) FROM pg_proc p
                 WHERE p.pronamespace = 'native_sso'::regnamespace AND p.proname = '\(edit.function)';
                 """, database: database)
-            try await cluster.sql(try edit.apply(to: definition) + ";", database: database)
+            try await cluster.sql(
+                "SET search_path = native_sso, pg_temp; \(try edit.apply(to: definition));", database: database)
         }
     }
 }
