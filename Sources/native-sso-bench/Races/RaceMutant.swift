@@ -31,7 +31,9 @@ struct RaceMutant: Sendable {
         RaceMutant("exchange-without-grant-version", ("exchange", grantVersion, "g.grant_id = k.grant_id")),
         RaceMutant("refresh-without-grant-version", ("refresh", grantVersion, "g.grant_id = k.grant_id")),
         RaceMutant("revocation-without-grant-version", ("revoke_grant", " AND g.xmin = p_misuse.version", "")),
-        RaceMutant("reuse-leaves-session", ("revoke_grant", "IF p_misuse.verdict IN", "IF false AND p_misuse.verdict IN")),
+        RaceMutant(
+            "reuse-leaves-session",
+            ("revoke_grant", "IF p_misuse.verdict IN ('refresh_token_reused', 'proven') THEN", "IF false THEN")),
         RaceMutant("proof-spares-successor", ("revoke_grant", "IF p_misuse.verdict = 'proven' THEN", "IF false THEN")),
         RaceMutant(
             "spent-is-redelivered",

@@ -85,7 +85,8 @@ struct RaceRun {
                 group.addTask {
                     try await worker.work {
                         let number = book.entries.withLock { entries -> Int? in
-                            guard entries.found == nil, entries.next < races.first + races.interleavings else { return nil }
+                            let end = races.first + races.interleavings
+                            guard entries.found == nil, entries.next < end else { return nil }
                             entries.next += 1
                             return entries.next - 1
                         }

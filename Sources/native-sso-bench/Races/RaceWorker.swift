@@ -92,7 +92,8 @@ struct RaceWorker {
                 // The first may have come before the step.
                 guard ticks > 1 else { continue }
                 let names = connections.map(\.name)
-                let waiting = Set(try await observer.query(RaceStatements.waiting, .textArray(names)).map { try $0.text(0) })
+                let rows = try await observer.query(RaceStatements.waiting, .textArray(names))
+                let waiting = Set(try rows.map { try $0.text(0) })
                 for index in states.indices where states[index] == .running && waiting.contains(names[index]) {
                     states[index] = .waiting
                     world.noteWait(of: index)

@@ -143,8 +143,8 @@ extension RaceWorld {
         _ index: Int, _ token: Token, loses: Bool, isApp: Bool
     ) -> (Statement, [PostgresValue]) {
         let next = Token(grant: token.grant, generation: token.generation + 1)
-        actors[index].asked = .refresh(
-            token, loses: loses, isApp: isApp, endedBefore: ended, isSpent: used.contains(token) && used.contains(next))
+        let isSpent = used.contains(token) && used.contains(next)
+        actors[index].asked = .refresh(token, loses: loses, isApp: isApp, endedBefore: ended, isSpent: isSpent)
         return (
             RaceStatements.refresh,
             [
@@ -159,7 +159,9 @@ extension RaceWorld {
     static let idleSeconds: Int64 = 100_000
     static let scope = SampleApps.scope.split(separator: " ").map(String.init)
 
-    private func subjects(_ ofUser: Bool) -> [PostgresValue] { ofUser ? [.null, .text(subject)] : [.text(sid), .null] }
+    private func subjects(_ ofUser: Bool) -> [PostgresValue] {
+        ofUser ? [.null, .text(subject)] : [.text(sid), .null]
+    }
     private func digest(_ index: Int) -> [UInt8] { [UInt8(index)] + device.dropFirst() }
     private func mark(_ index: Int) -> [UInt8] { Array(digest(index).prefix(16)) }
 }
