@@ -109,7 +109,8 @@ enum RaceStatements {
         WHERE l.issuer = $1 AND l.sid = $2
         """)
 
-    /// Which of these connections wait for a lock.
+    static let ownProcess = Statement("SELECT pg_backend_pid()")
+    /// Which of these processes wait for another.
     static let waiting = Statement(
-        "SELECT application_name FROM pg_stat_activity WHERE application_name = ANY ($1) AND wait_event_type = 'Lock'")
+        "SELECT pid FROM unnest($1::text[]::integer[]) AS pid WHERE cardinality(pg_blocking_pids(pid)) > 0")
 }

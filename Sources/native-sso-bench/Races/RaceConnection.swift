@@ -18,18 +18,17 @@ final class RaceConnection: Sendable {
         case commit
     }
 
-    /// In `pg_stat_activity`.
-    let name: String
+    /// The server's process.
+    let process: Int32
     private let pool: ConnectionPool
     private let orders = Mutex<[Order]>([])
     private let arrived = DispatchSemaphore(value: 0)
 
-    init(name: String, _ configuration: PostgresConfiguration) {
+    init(_ configuration: PostgresConfiguration) async throws {
         var configuration = configuration
-        configuration.applicationName = name
         configuration.poolSize = 1
-        self.name = name
         pool = ConnectionPool(configuration)
+        process = try await pool.query(RaceStatements.ownProcess).first?.int32(0) ?? 0
     }
 
     func shutdown() async { await pool.shutdown() }

@@ -80,8 +80,8 @@ struct RaceRun {
         let races = races
         let progress = progress
         try await withThrowingTaskGroup { group in
-            for number in 0..<races.workers {
-                let worker = RaceWorker(number, configuration, observer: observer)
+            for _ in 0..<races.workers {
+                let worker = try await RaceWorker(configuration, observer: observer)
                 group.addTask {
                     try await worker.work {
                         let number = book.entries.withLock { entries -> Int? in

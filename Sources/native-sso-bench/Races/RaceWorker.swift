@@ -16,8 +16,10 @@ struct RaceWorker {
     private let events: AsyncStream<RaceEvent>
     private let report: AsyncStream<RaceEvent>.Continuation
 
-    init(_ number: Int, _ configuration: PostgresConfiguration, observer: ConnectionPool) {
-        connections = (0..<Self.width).map { RaceConnection(name: "race-\(number)-\($0)", configuration) }
+    init(_ configuration: PostgresConfiguration, observer: ConnectionPool) async throws {
+        var connections: [RaceConnection] = []
+        for _ in 0..<Self.width { connections.append(try await RaceConnection(configuration)) }
+        self.connections = connections
         self.observer = observer
         (events, report) = AsyncStream.makeStream()
     }
@@ -91,10 +93,11 @@ struct RaceWorker {
                 ticks += 1
                 // The first may have come before the step.
                 guard ticks > 1 else { continue }
-                let names = connections.map(\.name)
-                let rows = try await observer.query(RaceStatements.waiting, .textArray(names))
-                let waiting = Set(try rows.map { try $0.text(0) })
-                for index in states.indices where states[index] == .running && waiting.contains(names[index]) {
+                let running = states.indices.filter { states[$0] == .running }
+                let processes = running.map { String(connections[$0].process) }
+                let rows = try await observer.query(RaceStatements.waiting, .textArray(processes))
+                let waiting = Set(try rows.map { try $0.int32(0) })
+                for index in running where waiting.contains(connections[index].process) {
                     states[index] = .waiting
                     world.noteWait(of: index)
                 }
