@@ -15,10 +15,8 @@ extension RaceWorld {
             }
             let token = Token(grant: grant, generation: try row.int32(2))
             add(.granted(login, audience: audience, session: try row.uuid(0), token), index)
-        case .refresh(let token, let loses, let isApp, let endedBefore, let isSpent):
-            guard let row = rows.first else { return }
-            try take(
-                row, of: token, loses: loses, isApp: isApp, endedBefore: endedBefore, isSpent: isSpent, for: index)
+        case .refresh(let shown):
+            if let row = rows.first { try take(row, of: shown, for: index) }
         case .end(let sameLoginMayReturn):
             guard let row = rows.first else { return note("\(index) finds no session") }
             let byThis = try row.bool(1)
@@ -29,17 +27,15 @@ extension RaceWorld {
         }
     }
 
-    private mutating func take(
-        _ row: Row, of token: Token, loses: Bool, isApp: Bool, endedBefore: Set<[UInt8]>, isSpent: Bool, for index: Int
-    ) throws {
-        let session = try row.uuid(0)
+    private mutating func take(_ row: Row, of shown: RaceRefresh, for index: Int) throws {
+        let (token, session) = (shown.token, try row.uuid(0))
         let next = Token(grant: token.grant, generation: token.generation + 1)
         let isOver = try row.bool(3)
         let effect = try row.text(1)
-        if endedBefore.contains(session), !isOver, start != .over {
+        if shown.endedBefore.contains(session), !isOver, start != .over {
             violate("a refresh after the end of its session does not see it")
         }
-        if isSpent, effect != "revoked", try !row.bool(4) { violate("a spent token is taken for harmless") }
+        if shown.isSpent, effect != "revoked", try !row.bool(4) { violate("a spent token is taken for harmless") }
         switch effect {
         case "advanced": add(.rotated(session: session, next), index)
         case "revoked": add(.revoked(token), index)
@@ -48,7 +44,7 @@ extension RaceWorld {
             guard isLast, !isOver, try !row.bool(4) else { return note("\(index) is refused") }
             add(.redelivered(next), index)
         }
-        if isApp, !loses, effect != "revoked" { actors[index].learns = next }
+        if shown.learns, effect != "revoked" { actors[index].learns = next }
     }
 
     private mutating func take(_ rows: [Row], ofLogout call: RaceCall, for index: Int) throws {

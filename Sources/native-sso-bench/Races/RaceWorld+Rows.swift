@@ -42,7 +42,6 @@ extension RaceWorld {
                 generation == 1 ? Self.receiver(.early, audience: 0) : "a refresh"
             if generation < token.generation { used.insert(Token(grant: token.grant, generation: generation)) }
         }
-        grants[token.grant] = token.generation
         if !isLate { held = token }
         note("grant \(Self.name(token)) of session \(Self.name(session))")
     }

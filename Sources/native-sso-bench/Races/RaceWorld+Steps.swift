@@ -3,11 +3,19 @@ import PostgresClient
 /// What was asked, as far as its answer is judged by it.
 enum RaceQuestion: Sendable {
     case exchange(RaceLogin, audience: Int)
-    case refresh(Token, loses: Bool, isApp: Bool, endedBefore: Set<[UInt8]>, isSpent: Bool)
+    case refresh(RaceRefresh)
     case end(sameLoginMayReturn: Bool)
     case logout(RaceCall)
+}
 
-    typealias Token = RaceWorld.Token
+/// A token that is shown, and what was acknowledged before.
+struct RaceRefresh: Sendable {
+    let token: RaceWorld.Token
+    /// The app learns of the next one.
+    let learns: Bool
+    let endedBefore: Set<[UInt8]>
+    /// It was refreshed, and its successor, too.
+    let isSpent: Bool
 }
 
 /// An answer that its caller gets after the commit.
@@ -65,8 +73,8 @@ extension RaceWorld {
     }
 
     private func token(askedBy index: Int) -> String {
-        guard case .refresh(let token, _, _, _, _)? = actors[index].asked else { return "" }
-        return " \(Self.name(token))"
+        guard case .refresh(let shown)? = actors[index].asked else { return "" }
+        return " \(Self.name(shown.token))"
     }
 
     static func name(_ token: Token) -> String { "\(name(token.grant)):\(token.generation)" }
@@ -93,10 +101,10 @@ extension RaceWorld {
             guard let token = sent?.token ?? held else { return nil }
             sent = (token, (sent?.copies ?? 0) + 1)
             actors[index].isShowing = true
-            return refresh(index, token, loses: loses, isApp: true)
+            return refresh(index, token, learns: !loses)
         case .replay:
             guard let token = randomToken(index) else { return nil }
-            return refresh(index, token, loses: true, isApp: false)
+            return refresh(index, token, learns: false)
         case .end(let sameLoginMayReturn):
             actors[index].isEnding = true
             actors[index].asked = .end(sameLoginMayReturn: sameLoginMayReturn)
@@ -139,12 +147,11 @@ extension RaceWorld {
         return Token(grant: grant, generation: Int32(1 + random.below(Int(last))))
     }
 
-    private mutating func refresh(
-        _ index: Int, _ token: Token, loses: Bool, isApp: Bool
-    ) -> (Statement, [PostgresValue]) {
+    private mutating func refresh(_ index: Int, _ token: Token, learns: Bool) -> (Statement, [PostgresValue]) {
         let next = Token(grant: token.grant, generation: token.generation + 1)
         let isSpent = used.contains(token) && used.contains(next)
-        actors[index].asked = .refresh(token, loses: loses, isApp: isApp, endedBefore: ended, isSpent: isSpent)
+        actors[index].asked = .refresh(
+            RaceRefresh(token: token, learns: learns, endedBefore: ended, isSpent: isSpent))
         return (
             RaceStatements.refresh,
             [

@@ -14,8 +14,9 @@ struct RaceWorld: Sendable {
         /// Answers that count once they are committed.
         var pending: [RaceAnswer] = []
         var asked: RaceQuestion?
-        /// It is the app with a token that others wait for, and has that one from then on.
+        /// It is one of the copies of the app's request.
         var isShowing = false
+        /// What the app has after the commit.
         var learns: Token?
         /// If it fails, sessions may be ended in part.
         var isEnding = false
@@ -39,18 +40,19 @@ struct RaceWorld: Sendable {
     var actors: [Actor] = []
     var random: SplitMix64
 
-    // What is known of it.
+    // What has been acknowledged: sessions that are over, and logins that get nothing any more.
     var ended: Set<[UInt8]> = []
     var barred: Set<RaceLogin> = []
     /// The limits of dead sessions may be stricter than those of the live one: an end of the newest found a dead one, or a logout
     /// was not finished.
     var limitsMayDiffer = false
+    /// Each token with what it was issued to.
     var issued: [Token: String] = [:]
     /// Tokens for which a refresh was granted.
     var used: Set<Token> = []
+    /// Generations that revoked their grant.
     var revokedBy: [[UInt8]: Set<Int32>] = [:]
-    /// The first generation, where the grant was there at the beginning.
-    var grants: [[UInt8]: Int32] = [:]
+    /// The app's token, and the one that it shows just now. It keeps one token, in one place.
     var held: Token?
     var sent: (token: Token, copies: Int)?
     /// No end of a session is among what the actors do.
