@@ -109,6 +109,9 @@ enum RaceStatements {
         WHERE l.issuer = $1 AND l.sid = $2
         """)
 
+    /// All that a world has left, the marks of its logouts included.
+    static let clear = Statement("DELETE FROM native_sso.session WHERE idp_issuer = $1 AND idp_sid = $2")
+
     static let ownProcess = Statement("SELECT pg_backend_pid()")
     /// Which of these processes wait for another.
     static let waiting = Statement(
