@@ -90,8 +90,9 @@ BEGIN
     IF p_sid IS NOT NULL THEN
         v_ids := ARRAY(
             SELECT l.session_id FROM session l
-            WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.session_id > v_after AND l.ended_at IS NULL
-            ORDER BY l.session_id LIMIT 1 FOR NO KEY UPDATE);
+            -- The ORDER BY names the columns of the index of names. By session_id, the plan could walk all sessions.
+            WHERE l.idp_issuer = p_issuer AND l.idp_sid BETWEEN p_sid AND p_sid AND l.ended_at IS NULL
+            ORDER BY l.idp_sid LIMIT 1 FOR NO KEY UPDATE);
         IF v_ids = '{}' THEN
             -- One that was registered under another name since it came in is still known by this one.
             v_ids := ARRAY(

@@ -1,6 +1,7 @@
 import BrokerTesting
 import NativeSSO
 import PostgresClient
+import Registry
 import Testing
 
 /// A plan is kept for the connection: one that was good for an empty table must be good for a large one.
@@ -36,6 +37,23 @@ struct PlanTests {
             try await database.endService()
             let read = try await Self.entriesRead(database) - before
             #expect(read < 5 * Self.rows, "\(read) rows and index entries for \(Self.calls) logins")
+        }
+    }
+
+    @Test("So does a logout by sid")
+    func logoutReadsAHandful() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            _ = try await database.run(Self.addSessions, [])
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            let before = try await Self.entriesRead(database)
+            for number in 1...Self.calls {
+                let session = LogoutSubject.session(SessionID(validated: "other-\(number)"))
+                #expect(try await logouts.end(LogoutRecord.told(session, "token-\(number)")) == 1)
+            }
+            try await database.endService()
+            let read = try await Self.entriesRead(database) - before
+            #expect(read < 5 * Self.rows, "\(read) rows and index entries for \(Self.calls) logouts")
         }
     }
 
