@@ -8,7 +8,7 @@ struct NativeSSOCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "native-sso",
         abstract: "A token-exchange broker for OpenID Connect Native SSO.",
-        version: Version.current,
+        version: "0.1.0",
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, KeyCommand.self, JWKSCommand.self,
             ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, GrantCommand.self,
@@ -64,12 +64,23 @@ struct NativeSSOCommand: CommandGroup {
 
     /// Answers `--help` and `--version`, which ArgumentParser gives as errors; throws everything else.
     private static func settle(_ error: any Error) throws(CommandFailure) {
-        if let failure = error as? CommandFailure { throw failure }
+        if let failure = CommandFailure(causedBy: error) { throw failure }
         switch exitCode(for: error) {
         case .success:
             try StandardStream.output.write(Array(fullMessage(for: error).utf8) + [UInt8(ascii: "\n")])
         case .validationFailure: throw .usage(message(for: error))
         default: throw .infrastructure(String(describing: error))
         }
+    }
+}
+
+/// A command that only holds others. To name none of them is a mistake, not a request for help: a service file that forgot
+/// `serve` must not look like a service that ended well.
+protocol CommandGroup: AsyncParsableCommand {}
+
+extension CommandGroup {
+    mutating func run() async throws {
+        let names = Self.configuration.subcommands.map { $0._commandName }.joined(separator: ", ")
+        throw ValidationError("Name a subcommand: \(names).")
     }
 }

@@ -15,6 +15,36 @@ struct ReasonOption: ParsableArguments {
     }
 }
 
+/// Of commands about one identity provider.
+struct IssuerOption: ParsableArguments {
+    @Option(help: "The identity provider; may be left out where the configuration has only one.")
+    var issuer: Issuer?
+
+    /// The given issuer; where none is given, that of the only identity provider.
+    func issuer(_ configuration: Configuration) throws(CommandFailure) -> Issuer {
+        if let issuer { return issuer }
+        guard configuration.identityProviders.count == 1 else {
+            throw .usage("--issuer is needed: the configuration has several identity providers")
+        }
+        return configuration.identityProviders[0].issuer
+    }
+}
+
+/// Of commands that list what may be without end.
+struct LimitOption: ParsableArguments {
+    @Option(help: "At most so many.")
+    var limit: Int64 = 100
+
+    mutating func validate() throws {
+        guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
+    }
+
+    /// What to say of a list that is perhaps not whole, such as of `grants`.
+    func warning(_ count: Int, _ what: String) -> [String] {
+        count == limit ? ["There may be more than --limit \(limit) \(what)."] : []
+    }
+}
+
 /// Of commands that destroy something: without `--execute` they say what they would do, and do nothing.
 struct ExecutionOptions: ParsableArguments {
     @Flag(help: "Do it. Without this, only show what would be done.")
@@ -29,14 +59,11 @@ struct ExecutionOptions: ParsableArguments {
     /// Shows `plan`, and carries it out if that was asked for.
     func carryOut(
         _ plan: Plan, _ options: GlobalOptions,
-        _ body: (AdministrativeAct) async throws(CommandFailure) -> Void
-    ) async throws(CommandFailure) {
-        guard execute else {
-            try options.output.show(plan)
-            return
-        }
-        let act = options.act(reason: why.reason)
-        try await body(act)
+        _ body: (Administration, AdministrativeAct) async throws -> Void
+    ) async throws {
+        guard execute else { return try options.output.show(plan) }
+        let act = options.act(why)
+        try await options.administer { try await body($0, act) }
         try options.output.show(plan.done(by: act))
     }
 }
@@ -68,9 +95,7 @@ struct Plan: CommandResult {
         done.requestID = act.requestID
         return done
     }
-}
 
-extension Plan {
     var lines: [String] {
         [requestID == nil ? "would \(action)" : "done: \(action)"] + consequences.map { "  \($0)" }
             + [

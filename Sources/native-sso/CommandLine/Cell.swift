@@ -12,6 +12,12 @@ enum Cell: Sendable, Hashable {
     case instant(UnixTime)
     case none
 
+    init(_ text: String?) { self = text.map(Cell.text) ?? .none }
+    init(_ instant: UnixTime?) { self = instant.map(Cell.instant) ?? .none }
+    init(_ scope: Scope?) { self = scope.map { .list($0.tokens) } ?? .none }
+    /// As it is written in the configuration.
+    init(_ span: Seconds?) { self = span.map { .text(DurationText.format($0)) } ?? .none }
+
     /// On one line, safe for a terminal.
     var shown: String {
         switch self {

@@ -1,3 +1,4 @@
+import Glibc
 import StrictCoding
 
 /// Where a command puts its result: standard output, for people or, with `--json`, for programs. Nothing else goes there.
@@ -46,4 +47,32 @@ protocol CommandResult {
     var lines: [String] { get }
     /// For programs: one value. Names, once published, stay.
     func write(to json: inout JSONWriter)
+}
+
+extension JSONWriter {
+    /// A member that is an array of objects.
+    mutating func array<Thing>(_ name: String, of things: [Thing], _ members: (Thing, inout JSONWriter) -> Void) {
+        member(name, array: { json in for thing in things { json.object { members(thing, &$0) } } })
+    }
+}
+
+/// Standard output and standard error, unbuffered. SIGPIPE is ignored by the program, so that a reader who goes away shows
+/// as an error here.
+enum StandardStream: Int32 {
+    case output = 1
+    case error = 2
+
+    func write(_ octets: [UInt8]) throws(CommandFailure) {
+        var rest = octets[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EPIPE {
+                throw .outputClosed
+            } else if errno != EINTR {
+                throw .infrastructure("cannot write to standard \(self): \(String(cString: strerror(errno)))")
+            }
+        }
+    }
 }

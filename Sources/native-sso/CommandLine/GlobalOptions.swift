@@ -12,17 +12,13 @@ struct GlobalOptions: ParsableArguments {
     var output: CommandOutput { CommandOutput(format: json ? .json : .text) }
 
     /// The configuration, with its warnings on standard error.
-    func configuration() throws(CommandFailure) -> Configuration {
+    func configuration() throws(ConfigurationError) -> Configuration {
         let result = try readConfiguration()
         output.warn(result.warnings.map { $0.line(file: config, isWarning: true) })
         return result.configuration
     }
 
-    func readConfiguration() throws(CommandFailure) -> ConfigurationReader.Result {
-        do throws(ConfigurationError) {
-            return try ConfigurationReader.read(file: config, environment: ProcessInfo.processInfo.environment)
-        } catch {
-            throw .configuration(error)
-        }
+    func readConfiguration() throws(ConfigurationError) -> ConfigurationReader.Result {
+        try ConfigurationReader.read(file: config, environment: ProcessInfo.processInfo.environment)
     }
 }

@@ -1,50 +1,65 @@
 import StrictCoding
 
+/// One thing: `name: value` lines for people, an object for programs.
+struct Record: CommandResult, ExpressibleByDictionaryLiteral {
+    /// Names as JSON has them, such as `client_id`.
+    let fields: [(name: String, value: Cell)]
+
+    init(dictionaryLiteral fields: (String, Cell)...) { self.fields = fields.map { ($0, $1) } }
+
+    var lines: [String] {
+        let width = fields.map(\.name.utf8.count).max() ?? 0
+        return fields.map { field in
+            let padding = String(repeating: " ", count: width - field.name.utf8.count)
+            return "\(field.name.replacing("_", with: " ")):\(padding) \(field.value.shown)"
+        }
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.object { members(to: &$0) }
+    }
+
+    /// Without the braces.
+    func members(to json: inout JSONWriter) {
+        for field in fields { field.value.write(as: field.name, to: &json) }
+    }
+}
+
 /// Many things of one kind: columns for people, an array of objects for programs.
 struct Table: CommandResult {
     /// Of the one member of the JSON object, such as `sessions`.
     let name: String
-    /// In JSON as they are, such as `client_id`; for people in capitals.
-    let columns: [String]
+    /// Of one shape; their names are the columns, for people in capitals.
+    let rows: [Record]
     /// What people read where there is no row.
     let whenEmpty: String
-    /// As many cells each as there are columns.
-    private(set) var rows: [[Cell]] = []
 
-    init(_ name: String, columns: [String], whenEmpty: String? = nil) {
+    init(_ name: String, _ rows: [Record], whenEmpty: String? = nil) {
         self.name = name
-        self.columns = columns
+        self.rows = rows
         self.whenEmpty = whenEmpty ?? "no \(name.replacing("_", with: " "))"
     }
 
-    mutating func append(_ row: [Cell]) { rows.append(row) }
-
     var lines: [String] {
-        guard !rows.isEmpty else { return [whenEmpty] }
-        let texts = [columns.map { $0.uppercased().replacing("_", with: " ") }] + rows.map { $0.map(\.shown) }
-        let widths = columns.indices.map { column in
-            texts.map { column < $0.count ? $0[column].unicodeScalars.count : 0 }.max() ?? 0
-        }
+        guard let first = rows.first else { return [whenEmpty] }
+        let titles = first.fields.map { $0.name.uppercased().replacing("_", with: " ") }
+        let texts = [titles] + rows.map { $0.fields.map(\.value.shown) }
+        let widths = titles.indices.map { column in texts.map { $0[column].unicodeScalars.count }.max() ?? 0 }
         return texts.map { row in
             let padded = zip(row, widths).map { text, width in
-                text + String(repeating: " ", count: max(0, width - text.unicodeScalars.count))
+                text + String(repeating: " ", count: width - text.unicodeScalars.count)
             }
             return padded.joined(separator: "  ").trimmingSuffix()
         }
     }
 
     func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.member(
-                name,
-                array: { json in
-                    for row in rows {
-                        json.object { json in
-                            for (column, cell) in zip(columns, row) { cell.write(as: column, to: &json) }
-                        }
-                    }
-                })
-        }
+        json.object { members(to: &$0) }
+    }
+
+    /// Without the braces.
+    func members(to json: inout JSONWriter) {
+        json.member(name, array: { json in for row in rows { row.write(to: &json) } })
     }
 }
 

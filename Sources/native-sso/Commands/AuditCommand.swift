@@ -34,8 +34,7 @@ struct AuditListCommand: AsyncParsableCommand {
     @Option(help: "Only events of this session, by its session_id.")
     var session: UniqueID?
 
-    @Option(help: "The identity provider of --sid; may be left out where the configuration has only one.")
-    var issuer: Issuer?
+    @OptionGroup var provider: IssuerOption
 
     @Option(parsing: .unconditional, help: "Only events of the session with this `sid`.")
     var sid: SessionID?
@@ -43,15 +42,12 @@ struct AuditListCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where a listing goes on: `next` of the page before.", valueName: "next"))
     var after: PagePosition?
 
-    @Option(help: "At most so many.")
-    var limit: Int64 = 100
-
+    @OptionGroup var page: LimitOption
     @OptionGroup var options: GlobalOptions
 
     mutating func validate() throws {
         guard session == nil || sid == nil else { throw ValidationError("Give --session or --sid, not both.") }
-        guard issuer == nil || sid != nil else { throw ValidationError("--issuer needs --sid.") }
-        guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
+        guard provider.issuer == nil || sid != nil else { throw ValidationError("--issuer needs --sid.") }
     }
 
     func run() async throws {
@@ -62,16 +58,16 @@ struct AuditListCommand: AsyncParsableCommand {
         selection.kind = kind
         selection.client = client
         selection.sessions = session.map { [$0] }
-        let named: (issuer: Issuer, sid: SessionID)? = try sid.map { (try options.configuration().issuer(issuer), $0) }
-        let records = try await options.administer { registry throws(AdministrationError) in
-            if let named {
-                let found = try await registry.sessions(.session(named.issuer, named.sid), liveOnly: false, limit: 1)
-                guard !found.isEmpty else { throw .notFound("this session") }
+        let issuer = try sid.map { _ in try provider.issuer(options.configuration()) }
+        let records = try await options.administer { registry in
+            if let issuer, let sid {
+                let found = try await registry.sessions(.session(issuer, sid), liveOnly: false, limit: 1)
+                guard !found.isEmpty else { throw AdministrationError.notFound("this session") }
                 selection.sessions = found.map(\.id)
             }
-            return try await registry.audit(selection, limit: limit, before: after?.position)
+            return try await registry.audit(selection, limit: page.limit, before: after?.position)
         }
-        let next = records.count == limit ? records.last.map { PagePosition($0.position) } : nil
+        let next = records.count == page.limit ? records.last.map { PagePosition($0.position) } : nil
         try options.output.show(AuditListing(records: records, next: next))
     }
 }
@@ -83,31 +79,24 @@ struct AuditListing: CommandResult {
     let next: PagePosition?
 
     var lines: [String] {
-        var table = Table(
-            "events", columns: ["occurred_at", "kind", "reason", "client_id", "session_id", "actor", "request_id"])
-        for record in records {
-            table.append([
-                .instant(record.time), .text(record.kind), Cell(record.reason), Cell(record.client?.string),
-                Cell(record.session?.description), Cell(record.actor), Cell(record.requestID?.description),
-            ])
+        let rows: [Record] = records.map {
+            [
+                "occurred_at": .instant($0.time), "kind": .text($0.kind), "reason": Cell($0.reason),
+                "client_id": Cell($0.client?.string), "session_id": Cell($0.session?.description),
+                "actor": Cell($0.actor), "request_id": Cell($0.requestID?.description),
+            ]
         }
-        return table.lines + (next.map { ["There may be more: --after \($0)"] } ?? [])
+        return Table("events", rows).lines + (next.map { ["There may be more: --after \($0)"] } ?? [])
     }
 
     func write(to json: inout JSONWriter) {
         json.object { json in
-            json.member(
-                "events",
-                array: { json in
-                    for record in records {
-                        json.object { json in
-                            Cell(record.requestID?.description).write(as: "request_id", to: &json)
-                            record.write(to: &json)
-                            // From a column of the type jsonb.
-                            json.member("details", raw: Array((record.details ?? "null").utf8))
-                        }
-                    }
-                })
+            json.array("events", of: records) { record, json in
+                Cell(record.requestID?.description).write(as: "request_id", to: &json)
+                record.shown.members(to: &json)
+                // From a column of the type jsonb.
+                json.member("details", raw: Array((record.details ?? "null").utf8))
+            }
             Cell(next?.description).write(as: "next", to: &json)
         }
     }

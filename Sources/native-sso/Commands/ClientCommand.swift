@@ -1,5 +1,6 @@
 import ArgumentParser
 import NativeSSO
+import Registry
 
 /// `native-sso client`
 struct ClientCommand: CommandGroup {
@@ -10,4 +11,182 @@ struct ClientCommand: CommandGroup {
             ClientEnableCommand.self, ClientDisableCommand.self, ClientRemoveCommand.self, ClientSecretCommand.self,
             ClientKeyCommand.self,
         ])
+}
+
+/// `native-sso client add`
+struct ClientAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Register a client.",
+        discussion: """
+            How it proves who it is stays as it is: to change that, remove the client and add it again. One of \
+            client_secret_basic gets its secret by client secret rotate, one of private_key_jwt its keys by client key add; \
+            before that nobody can use it.
+            """)
+
+    @Argument(help: "Its client_id.") var id: ClientID
+    @Option(help: "none for an app on a device, which can keep no secret; client_secret_basic; private_key_jwt.")
+    var authentication = Client.Authentication.none
+    @OptionGroup var settings: ClientSettings
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    mutating func validate() throws {
+        guard !settings.audience.isEmpty else {
+            throw ValidationError("--audience names at least one resource server.")
+        }
+    }
+
+    func run() async throws {
+        let client = settings.client(id, authentication)
+        try await options.administer { try await $0.add(client, options.act(why)) }
+        try options.output.show(Record(client))
+        options.output.warn(client.stepUpWarning([]))
+    }
+}
+
+/// `native-sso client update`
+struct ClientUpdateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "update", abstract: "Change what is given; leave the rest.")
+
+    @Argument(help: "Its client_id.") var id: ClientID
+    @OptionGroup var settings: ClientSettings
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let changed = try await options.change(id, why) { settings.changing($0) }
+        guard changed.asksForStepUp else { return }
+        let groups = try await options.administer { try await $0.groups() }
+        options.output.warn(changed.stepUpWarning(groups))
+    }
+}
+
+/// `native-sso client enable`
+struct ClientEnableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "enable", abstract: "Let a client in again.")
+
+    @Argument(help: "Its client_id.") var id: ClientID
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws { try await options.change(id, why) { $0.enabled(true) } }
+}
+
+/// `native-sso client disable`
+struct ClientDisableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable", abstract: "Refuse everything a client asks, until it is enabled again.")
+
+    @Argument(help: "Its client_id.") var id: ClientID
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws { try await options.change(id, why) { $0.enabled(false) } }
+}
+
+extension GlobalOptions {
+    /// A change to a client that exists.
+    @discardableResult
+    fileprivate func change(
+        _ id: ClientID, _ why: ReasonOption, _ change: (Client) -> Client
+    ) async throws -> Client {
+        let changed = try await administer { registry in
+            let changed = change(try await registry.require(id))
+            guard changed.defaultScope.isSubset(of: changed.allowedScope) else {
+                throw AdministrationError.refused("the default scope must lie within the allowed scope")
+            }
+            try await registry.update(changed, act(why))
+            return changed
+        }
+        try output.show(Record(changed))
+        return changed
+    }
+}
+
+/// `native-sso client list`
+struct ClientListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "All clients.")
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let clients = try await options.administer { try await $0.clients() }
+        let rows: [Record] = clients.map {
+            [
+                "client_id": .text($0.id.string), "enabled": .flag($0.isEnabled),
+                "authentication": .text($0.authentication.rawValue), "allowed_scope": .list($0.allowedScope.tokens),
+                "audiences": .list($0.audiences),
+            ]
+        }
+        try options.output.show(Table("clients", rows))
+    }
+}
+
+/// `native-sso client show`
+struct ClientShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "All that is known of one client.")
+
+    @Argument(help: "Its client_id.") var id: ClientID
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        try options.output.show(Record(try await options.administer { try await $0.require(id) }))
+    }
+}
+
+/// `native-sso client remove`
+struct ClientRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a client, its memberships and its grants.")
+
+    @Argument(help: "Its client_id.") var id: ClientID
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let groups = try await options.administer { registry in
+            _ = try await registry.require(id)
+            return try await registry.groups()
+        }
+        let memberships = groups.filter { $0.members.contains { $0.client == id } }
+        let plan = Plan(
+            "remove client \(id)",
+            consequences: memberships.map { "it leaves group \($0.id)" } + ["every refresh token it holds ends"])
+        try await execution.carryOut(plan, options) { try await $0.removeClient(id, $1) }
+    }
+}
+
+extension Administration {
+    func require(_ id: ClientID) async throws(AdministrationError) -> Client {
+        guard let client = try await client(id) else { throw .notFound("client \(id)") }
+        return client
+    }
+
+    /// Refuses unless the client is there and proves itself by this method.
+    func require(_ id: ClientID, _ method: Client.Authentication) async throws(AdministrationError) {
+        let client = try await require(id)
+        guard client.authentication == method else {
+            throw .refused("client \(id) is one of \(client.authentication.rawValue)")
+        }
+    }
+}
+
+extension Record {
+    fileprivate init(_ client: Client) {
+        self = [
+            "client_id": .text(client.id.string), "enabled": .flag(client.isEnabled),
+            "authentication": .text(client.authentication.rawValue),
+            "grants": .list(client.grants.map(\.rawValue).sorted()),
+            "allowed_scope": .list(client.allowedScope.tokens), "default_scope": .list(client.defaultScope.tokens),
+            "audiences": .list(client.audiences), "access_token_lifetime": Cell(client.accessTokenLifetime),
+            "refresh_token_lifetime": Cell(client.refreshTokenLifetime),
+            "issues_refresh_token": .flag(client.issuesRefreshToken), "issues_id_token": .flag(client.issuesIDToken),
+            "includes_session_id": .flag(client.includesSessionID),
+            "allows_self_exchange": .flag(client.allowsSelfExchange),
+            "accepted_acr": .list(client.acceptedContextClasses),
+            "maximum_authentication_age": Cell(client.maximumAuthenticationAge),
+            "dpop": .text(client.proofPolicy.rawValue),
+        ]
+    }
 }

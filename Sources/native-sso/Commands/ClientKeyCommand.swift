@@ -31,23 +31,23 @@ struct ClientKeyAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         let key = try ClientKeyFile(file, kid: kid, algorithm: algorithm)
-        try await options.administer { registry throws(AdministrationError) in
-            try await registry.require(client, .privateKeyJWT)
-            let present = try await registry.keys(of: client).map(\.key)
+        try await options.administer { registry in
+            let present = try await registry.signingKeys(of: client).map(\.key)
             guard present.count < Self.mostKeys else {
-                throw .refused("client \(client) has \(Self.mostKeys) keys; remove those that it does not use")
+                throw AdministrationError.refused(
+                    "client \(client) has \(Self.mostKeys) keys; remove those that it does not use")
             }
             // Whoever removes a key that was stolen must not find it good under another name.
             if let same = present.first(where: { $0.id != key.registered.id && key.isSameKey(as: $0) }) {
-                throw .alreadyExists("this key of client \(client), as \(same.id),")
+                throw AdministrationError.alreadyExists("this key of client \(client), as \(same.id),")
             }
-            try await registry.addKey(key.registered, to: client, options.act(reason: why.reason))
+            try await registry.addKey(key.registered, to: client, options.act(why))
         }
-        try options.output.show(
-            Record([
-                ("client_id", .text(client.string)), ("kid", .text(key.registered.id.string)),
-                ("algorithm", .text(key.algorithm.signature.rawValue)),
-            ]))
+        let record: Record = [
+            "client_id": .text(client.string), "kid": .text(key.registered.id.string),
+            "algorithm": .text(key.algorithm.signature.rawValue),
+        ]
+        try options.output.show(record)
     }
 
     /// A few are enough for any rotation.
@@ -63,18 +63,15 @@ struct ClientKeyListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let keys = try await options.administer { registry throws(AdministrationError) in
-            try await registry.require(client, .privateKeyJWT)
-            return try await registry.keys(of: client)
-        }
-        var table = Table("keys", columns: ["kid", "algorithm", "created_at"])
-        for key in keys {
+        let keys = try await options.administer { try await $0.signingKeys(of: client) }
+        let rows: [Record] = keys.map { key in
             let json = try? JSONReader.parse(key.key.publicJWK.utf8).object
-            table.append([
-                .text(key.key.id.string), json?.string("alg").map(Cell.text) ?? .none, .instant(key.createdAt),
-            ])
+            return [
+                "kid": .text(key.key.id.string), "algorithm": Cell(json?.string("alg")),
+                "created_at": .instant(key.createdAt),
+            ]
         }
-        try options.output.show(table)
+        try options.output.show(Table("keys", rows))
     }
 }
 
@@ -89,20 +86,21 @@ struct ClientKeyRemoveCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let keys = try await options.administer { registry throws(AdministrationError) in
-            try await registry.require(client, .privateKeyJWT)
-            return try await registry.keys(of: client)
-        }
+        let keys = try await options.administer { try await $0.signingKeys(of: client) }
         guard keys.contains(where: { $0.key.id == kid }) else {
-            throw CommandFailure.notFound("key \(kid) of client \(client) does not exist")
+            throw AdministrationError.notFound("key \(kid) of client \(client)")
         }
         let plan = Plan(
             "remove key \(kid) of client \(client)",
             consequences: keys.count == 1 ? ["it is the only one: the client can do nothing until it has another"] : [])
-        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
-            try await options.administer { registry throws(AdministrationError) in
-                try await registry.removeKey(kid, of: client, act)
-            }
-        }
+        try await execution.carryOut(plan, options) { try await $0.removeKey(kid, of: client, $1) }
+    }
+}
+
+extension Administration {
+    /// The keys of a client, which is one of `private_key_jwt`.
+    fileprivate func signingKeys(of id: ClientID) async throws(AdministrationError) -> [RegisteredClientKey] {
+        try await require(id, .privateKeyJWT)
+        return try await keys(of: id)
     }
 }

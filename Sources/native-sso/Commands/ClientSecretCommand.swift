@@ -1,6 +1,7 @@
 import ArgumentParser
 import NativeSSO
 import Registry
+import StrictCoding
 
 /// `native-sso client secret`
 struct ClientSecretCommand: CommandGroup {
@@ -26,20 +27,20 @@ struct ClientSecretRotateCommand: AsyncParsableCommand {
     func run() async throws {
         var randomness = SystemRandomNumberGenerator()
         let secret = ClientSecret(using: &randomness)
-        try await options.administer { registry throws(AdministrationError) in
+        try await options.administer { registry in
             let live = try await registry.liveSecrets(of: client)
             guard live.count < 2 else {
-                throw .refused(
+                throw AdministrationError.refused(
                     "client \(client) has two secrets; when it uses the newer one everywhere, type: "
                         + "native-sso client secret retire \(client) \(live[0].digest.label)")
             }
-            try await registry.addSecret(secret.digest, to: client, options.act(reason: why.reason))
+            try await registry.addSecret(secret.digest, to: client, options.act(why))
         }
-        try options.output.show(
-            Record([
-                ("client_id", .text(client.string)), ("digest", .text(secret.digest.label)),
-                ("client_secret", .text(secret.secret)),
-            ]))
+        let record: Record = [
+            "client_id": .text(client.string), "digest": .text(secret.digest.label),
+            "client_secret": .text(secret.secret),
+        ]
+        try options.output.show(record)
     }
 }
 
@@ -53,12 +54,11 @@ struct ClientSecretListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let secrets = try await options.administer { registry throws(AdministrationError) in
-            try await registry.liveSecrets(of: client)
+        let secrets = try await options.administer { try await $0.liveSecrets(of: client) }
+        let rows: [Record] = secrets.map {
+            ["digest": .text($0.digest.label), "created_at": .instant($0.createdAt)]
         }
-        var table = Table("secrets", columns: ["digest", "created_at"])
-        for secret in secrets { table.append([.text(secret.digest.label), .instant(secret.createdAt)]) }
-        try options.output.show(table)
+        try options.output.show(Table("secrets", rows))
     }
 }
 
@@ -73,20 +73,14 @@ struct ClientSecretRetireCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let live = try await options.administer { registry throws(AdministrationError) in
-            try await registry.liveSecrets(of: client)
-        }
-        guard let digest = live.first(where: { $0.digest.label.utf8.elementsEqual(secret.utf8) })?.digest else {
-            throw CommandFailure.notFound("secret \(secret) of client \(client) does not exist")
+        let live = try await options.administer { try await $0.liveSecrets(of: client) }
+        guard let digest = live.first(where: { $0.digest.label.hasSameOctets(as: secret) })?.digest else {
+            throw AdministrationError.notFound("secret \(secret) of client \(client)")
         }
         let plan = Plan(
             "retire secret \(secret) of client \(client)",
             consequences: live.count == 1 ? ["it is the only one: the client can do nothing until it has another"] : [])
-        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
-            try await options.administer { registry throws(AdministrationError) in
-                try await registry.retireSecret(digest, of: client, act)
-            }
-        }
+        try await execution.carryOut(plan, options) { try await $0.retireSecret(digest, of: client, $1) }
     }
 }
 
@@ -95,13 +89,5 @@ extension Administration {
     fileprivate func liveSecrets(of id: ClientID) async throws(AdministrationError) -> [RegisteredSecret] {
         try await require(id, .clientSecretBasic)
         return try await secrets(of: id)
-    }
-
-    /// Refuses unless the client is there and proves itself by this method.
-    func require(_ id: ClientID, _ method: Client.Authentication) async throws(AdministrationError) {
-        guard let client = try await client(id) else { throw .notFound("client \(id)") }
-        guard client.authentication == method else {
-            throw .refused("client \(id) is one of \(client.authentication.rawValue)")
-        }
     }
 }

@@ -24,7 +24,7 @@ extension ConfigCommand {
             guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
                 let problem = ConfigurationProblem(
                     place: Place(origin: .file, key: "keys.directory"), message: "there is no such directory")
-                throw CommandFailure.configuration(ConfigurationError(file: options.config, problems: [problem]))
+                throw ConfigurationError(file: options.config, problems: [problem])
             }
             try options.output.show(ConfigurationVerdict(file: options.config, warnings: result.warnings))
         }
@@ -42,11 +42,7 @@ struct ConfigurationVerdict: CommandResult {
         json.object { json in
             json.member("ok", true)
             json.member("file", file)
-            json.member(
-                "warnings",
-                array: { json in
-                    for warning in warnings { warning.write(to: &json) }
-                })
+            json.member("warnings", array: { json in for warning in warnings { warning.write(to: &json) } })
         }
     }
 }

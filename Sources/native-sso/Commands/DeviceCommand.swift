@@ -16,15 +16,11 @@ struct DeviceCommand: CommandGroup {
 struct DeviceOptions: ParsableArguments {
     @Argument(help: "The device's digest, 64 hexadecimal digits, as `session show` has it.")
     var digest: DeviceDigest
+    @OptionGroup var provider: IssuerOption
 
-    @Option(help: "The identity provider; may be left out where the configuration has only one.")
-    var issuer: Issuer?
-
-    func find(_ options: GlobalOptions) async throws(CommandFailure) -> DeviceRecord {
-        let issuer = try options.configuration().issuer(issuer)
-        return try await options.administer { registry throws(AdministrationError) in
-            try await registry.device(digest, at: issuer)
-        }
+    func find(_ options: GlobalOptions) async throws -> DeviceRecord {
+        let issuer = try provider.issuer(options.configuration())
+        return try await options.administer { try await $0.device(digest, at: issuer) }
     }
 }
 
@@ -37,13 +33,13 @@ struct DeviceShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         let device = try await which.find(options)
-        try options.output.show(
-            Record([
-                ("issuer", .text(device.issuer.string)), ("device", .text(Hexadecimal.encode(device.digest.octets))),
-                ("first_seen_at", .instant(device.firstSeenAt)), ("blocked_at", Cell(device.blockedAt)),
-                ("live_sessions", .number(device.liveSessions)),
-                ("pinned_clients", .list(device.pins.map(\.client.string))),
-            ]))
+        let record: Record = [
+            "issuer": .text(device.issuer.string), "device": .text(Hexadecimal.encode(device.digest.octets)),
+            "first_seen_at": .instant(device.firstSeenAt), "blocked_at": Cell(device.blockedAt),
+            "live_sessions": .number(device.liveSessions),
+            "pinned_clients": .list(device.pins.map(\.client.string)),
+        ]
+        try options.output.show(record)
     }
 }
 
@@ -64,11 +60,7 @@ struct DeviceBlockCommand: AsyncParsableCommand {
             consequences: [
                 "\(device.liveSessions) live sessions began on it; they stay, and go on when it is unblocked"
             ])
-        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
-            try await options.administer { registry throws(AdministrationError) in
-                try await registry.block(device.digest, at: device.issuer, act)
-            }
-        }
+        try await execution.carryOut(plan, options) { try await $0.block(device.digest, at: device.issuer, $1) }
     }
 }
 
@@ -84,10 +76,8 @@ struct DeviceUnblockCommand: AsyncParsableCommand {
     func run() async throws {
         let device = try await which.find(options)
         guard device.blockedAt != nil else { throw CommandFailure.refused("the device is not blocked") }
-        try await execution.carryOut(Plan("unblock \(device.name)"), options) { act throws(CommandFailure) in
-            try await options.administer { registry throws(AdministrationError) in
-                try await registry.unblock(device.digest, at: device.issuer, act)
-            }
+        try await execution.carryOut(Plan("unblock \(device.name)"), options) {
+            try await $0.unblock(device.digest, at: device.issuer, $1)
         }
     }
 }
@@ -118,10 +108,8 @@ struct DeviceUnpinCommand: AsyncParsableCommand {
             consequences: pins.map { "\($0.client) may show another key than \($0.key)" } + [
                 "refresh tokens stay bound to the keys that they have, until their apps exchange again"
             ])
-        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
-            try await options.administer { registry throws(AdministrationError) in
-                try await registry.unpin(device.digest, at: device.issuer, client: client, act)
-            }
+        try await execution.carryOut(plan, options) {
+            try await $0.unpin(device.digest, at: device.issuer, client: client, $1)
         }
     }
 }

@@ -35,9 +35,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: "What a reason means that stands in the log or in the metrics.")
     var reason: String?
 
-    @Option(help: "At most so many events.")
-    var limit: Int64 = 100
-
+    @OptionGroup var page: LimitOption
     @OptionGroup var options: GlobalOptions
 
     mutating func validate() throws {
@@ -47,7 +45,6 @@ struct ExplainCommand: AsyncParsableCommand {
         guard from != nil || issuer == nil && profile == nil && scope == nil else {
             throw ValidationError("--issuer, --profile and --scope go with --from and --to.")
         }
-        guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
     }
 
     func run() async throws {
@@ -60,30 +57,34 @@ struct ExplainCommand: AsyncParsableCommand {
         }
     }
 
-    private func explain(_ requestID: UniqueID) async throws(CommandFailure) {
-        let records = try await options.administer { registry throws(AdministrationError) in
-            try await registry.audit(ofRequest: requestID, limit: limit)
+    private func explain(_ requestID: UniqueID) async throws {
+        let records = try await options.administer {
+            try await $0.audit(ofRequest: requestID, limit: page.limit)
         }
         guard !records.isEmpty else {
-            throw .notFound(
+            throw CommandFailure.notFound(
                 "nothing is recorded under this request id. No event has a refresh that was granted, an answer of status 5xx, "
                     + "or what was no request to the token endpoint: the log of the broker has every request, by request_id. "
                     + "Of a flood of refusals the audit keeps a sample, and for no longer than retention.audit")
         }
         try options.output.show(RequestReport(requestID: requestID, records: records))
-        if records.count == limit { options.output.warn(["There may be more than --limit \(limit) events."]) }
+        options.output.warn(page.warning(records.count, "events"))
     }
 
-    private func explain(_ from: ClientID, _ to: ClientID) async throws(CommandFailure) {
+    private func explain(_ from: ClientID, _ to: ClientID) async throws {
         let configured = try options.configuration().identityProviders
         if let issuer, !configured.contains(where: { $0.issuer == issuer }) {
-            throw .notFound("the identity provider \(issuer) is not configured")
+            throw CommandFailure.notFound("the identity provider \(issuer) is not configured")
         }
-        let (clients, groups, scopes) = try await options.administer { registry throws(AdministrationError) in
+        let (clients, groups, scopes) = try await options.administer { registry in
             (try await registry.clients(), try await registry.groups(), try await registry.scopes())
         }
-        guard clients.contains(where: { $0.id == from }) else { throw .notFound("client \(from) does not exist") }
-        guard let target = clients.first(where: { $0.id == to }) else { throw .notFound("client \(to) does not exist") }
+        guard clients.contains(where: { $0.id == from }) else {
+            throw CommandFailure.notFound("client \(from) does not exist")
+        }
+        guard let target = clients.first(where: { $0.id == to }) else {
+            throw CommandFailure.notFound("client \(to) does not exist")
+        }
         let consent = Scope(scopes.filter(\.requiresConsent).map(\.name))
         let report = SharingReport(
             source: from, target: to,
@@ -94,7 +95,7 @@ struct ExplainCommand: AsyncParsableCommand {
                     }
             })
         try options.output.show(report)
-        guard report.isYes else { throw .refused("\(to) may not use logins of \(from)") }
+        guard report.isYes else { throw CommandFailure.refused("\(to) may not use logins of \(from)") }
     }
 
     private func answer(
@@ -122,17 +123,19 @@ struct ExplainCommand: AsyncParsableCommand {
             issuer: provider.issuer, profile: profile, refusal: early ?? sharing.refusal?.row, scope: sharing.scope)
     }
 
-    private func explain(_ reason: String) throws(CommandFailure) {
+    private func explain(_ reason: String) throws {
         let known: (cause: String, remedy: String)
         if let row = RefusalRow.of(reason, in: nil) {
             known = (row.cause, row.remedy)
         } else if let outcome = RevocationOutcome(rawValue: reason) {
             known = outcome.explanation
         } else {
-            throw .notFound("no refusal has this reason")
+            throw CommandFailure.notFound("no refusal has this reason")
         }
-        try options.output.show(
-            Record([("reason", .text(reason)), ("cause", .text(known.cause)), ("remedy", .text(known.remedy))]))
+        let record: Record = [
+            "reason": .text(reason), "cause": .text(known.cause), "remedy": .text(known.remedy),
+        ]
+        try options.output.show(record)
     }
 }
 

@@ -13,8 +13,7 @@ struct GrantCommand: CommandGroup {
 struct GrantListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "Grants, the newest first.")
 
-    @Option(help: "The identity provider; may be left out where the configuration has only one.")
-    var issuer: Issuer?
+    @OptionGroup var provider: IssuerOption
 
     @Option(parsing: .unconditional, help: "Of the session with this `sid`.")
     var sid: SessionID?
@@ -28,33 +27,30 @@ struct GrantListCommand: AsyncParsableCommand {
     @Flag(help: "Also those that are over.")
     var ended = false
 
-    @Option(help: "At most so many.")
-    var limit: Int64 = 100
-
+    @OptionGroup var page: LimitOption
     @OptionGroup var options: GlobalOptions
 
     mutating func validate() throws {
         guard [sid != nil, sub != nil, client != nil].count(where: { $0 }) == 1 else {
             throw ValidationError("Say which grants: --sid, --sub or --client.")
         }
-        guard issuer == nil || client == nil else { throw ValidationError("--issuer needs --sid or --sub.") }
-        guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
+        guard provider.issuer == nil || client == nil else { throw ValidationError("--issuer needs --sid or --sub.") }
     }
 
     func run() async throws {
         let selection = try selection()
-        let grants = try await options.administer { registry throws(AdministrationError) in
-            try await registry.grants(selection, liveOnly: !ended, limit: limit)
+        let grants = try await options.administer {
+            try await $0.grants(selection, liveOnly: !ended, limit: page.limit)
         }
-        try options.output.show(Table(grants))
-        if grants.count == limit { options.output.warn(["There may be more than --limit \(limit) grants."]) }
+        try options.output.show(Table("grants", grants.map(Record.init)))
+        options.output.warn(page.warning(grants.count, "grants"))
     }
 
-    private func selection() throws(CommandFailure) -> GrantSelection {
+    private func selection() throws -> GrantSelection {
         if let client { return .client(client) }
-        let issuer = try options.configuration().issuer(issuer)
+        let issuer = try provider.issuer(options.configuration())
         if let sid { return .session(issuer, sid) }
-        guard let sub else { throw .usage("Say which grants: --sid, --sub or --client.") }
+        guard let sub else { throw CommandFailure.usage("Say which grants: --sid, --sub or --client.") }
         return .subject(issuer, sub)
     }
 }
@@ -82,25 +78,16 @@ struct GrantRevokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let selection = grant.map(GrantSelection.grant) ?? client.map(GrantSelection.client) else { return }
-        let live = try await options.administer { registry throws(AdministrationError) in
-            try await registry.grants(selection, liveOnly: true, limit: Self.batch)
+        let live = try await options.administer {
+            try await $0.grants(selection, liveOnly: true, limit: Self.batch)
         }
         guard !live.isEmpty else { throw CommandFailure.notFound("no such grant is live") }
-        try await execution.carryOut(plan(live), options) { act throws(CommandFailure) in
-            try await revoke(selection, act)
-        }
-    }
-
-    private func plan(_ live: [GrantListing]) -> Plan {
         let found = live.map { listing in
             "\(listing.grant.id) of \(listing.grant.client) in \(listing.issuer) sid \(listing.sessionID)"
         }
-        return Plan("revoke", "grant", found, isMore: live.count == Self.batch)
-    }
-
-    /// Batch by batch: what was revoked before a failure stays revoked.
-    private func revoke(_ selection: GrantSelection, _ act: AdministrativeAct) async throws(CommandFailure) {
-        try await options.administer { registry throws(AdministrationError) in
+        let plan = Plan("revoke", "grant", found, isMore: live.count == Self.batch)
+        // Batch by batch: what was revoked before a failure stays revoked.
+        try await execution.carryOut(plan, options) { registry, act in
             var last: UniqueID?
             while true {
                 let live = try await registry.grants(selection, liveOnly: true, limit: Self.batch, before: last)
@@ -112,21 +99,15 @@ struct GrantRevokeCommand: AsyncParsableCommand {
     }
 }
 
-extension Table {
-    fileprivate init(_ grants: [GrantListing]) {
-        self.init(
-            "grants",
-            columns: [
-                "grant_id", "client_id", "issuer", "sid", "sub", "scope", "rotated_at", "expires_at", "revoked_at",
-                "revoke_reason",
-            ])
-        for listing in grants {
-            let grant = listing.grant
-            append([
-                .text(grant.id.description), .text(grant.client.string), .text(listing.issuer.string),
-                .text(listing.sessionID.string), Cell(listing.subject?.string), .list(grant.scope.tokens),
-                .instant(grant.rotatedAt), .instant(grant.expiresAt), Cell(grant.revokedAt), Cell(grant.revokeReason),
-            ])
-        }
+extension Record {
+    fileprivate init(_ listing: GrantListing) {
+        let grant = listing.grant
+        self = [
+            "grant_id": .text(grant.id.description), "client_id": .text(grant.client.string),
+            "issuer": .text(listing.issuer.string), "sid": .text(listing.sessionID.string),
+            "sub": Cell(listing.subject?.string), "scope": .list(grant.scope.tokens),
+            "rotated_at": .instant(grant.rotatedAt), "expires_at": .instant(grant.expiresAt),
+            "revoked_at": Cell(grant.revokedAt), "revoke_reason": Cell(grant.revokeReason),
+        ]
     }
 }

@@ -22,10 +22,8 @@ struct GroupAddCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        try await options.administer { registry throws(AdministrationError) in
-            try await registry.addGroup(id, issuer: issuer, options.act(reason: why.reason))
-        }
-        try options.output.show(Record([("group_id", .text(id.string)), ("issuer", .text(issuer.string))]))
+        try await options.administer { try await $0.addGroup(id, issuer: issuer, options.act(why)) }
+        try options.output.show(["group_id": .text(id.string), "issuer": .text(issuer.string)] as Record)
     }
 }
 
@@ -36,16 +34,14 @@ struct GroupListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let groups = try await options.administer { registry throws(AdministrationError) in
-            try await registry.groups()
+        let groups = try await options.administer { try await $0.groups() }
+        let rows: [Record] = groups.map {
+            [
+                "group_id": .text($0.id.string), "issuer": .text($0.issuer.string),
+                "members": .list($0.members.map(\.client.string)),
+            ]
         }
-        var table = Table("groups", columns: ["group_id", "issuer", "members"])
-        for group in groups {
-            table.append([
-                .text(group.id.string), .text(group.issuer.string), .list(group.members.map(\.client.string)),
-            ])
-        }
-        try options.output.show(table)
+        try options.output.show(Table("groups", rows))
     }
 }
 
@@ -57,20 +53,14 @@ struct GroupShowCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let groups = try await options.administer { registry throws(AdministrationError) in
-            try await registry.groups()
+        let group = try await options.administer { try await $0.group(id) }
+        let rows: [Record] = group.members.map {
+            [
+                "client_id": .text($0.client.string), "role": .text($0.role.rawValue),
+                "scope_ceiling": Cell($0.scopeCeiling),
+            ]
         }
-        guard let group = groups.first(where: { $0.id == id }) else {
-            throw CommandFailure.notFound("group \(id) does not exist")
-        }
-        var table = Table("members", columns: ["client_id", "role", "scope_ceiling"])
-        for member in group.members {
-            table.append([
-                .text(member.client.string), .text(member.role.rawValue),
-                member.scopeCeiling.map { .list($0.tokens) } ?? .none,
-            ])
-        }
-        try options.output.show(table)
+        try options.output.show(Table("members", rows))
     }
 }
 
@@ -84,19 +74,88 @@ struct GroupRemoveCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let groups = try await options.administer { registry throws(AdministrationError) in
-            try await registry.groups()
-        }
-        guard let group = groups.first(where: { $0.id == id }) else {
-            throw CommandFailure.notFound("group \(id) does not exist")
-        }
+        let group = try await options.administer { try await $0.group(id) }
         let plan = Plan(
             "remove group \(id) of \(group.issuer)",
             consequences: group.members.map { "\($0.client) shares no login any more" })
-        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
-            try await options.administer { registry throws(AdministrationError) in
-                try await registry.removeGroup(id, act)
-            }
+        try await execution.carryOut(plan, options) { try await $0.removeGroup(id, $1) }
+    }
+}
+
+/// `native-sso group member`
+struct GroupMemberCommand: CommandGroup {
+    static let configuration = CommandConfiguration(
+        commandName: "member", abstract: "Who is in a group.",
+        subcommands: [GroupMemberAddCommand.self, GroupMemberRemoveCommand.self])
+}
+
+/// `native-sso group member add`
+struct GroupMemberAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Take a client into a group, or change its place there.")
+
+    @Argument(help: "The group.") var group: GroupID
+    @Argument(help: "The client.") var client: ClientID
+
+    @Option(help: "source: others may use its logins. target: it may use those of others. Or both.")
+    var role: Membership.Role
+
+    @Option(
+        help: ArgumentHelp(
+            "The most it gets by an exchange. What a member has stays where this is not given.",
+            valueName: "\"scope …\""))
+    var scopeCeiling: Scope?
+
+    @Flag(help: "It has no ceiling any more: it gets whatever it is allowed.")
+    var noScopeCeiling = false
+
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    mutating func validate() throws {
+        guard scopeCeiling == nil || !noScopeCeiling else {
+            throw ValidationError("Give --scope-ceiling or --no-scope-ceiling, not both.")
         }
+    }
+
+    func run() async throws {
+        let ceiling: SharingGroup.CeilingChange = scopeCeiling.map { .set($0) } ?? (noScopeCeiling ? .remove : .keep)
+        let member = try await options.administer {
+            try await $0.putMember(client, role, ceiling: ceiling, in: group, options.act(why))
+        }
+        let record: Record = [
+            "group_id": .text(group.string), "client_id": .text(client.string), "role": .text(role.rawValue),
+            "scope_ceiling": Cell(member.scopeCeiling),
+        ]
+        try options.output.show(record)
+    }
+}
+
+/// `native-sso group member remove`
+struct GroupMemberRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Take a client out of a group, at once and on every broker.")
+
+    @Argument(help: "The group.") var group: GroupID
+    @Argument(help: "The client.") var client: ClientID
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let groups = try await options.administer { try await $0.groups() }
+        guard let members = groups.first(where: { $0.id == group })?.members,
+            let member = members.first(where: { $0.client == client })
+        else { throw AdministrationError.notFound("client \(client) in group \(group)") }
+        let plan = Plan(
+            "remove client \(client) (\(member.role.rawValue)) from group \(group)",
+            consequences: ["what it got by exchanges of this group is refused from its next refresh on"])
+        try await execution.carryOut(plan, options) { try await $0.removeMember(client, from: group, $1) }
+    }
+}
+
+extension Administration {
+    fileprivate func group(_ id: GroupID) async throws(AdministrationError) -> SharingGroup {
+        guard let group = try await groups().first(where: { $0.id == id }) else { throw .notFound("group \(id)") }
+        return group
     }
 }

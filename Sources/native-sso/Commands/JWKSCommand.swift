@@ -20,7 +20,7 @@ struct JWKSExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
-        let rows = try await options.administer { registry throws(AdministrationError) in try await registry.keys() }
+        let rows = try await options.administer { try await $0.keys() }
         let keys = KeySet(rows.compactMap(KeyRecord.init), from: provider)
         // A set that lacks a key would have its tokens refused by whoever fetches it.
         if let problem = keys.problems.first(where: { $0.use == .accessToken }) {

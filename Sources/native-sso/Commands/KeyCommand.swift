@@ -22,21 +22,17 @@ struct KeyListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
-        let rows = try await options.administer { registry throws(AdministrationError) in try await registry.keys() }
+        let rows = try await options.administer { try await $0.keys() }
         let files = Files(rows, provider)
-        var table = Table(
-            "keys",
-            columns: [
-                "kid", "use", "algorithm", "state", "created_at", "published_at", "activated_at", "retired_at",
-                "usable_here",
-            ])
-        for row in rows {
-            table.append([
-                .text(row.kid), .text(row.use), .text(row.algorithm), .text(row.state), .instant(row.createdAt),
-                Cell(row.publishedAt), Cell(row.activatedAt), Cell(row.retiredAt), files.isUsable(row),
-            ])
+        let table: [Record] = rows.map {
+            [
+                "kid": .text($0.kid), "use": .text($0.use), "algorithm": .text($0.algorithm), "state": .text($0.state),
+                "created_at": .instant($0.createdAt), "published_at": Cell($0.publishedAt),
+                "activated_at": Cell($0.activatedAt), "retired_at": Cell($0.retiredAt),
+                "usable_here": files.isUsable($0),
+            ]
         }
-        try options.output.show(table)
+        try options.output.show(Table("keys", table))
         options.output.warn(files.warnings)
     }
 

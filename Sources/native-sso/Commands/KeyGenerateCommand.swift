@@ -46,36 +46,22 @@ struct KeyGenerateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
-        let made = try await options.withRegistry { registry throws(CommandFailure) in
-            try await generate(provider, registry)
+        let made = try await options.administer { try await generate(provider, $0) }
+        let rows: [Record] = made.map {
+            [
+                "kid": .text($0.kid), "use": .text($0.use), "algorithm": .text($0.algorithm), "state": .text($0.state),
+                "file": .text($0.reference),
+            ]
         }
-        var table = Table("keys", columns: ["kid", "use", "algorithm", "state", "file"])
-        for key in made {
-            table.append([
-                .text(key.kid), .text(key.use), .text(key.algorithm), .text(key.state), .text(key.reference),
-            ])
-        }
-        try options.output.show(table)
+        try options.output.show(Table("keys", rows))
     }
 
-    private func generate(
-        _ provider: FileKeyProvider, _ registry: Administration
-    ) async throws(CommandFailure) -> [SigningKeyRow] {
-        let existing: [KeyRecord]
-        do throws(AdministrationError) {
-            existing = try await registry.keys().compactMap(KeyRecord.init)
-        } catch {
-            throw CommandFailure(error)
-        }
+    private func generate(_ provider: FileKeyProvider, _ registry: Administration) async throws -> [SigningKeyRow] {
+        let existing = try await registry.keys().compactMap(KeyRecord.init)
         var made: [SigningKeyRow] = []
         for use in try uses(existing) {
-            let key: GeneratedKey
-            do throws(KeyError) {
-                key = try KeyGenerator(provider: provider).generate(
-                    use, algorithm: KeyAlgorithm(algorithm), modulusBits: bits, beside: existing)
-            } catch {
-                throw CommandFailure(error)
-            }
+            let key = try KeyGenerator(provider: provider).generate(
+                use, algorithm: KeyAlgorithm(algorithm), modulusBits: bits, beside: existing)
             made.append(try await register(key, use, provider, registry))
         }
         return made
@@ -93,14 +79,14 @@ struct KeyGenerateCommand: AsyncParsableCommand {
     /// Without its record a key is nothing, so a file that nobody knows of is taken away again.
     private func register(
         _ key: GeneratedKey, _ use: KeyUse, _ provider: FileKeyProvider, _ registry: Administration
-    ) async throws(CommandFailure) -> SigningKeyRow {
+    ) async throws(AdministrationError) -> SigningKeyRow {
         let row = SigningKeyRow(key, use, state: .pending)
         do throws(AdministrationError) {
-            let state = try await registry.addKey(row, isPending: pending, options.act(reason: why.reason))
+            let state = try await registry.addKey(row, isPending: pending, options.act(why))
             return SigningKeyRow(key, use, state: KeyState(rawValue: state) ?? .pending)
         } catch {
             if !error.mayHaveHappened, let record = KeyRecord(row) { try? provider.destroy(record) }
-            throw CommandFailure(error)
+            throw error
         }
     }
 }

@@ -1,60 +1,63 @@
 import ArgumentParser
 import KeyModule
+import NativeSSO
+import Registry
+import StrictCoding
 
 /// `native-sso key publish`
-struct KeyPublishCommand: AsyncParsableCommand {
+struct KeyPublishCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish", abstract: "Show a pending key to everybody who verifies. It makes nothing yet.",
         discussion: "Its file must be on every broker before.")
 
+    static let step = KeyRotation.Step.publish
     @OptionGroup var key: KeyArgument
+    var isForced: Bool { false }
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
-
-    func run() async throws { try await KeyStepRun(.publish, key.kid, false, execution, options).run() }
 }
 
 /// `native-sso key activate`
-struct KeyActivateCommand: AsyncParsableCommand {
+struct KeyActivateCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
         commandName: "activate", abstract: "Make everything with a published key from now on; retire its predecessor.",
         discussion: "It has to be published for 24 h before, so that whoever verifies has seen it.")
 
+    static let step = KeyRotation.Step.activate
     @OptionGroup var key: KeyArgument
     @OptionGroup var force: ForceOption
+    var isForced: Bool { force.force }
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
-
-    func run() async throws { try await KeyStepRun(.activate, key.kid, force.force, execution, options).run() }
 }
 
 /// `native-sso key retire`
-struct KeyRetireCommand: AsyncParsableCommand {
+struct KeyRetireCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
         commandName: "retire", abstract: "Make nothing with a key any more. What it made stays good.",
         discussion: "The active key is retired by activating its successor; by itself, only with --force.")
 
+    static let step = KeyRotation.Step.retire
     @OptionGroup var key: KeyArgument
     @OptionGroup var force: ForceOption
+    var isForced: Bool { force.force }
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
-
-    func run() async throws { try await KeyStepRun(.retire, key.kid, force.force, execution, options).run() }
 }
 
 /// `native-sso key remove`
-struct KeyRemoveCommand: AsyncParsableCommand {
+struct KeyRemoveCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Take a key away for ever: nothing that it made is good any more.",
         discussion: "Allowed when nothing that it made can be in use; at once, for a key that was stolen, with --force."
     )
 
+    static let step = KeyRotation.Step.remove
     @OptionGroup var key: KeyArgument
     @OptionGroup var force: ForceOption
+    var isForced: Bool { force.force }
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
-
-    func run() async throws { try await KeyStepRun(.remove, key.kid, force.force, execution, options).run() }
 }
 
 /// Which key.
@@ -67,4 +70,113 @@ struct KeyArgument: ParsableArguments {
 struct ForceOption: ParsableArguments {
     @Flag(help: "Do not wait until nobody is hurt.")
     var force = false
+}
+
+/// One step in the life of a key, as an operator takes it. The rules are the key module's.
+protocol KeyStepCommand: AsyncParsableCommand {
+    static var step: KeyRotation.Step { get }
+    var key: KeyArgument { get }
+    var isForced: Bool { get }
+    var execution: ExecutionOptions { get }
+    var options: GlobalOptions { get }
+}
+
+extension KeyStepCommand {
+    func run() async throws {
+        let configuration = try options.configuration()
+        let provider = FileKeyProvider(directory: configuration.keys.directory)
+        let rotation = KeyRotation(configuration)
+        let (key, before, after) = try await options.administer { try await steps(rotation, $0) }
+        let transitions = after.compactMap { record in
+            before.first { $0.kid == record.kid }.map {
+                KeyTransition(kid: record.kid, from: $0.state.rawValue, to: record.state.rawValue)
+            }
+        }
+        try await execution.carryOut(plan(key, after), options) { registry, act in
+            try await registry.move(transitions, isForced: isForced, act)
+            if Self.step == .remove { destroy(key, provider) }
+        }
+    }
+
+    /// The key, all keys, and those that the step changes, as they are afterwards.
+    private func steps(
+        _ rotation: KeyRotation, _ registry: Administration
+    ) async throws -> (key: KeyRecord, before: [KeyRecord], after: [KeyRecord]) {
+        let rows = try await registry.keys()
+        let now = try await registry.now()
+        let kid = key.kid
+        guard let row = rows.first(where: { $0.kid.hasSameOctets(as: kid) }) else {
+            throw CommandFailure.notFound("key \(kid) does not exist, or was removed")
+        }
+        let records = rows.compactMap(KeyRecord.init)
+        guard let key = records.first(where: { $0.kid == row.kid }) else {
+            throw CommandFailure.refused("key \(kid) is of a kind that this version does not know")
+        }
+        do throws(KeyRotation.Refusal) {
+            return (
+                key, records,
+                try rotation.records(after: Self.step, of: key, among: records, at: now, isForced: isForced)
+            )
+        } catch {
+            throw CommandFailure.refused(error.withHint)
+        }
+    }
+
+    private func plan(_ key: KeyRecord, _ after: [KeyRecord]) -> Plan {
+        let retired = after.filter { $0.kid != key.kid }.map { "key \($0.kid) is retired by it" }
+        return Plan(
+            "\(Self.step.rawValue) the \(key.use.rawValue) key \(key.kid), which is \(key.state.rawValue)",
+            consequences: retired + consequences(key))
+    }
+
+    private func consequences(_ key: KeyRecord) -> [String] {
+        switch Self.step {
+        case .publish: ["every broker needs the file \(key.reference) by now"]
+        case .activate: []
+        case .retire:
+            key.state == .active ? ["until another is activated, every token request is answered with 503"] : []
+        case .remove:
+            [
+                key.use == .refreshToken
+                    ? "every refresh token that it made is refused from then on (invalid_grant): its apps lose their login"
+                    : "no token that it signed is good any more, as soon as its readers fetch the key set again",
+                "the file \(key.reference) on this machine is destroyed; delete it on every other broker",
+            ]
+        }
+    }
+
+    /// The key is out of use already, so a file that cannot be removed is said, and no failure.
+    private func destroy(_ key: KeyRecord, _ provider: FileKeyProvider) {
+        do throws(KeyError) {
+            try provider.destroy(key)
+        } catch {
+            options.output.warn(["warning: the private part of the key is still there: \(error)"])
+        }
+    }
+}
+
+extension KeyRotation.Refusal {
+    /// The refusal, and what to do instead or before.
+    fileprivate var withHint: String {
+        switch self {
+        case .publishedTooShortly(let until): "\(self): wait until \(until.rfc3339); --force does not wait"
+        case .stillInUse(let until): "\(self) until \(until.rfc3339); --force does not wait"
+        case .onlyActiveKey: "\(self); --force does not wait"
+        case .wrongState(.pending, .activate): "\(self): publish it first, with native-sso key publish"
+        case .wrongState(.pending, .retire): "\(self): it has made nothing; native-sso key remove takes it away"
+        case .wrongState(.active, .remove):
+            "\(self): activate its successor first, with native-sso key activate, which retires this one"
+        case .wrongState, .deviceKey: "\(self)"
+        }
+    }
+}
+
+extension KeyRotation {
+    /// The id_tokens of enrolments are subject tokens long after they expired.
+    fileprivate init(_ configuration: Configuration) {
+        self.init(refreshTokenLife: configuration.sessions.absolute)
+        if let policy = configuration.enrolledPolicy {
+            signatureLife = max(signatureLife, policy.maximumSubjectTokenAge)
+        }
+    }
 }

@@ -20,10 +20,9 @@ struct MigrateUpCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let applied = try await options.migrate { migrator throws(MigratorError) in try await migrator.up() }
-        var table = Table("applied", columns: ["version", "name"], whenEmpty: "the schema is up to date")
-        for migration in applied { table.append([.version(migration.version), .text(migration.name)]) }
-        try options.output.show(table)
+        let applied = try await options.migrate { try await $0.up() }
+        let rows: [Record] = applied.map { ["version": .version($0.version), "name": .text($0.name)] }
+        try options.output.show(Table("applied", rows, whenEmpty: "the schema is up to date"))
     }
 }
 
@@ -35,18 +34,18 @@ struct MigrateStatusCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let status = try await options.migrate { migrator throws(MigratorError) in try await migrator.status() }
-        var table = Table("migrations", columns: ["version", "name", "applied_at", "applied_by"])
-        for step in status.applied {
-            table.append([
-                .version(step.version), .text(step.name),
-                .instant(UnixTime(seconds: step.appliedAt.flooredSeconds)), .text(step.appliedBy),
-            ])
+        let status = try await options.migrate { try await $0.status() }
+        let applied: [Record] = status.applied.map {
+            [
+                "version": .version($0.version), "name": .text($0.name),
+                "applied_at": .instant(UnixTime(seconds: $0.appliedAt.flooredSeconds)),
+                "applied_by": .text($0.appliedBy),
+            ]
         }
-        for step in status.pending {
-            table.append([.version(step.version), .text(step.name), .none, .none])
+        let pending: [Record] = status.pending.map {
+            ["version": .version($0.version), "name": .text($0.name), "applied_at": .none, "applied_by": .none]
         }
-        try options.output.show(table)
+        try options.output.show(Table("migrations", applied + pending))
     }
 }
 
@@ -58,8 +57,8 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        try await options.migrate { migrator throws(MigratorError) in try await migrator.verify() }
-        try options.output.show(Record([("schema", .text("up to date"))]))
+        try await options.migrate { try await $0.verify() }
+        try options.output.show(["schema": .text("up to date")] as Record)
     }
 }
 
@@ -69,14 +68,12 @@ extension Cell {
 }
 
 extension GlobalOptions {
-    fileprivate func migrate<Value: Sendable>(
-        _ body: (Migrator) async throws(MigratorError) -> Value
-    ) async throws(CommandFailure) -> Value {
+    fileprivate func migrate<Value: Sendable>(_ body: (Migrator) async throws -> Value) async throws -> Value {
         let trouble = ConnectionTrouble()
         let migrator = Migrator(try configuration().database.connection(pool: 1)) { trouble.note($0) }
-        do throws(MigratorError) {
+        do {
             return try await body(migrator)
-        } catch {
+        } catch let error as MigratorError {
             throw CommandFailure(error, connecting: trouble.message)
         }
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import NativeSSO
 import Registry
+import StrictCoding
 
 /// `native-sso idp-key`
 struct ProviderKeyCommand: CommandGroup {
@@ -14,25 +15,20 @@ struct ProviderKeyListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "Every key that the provider's key set has shown, with its life.")
 
-    @Option(help: "The identity provider; may be left out where the configuration has only one.")
-    var issuer: Issuer?
-
+    @OptionGroup var provider: IssuerOption
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try options.configuration().issuer(issuer)
-        let keys = try await options.administer { registry throws(AdministrationError) in
-            try await registry.providerKeys(of: issuer)
+        let issuer = try provider.issuer(options.configuration())
+        let keys = try await options.administer { try await $0.providerKeys(of: issuer) }
+        let rows: [Record] = keys.map {
+            [
+                "thumbprint": .text($0.thumbprint), "kid": Cell($0.kid), "alg": Cell($0.algorithm),
+                "first_seen_at": .instant($0.firstSeenAt), "last_seen_at": .instant($0.lastSeenAt),
+                "revoked_at": Cell($0.revokedAt),
+            ]
         }
-        var table = Table(
-            "keys", columns: ["thumbprint", "kid", "alg", "first_seen_at", "last_seen_at", "revoked_at"])
-        for key in keys {
-            table.append([
-                .text(key.thumbprint), Cell(key.kid), Cell(key.algorithm), .instant(key.firstSeenAt),
-                .instant(key.lastSeenAt), Cell(key.revokedAt),
-            ])
-        }
-        try options.output.show(table)
+        try options.output.show(Table("keys", rows))
     }
 }
 
@@ -43,21 +39,14 @@ struct ProviderKeyRevokeCommand: AsyncParsableCommand {
         discussion: "A key that only left the provider's key set goes on verifying the id_tokens of its time.")
 
     @Argument(help: "The key's thumbprint or kid, as `idp-key list` has it.") var key: String
-
-    @Option(help: "The identity provider; may be left out where the configuration has only one.")
-    var issuer: Issuer?
-
+    @OptionGroup var provider: IssuerOption
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let issuer = try options.configuration().issuer(issuer)
-        let keys = try await options.administer { registry throws(AdministrationError) in
-            try await registry.providerKeys(of: issuer)
-        }
-        let named = keys.filter { row in
-            row.thumbprint.utf8.elementsEqual(key.utf8) || row.kid?.utf8.elementsEqual(key.utf8) == true
-        }
+        let issuer = try provider.issuer(options.configuration())
+        let keys = try await options.administer { try await $0.providerKeys(of: issuer) }
+        let named = keys.filter { $0.thumbprint.hasSameOctets(as: key) || $0.kid?.hasSameOctets(as: key) == true }
         let thumbprints = Set(named.map(\.thumbprint))
         guard let thumbprint = thumbprints.first else { throw CommandFailure.notFound("this key of \(issuer)") }
         guard thumbprints.count == 1 else {
@@ -71,10 +60,6 @@ struct ProviderKeyRevokeCommand: AsyncParsableCommand {
             consequences: [
                 "every login whose id_token it signed must be made anew", "it cannot be taken back",
             ])
-        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
-            try await options.administer { registry throws(AdministrationError) in
-                try await registry.revokeProviderKey(thumbprint, of: issuer, act)
-            }
-        }
+        try await execution.carryOut(plan, options) { try await $0.revokeProviderKey(thumbprint, of: issuer, $1) }
     }
 }

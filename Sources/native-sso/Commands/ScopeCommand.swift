@@ -37,12 +37,10 @@ struct ScopeAddCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let (name, act) = (scope.string, options.act(reason: why.reason))
-        let scope = try await options.administer { registry throws(AdministrationError) in
-            try await registry.putScope(name, requiresConsent: requiresConsent, act)
+        let registered = try await options.administer {
+            try await $0.putScope(scope.string, requiresConsent: requiresConsent, options.act(why))
         }
-        try options.output.show(
-            Record([("scope", .text(scope.name)), ("requires_consent", .flag(scope.requiresConsent))]))
+        try options.output.show(Record(registered))
     }
 }
 
@@ -53,12 +51,14 @@ struct ScopeListCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let scopes = try await options.administer { registry throws(AdministrationError) in
-            try await registry.scopes()
-        }
-        var table = Table("scopes", columns: ["scope", "requires_consent"])
-        for scope in scopes { table.append([.text(scope.name), .flag(scope.requiresConsent)]) }
-        try options.output.show(table)
+        let scopes = try await options.administer { try await $0.scopes() }
+        try options.output.show(Table("scopes", scopes.map(Record.init)))
+    }
+}
+
+extension Record {
+    fileprivate init(_ scope: RegisteredScope) {
+        self = ["scope": .text(scope.name), "requires_consent": .flag(scope.requiresConsent)]
     }
 }
 
@@ -73,19 +73,13 @@ struct ScopeRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let name = scope.string
-        let scopes = try await options.administer { registry throws(AdministrationError) in
-            try await registry.scopes()
-        }
+        let scopes = try await options.administer { try await $0.scopes() }
         guard let registered = scopes.first(where: { $0.name == name }) else {
-            throw CommandFailure.notFound("scope \(name) does not exist")
+            throw AdministrationError.notFound("scope \(name)")
         }
         let plan = Plan(
             "remove scope \(name)",
             consequences: registered.requiresConsent ? ["an exchange may grant it without consent"] : [])
-        try await execution.carryOut(plan, options) { act throws(CommandFailure) in
-            try await options.administer { registry throws(AdministrationError) in
-                try await registry.removeScope(name, act)
-            }
-        }
+        try await execution.carryOut(plan, options) { try await $0.removeScope(name, $1) }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import NativeSSO
 import Registry
+import StrictCoding
 
 /// `native-sso session`
 struct SessionCommand: CommandGroup {
@@ -13,8 +14,7 @@ struct SessionCommand: CommandGroup {
 
 /// Which sessions a command is about.
 struct SessionSelectionOptions: ParsableArguments {
-    @Option(help: "The identity provider; may be left out where the configuration has only one.")
-    var issuer: Issuer?
+    @OptionGroup var provider: IssuerOption
 
     // Issuers choose these at random: one in some dozens of base64url texts begins with a hyphen.
     @Option(parsing: .unconditional, help: "The session's `sid` at its issuer.")
@@ -34,31 +34,16 @@ struct SessionSelectionOptions: ParsableArguments {
 
     mutating func validate() throws {
         guard count <= 1 else { throw ValidationError("Give one of --sid, --sub, --device and --client.") }
-        guard issuer == nil || sid != nil || sub != nil else { throw ValidationError("--issuer needs --sid or --sub.") }
+        guard provider.issuer == nil || sid != nil || sub != nil else {
+            throw ValidationError("--issuer needs --sid or --sub.")
+        }
     }
 
     /// `nil` where nothing narrows it down.
     func selection(_ configuration: Configuration) throws(CommandFailure) -> SessionSelection? {
-        if let sid { return .session(try issuer(configuration), sid) }
-        if let sub { return .subject(try issuer(configuration), sub) }
-        if let device { return .device(device) }
-        if let client { return .client(client) }
-        return nil
-    }
-
-    private func issuer(_ configuration: Configuration) throws(CommandFailure) -> Issuer {
-        try configuration.issuer(issuer)
-    }
-}
-
-extension Configuration {
-    /// The given issuer; where none is given, that of the only identity provider.
-    func issuer(_ given: Issuer?) throws(CommandFailure) -> Issuer {
-        if let given { return given }
-        guard identityProviders.count == 1 else {
-            throw .usage("--issuer is needed: the configuration has several identity providers")
-        }
-        return identityProviders[0].issuer
+        if let sid { return .session(try provider.issuer(configuration), sid) }
+        if let sub { return .subject(try provider.issuer(configuration), sub) }
+        return device.map(SessionSelection.device) ?? client.map(SessionSelection.client)
     }
 }
 
@@ -71,22 +56,24 @@ struct SessionListCommand: AsyncParsableCommand {
     @Flag(help: "Also those that ended or expired.")
     var ended = false
 
-    @Option(help: "At most so many.")
-    var limit: Int64 = 100
-
+    @OptionGroup var page: LimitOption
     @OptionGroup var options: GlobalOptions
-
-    mutating func validate() throws {
-        guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
-    }
 
     func run() async throws {
         let selection = try which.selection(try options.configuration()) ?? .all
-        let sessions = try await options.administer { registry throws(AdministrationError) in
-            try await registry.sessions(selection, liveOnly: !ended, limit: limit)
+        let sessions = try await options.administer {
+            try await $0.sessions(selection, liveOnly: !ended, limit: page.limit)
         }
-        try options.output.show(Table(sessions))
-        if sessions.count == limit { options.output.warn(["There may be more than --limit \(limit) sessions."]) }
+        let rows: [Record] = sessions.map {
+            [
+                "issuer": .text($0.issuer.string), "sid": .text($0.sessionID.string), "sub": Cell($0.subject?.string),
+                "source_client": Cell($0.sourceClient?.string), "created_at": .instant($0.createdAt),
+                "last_used_at": .instant($0.lastUsedAt), "expires_at": .instant($0.expiresAt),
+                "ended_at": Cell($0.endedAt), "live_grants": .number($0.liveGrants),
+            ]
+        }
+        try options.output.show(Table("sessions", rows))
+        options.output.warn(page.warning(sessions.count, "sessions"))
     }
 }
 
@@ -104,12 +91,50 @@ struct SessionShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let selection = try which.selection(try options.configuration()) else { return }
-        let found = try await options.administer { registry throws(AdministrationError) in
+        let report = try await options.administer { registry in
             guard let session = try await registry.sessions(selection, liveOnly: false, limit: 1).first else {
-                throw .notFound("this session")
+                throw AdministrationError.notFound("this session")
             }
             return SessionReport(session: session, grants: try await registry.grants(of: session.id))
         }
-        try options.output.show(found)
+        try options.output.show(report)
+    }
+}
+
+/// One session and the grants in it.
+private struct SessionReport: CommandResult {
+    let session: Record
+    let grants: Table
+
+    init(session: SessionRecord, grants: [GrantRecord]) {
+        self.session = [
+            "session_id": .text(session.id.description), "issuer": .text(session.issuer.string),
+            "sid": .text(session.sessionID.string), "sub": Cell(session.subject?.string),
+            "profile": Cell(session.profile?.rawValue),
+            "device": Cell(session.device.map { Hexadecimal.encode($0.octets) }),
+            "source_client": Cell(session.sourceClient?.string), "created_at": .instant(session.createdAt),
+            "expires_at": .instant(session.expiresAt), "last_used_at": .instant(session.lastUsedAt),
+            "ended_at": Cell(session.endedAt), "end_reason": Cell(session.endReason),
+            "live_grants": .number(session.liveGrants),
+        ]
+        let rows: [Record] = grants.map {
+            [
+                "grant_id": .text($0.id.description), "client_id": .text($0.client.string),
+                "generation": .number(Int64($0.generation)), "rotated_at": .instant($0.rotatedAt),
+                "scope": .list($0.scope.tokens), "created_at": .instant($0.createdAt),
+                "expires_at": .instant($0.expiresAt), "revoked_at": Cell($0.revokedAt),
+                "revoke_reason": Cell($0.revokeReason),
+            ]
+        }
+        self.grants = Table("grants", rows)
+    }
+
+    var lines: [String] { session.lines + [""] + grants.lines }
+
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("session", object: session.members)
+            grants.members(to: &json)
+        }
     }
 }

@@ -33,24 +33,17 @@ struct SessionEndCommand: AsyncParsableCommand {
 
     func run() async throws {
         let selection = try which.selection(try options.configuration()) ?? .all
-        let live = try await sessions(selection, limit: Self.batch)
-        guard !live.isEmpty else { throw CommandFailure.notFound("no such session is live") }
-        try await execution.carryOut(plan(live), options) { act throws(CommandFailure) in
-            try await end(selection, act)
+        let live = try await options.administer {
+            try await $0.sessions(selection, liveOnly: true, limit: Self.batch)
         }
-    }
-
-    private func plan(_ live: [SessionRecord]) -> Plan {
+        guard !live.isEmpty else { throw CommandFailure.notFound("no such session is live") }
         let found = live.map { session in
             "\(session.issuer) sid \(session.sessionID) of \(session.subject?.string ?? "an unknown user"), "
                 + "\(session.liveGrants) live grants"
         }
-        return Plan("end", "session", found, isMore: live.count == Self.batch)
-    }
-
-    /// Batch by batch: what was ended before a failure stays ended.
-    private func end(_ selection: SessionSelection, _ act: AdministrativeAct) async throws(CommandFailure) {
-        try await options.administer { registry throws(AdministrationError) in
+        let plan = Plan("end", "session", found, isMore: live.count == Self.batch)
+        // Batch by batch: what was ended before a failure stays ended.
+        try await execution.carryOut(plan, options) { registry, act in
             var last: UniqueID?
             while true {
                 let live = try await registry.sessions(selection, liveOnly: true, limit: Self.batch, before: last)
@@ -59,14 +52,6 @@ struct SessionEndCommand: AsyncParsableCommand {
                 guard live.count == Self.batch else { return }
                 last = live.last?.id
             }
-        }
-    }
-
-    private func sessions(
-        _ selection: SessionSelection, limit: Int64
-    ) async throws(CommandFailure) -> [SessionRecord] {
-        try await options.administer { registry throws(AdministrationError) in
-            try await registry.sessions(selection, liveOnly: true, limit: limit)
         }
     }
 }

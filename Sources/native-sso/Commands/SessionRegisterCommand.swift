@@ -11,8 +11,7 @@ struct SessionRegisterCommand: AsyncParsableCommand {
             already learns by what `sid` the logout will name it, once.
             """)
 
-    @Option(help: "The identity provider; may be left out where the configuration has only one.")
-    var issuer: Issuer?
+    @OptionGroup var provider: IssuerOption
 
     @Option(parsing: .unconditional, help: "The session's `sid`, as the id_tokens of the apps will have it.")
     var sid: SessionID
@@ -52,20 +51,18 @@ struct SessionRegisterCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try options.configuration()
         let session = SessionRegistration(
-            issuer: try configuration.issuer(issuer), sessionID: sid, subject: sub, sourceClient: client,
+            issuer: try provider.issuer(configuration), sessionID: sid, subject: sub, sourceClient: client,
             login: Login(
                 authenticatedAt: authTime.map(UnixTime.init(seconds:)), contextClass: acr, methods: amr),
             lifetime: lifetime ?? configuration.sessions.absolute, providerIssuer: idpIssuer,
             providerSessionID: idpSID)
-        let answer = try await options.administer { registry throws(AdministrationError) in
-            try await registry.register(session, options.act(reason: why.reason))
-        }
+        let answer = try await options.administer { try await $0.register(session, options.act(why)) }
         switch answer.outcome {
         case .registered, .known, .mapped:
-            try options.output.show(
-                Record([
-                    ("outcome", .text(answer.outcome.rawValue)), ("session_id", .text(answer.id.description)),
-                ]))
+            let record: Record = [
+                "outcome": .text(answer.outcome.rawValue), "session_id": .text(answer.id.description),
+            ]
+            try options.output.show(record)
         case .ended: throw CommandFailure.refused("the session is over, and stays over")
         case .taken: throw CommandFailure.refused("the sid is that of another user's session")
         case .mappedOtherwise:

@@ -14,16 +14,12 @@ struct SweepCommand: AsyncParsableCommand {
     func run() async throws {
         let policy = try options.configuration().retention.policy
         guard execution.execute else {
-            let prospect = try await options.administer { registry throws(AdministrationError) in
-                try await registry.sweepable(policy)
-            }
+            let prospect = try await options.administer { try await $0.sweepable(policy) }
             try options.output.show(Self.plan(prospect))
             return
         }
-        let act = options.act(reason: execution.why.reason)
-        let swept = try await options.administer { registry throws(AdministrationError) in
-            try await registry.sweep(policy, act)
-        }
+        let act = options.act(execution.why)
+        let swept = try await options.administer { try await $0.sweep(policy, act) }
         guard let report = swept else { throw CommandFailure.refused("another sweep is running; nothing was removed") }
         try options.output.show(Self.plan(report).done(by: act))
         if !report.isComplete { throw CommandFailure.refused("another sweep came between; the rest is left to it") }

@@ -19,18 +19,12 @@ struct RequestReport: CommandResult {
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("request_id", requestID.description)
-            json.member(
-                "events",
-                array: { json in
-                    for record in records {
-                        let explanation = AuditExplanation(record)
-                        json.object { json in
-                            record.write(to: &json)
-                            json.member("sentence", explanation.sentence)
-                            Cell(explanation.remedy).write(as: "remedy", to: &json)
-                        }
-                    }
-                })
+            json.array("events", of: records) { record, json in
+                let explanation = AuditExplanation(record)
+                record.shown.members(to: &json)
+                json.member("sentence", explanation.sentence)
+                Cell(explanation.remedy).write(as: "remedy", to: &json)
+            }
         }
     }
 }
@@ -38,18 +32,13 @@ struct RequestReport: CommandResult {
 extension AuditRecord {
     var time: UnixTime { UnixTime(seconds: occurredAt.flooredSeconds) }
 
-    /// The members of an event; the same wherever one is shown.
-    func write(to json: inout JSONWriter) {
-        Cell.instant(time).write(as: "occurred_at", to: &json)
-        json.member("kind", kind)
-        Cell(reason).write(as: "reason", to: &json)
-        Cell(client?.string).write(as: "client_id", to: &json)
-        Cell(sourceClient?.string).write(as: "source_client", to: &json)
-        Cell(session?.description).write(as: "session_id", to: &json)
-        Cell(issuer?.string).write(as: "issuer", to: &json)
-        Cell(sessionID?.string).write(as: "sid", to: &json)
-        Cell(group?.string).write(as: "group_id", to: &json)
-        Cell(grant?.description).write(as: "grant_id", to: &json)
-        Cell(actor).write(as: "actor", to: &json)
+    /// What is shown of an event, wherever one is.
+    var shown: Record {
+        [
+            "occurred_at": .instant(time), "kind": .text(kind), "reason": Cell(reason),
+            "client_id": Cell(client?.string), "source_client": Cell(sourceClient?.string),
+            "session_id": Cell(session?.description), "issuer": Cell(issuer?.string), "sid": Cell(sessionID?.string),
+            "group_id": Cell(group?.string), "grant_id": Cell(grant?.description), "actor": Cell(actor),
+        ]
     }
 }

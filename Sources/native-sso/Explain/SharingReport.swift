@@ -35,21 +35,15 @@ struct SharingReport: CommandResult {
             json.member("from", source.string)
             json.member("to", target.string)
             json.member("may_share", isYes)
-            json.member(
-                "answers",
-                array: { json in
-                    for answer in answers {
-                        json.object { json in
-                            json.member("issuer", answer.issuer.string)
-                            json.member("profile", answer.profile.rawValue)
-                            json.member("may_share", answer.refusal == nil)
-                            Cell(answer.refusal?.reason).write(as: "reason", to: &json)
-                            Cell(answer.refusal?.cause).write(as: "cause", to: &json)
-                            Cell(answer.refusal?.remedy).write(as: "remedy", to: &json)
-                            json.member("scope", answer.scope.tokens)
-                        }
-                    }
-                })
+            json.array("answers", of: answers) { answer, json in
+                json.member("issuer", answer.issuer.string)
+                json.member("profile", answer.profile.rawValue)
+                json.member("may_share", answer.refusal == nil)
+                Cell(answer.refusal?.reason).write(as: "reason", to: &json)
+                Cell(answer.refusal?.cause).write(as: "cause", to: &json)
+                Cell(answer.refusal?.remedy).write(as: "remedy", to: &json)
+                json.member("scope", answer.scope.tokens)
+            }
         }
     }
 }

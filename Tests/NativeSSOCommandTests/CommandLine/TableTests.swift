@@ -12,9 +12,12 @@ import Testing
     }
 
     @Test func columnsLineUp() {
-        var table = Table("apps", columns: ["client_id", "live", "since"])
-        table.append([.text("mail"), .flag(true), .instant(UnixTime(seconds: 0))])
-        table.append([.text("a-much-longer-name"), .flag(false), .none])
+        let table = Table(
+            "apps",
+            [
+                ["client_id": .text("mail"), "live": .flag(true), "since": .instant(UnixTime(seconds: 0))],
+                ["client_id": .text("a-much-longer-name"), "live": .flag(false), "since": .none],
+            ])
         #expect(
             table.lines == [
                 "CLIENT ID           LIVE  SINCE",
@@ -28,13 +31,13 @@ import Testing
     }
 
     @Test func nothingIsSaidInWords() {
-        let table = Table("sharing_groups", columns: ["name"])
+        let table = Table("sharing_groups", [])
         #expect(table.lines == ["no sharing groups"])
         #expect(json(table) == #"{"sharing_groups":[]}"#)
     }
 
     @Test func recordsLineUp() {
-        let record = Record([("sid", .text("s1")), ("client_count", .number(2)), ("groups", .list(["a", "b"]))])
+        let record: Record = ["sid": .text("s1"), "client_count": .number(2), "groups": .list(["a", "b"])]
         #expect(record.lines == ["sid:          s1", "client count: 2", "groups:       a b"])
         #expect(json(record) == #"{"sid":"s1","client_count":2,"groups":["a","b"]}"#)
     }

@@ -1,9 +1,21 @@
+import KeyModule
 import NativeSSO
 import PostgresClient
 import Registry
 
 extension CommandFailure {
-    init(_ error: AdministrationError) {
+    /// What a command throws comes here as it is; `nil`: ArgumentParser's own.
+    init?(causedBy error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as ConfigurationError: self = .configuration(error)
+        case let error as AdministrationError: self.init(error)
+        case let error as KeyError: self.init(error)
+        default: return nil
+        }
+    }
+
+    private init(_ error: AdministrationError) {
         switch error {
         case .notFound(let what): self = .notFound("\(what) does not exist")
         case .alreadyExists(let what): self = .refused("\(what) exists already")
@@ -38,10 +50,10 @@ extension CommandFailure {
         }
     }
 
-    init(_ error: PortError) {
+    init(_ error: KeyError) {
         switch error {
-        case .outage(let outage): self = .infrastructure(outage.description)
-        case .broken(let what): self = .infrastructure(what)
+        case .noIDsLeft, .deviceKeyExists, .algorithmDoesNotFit: self = .refused(error.description)
+        case .file, .badReference, .otherKey, .cryptography: self = .infrastructure(error.description)
         }
     }
 

@@ -1,0 +1,83 @@
+import Foundation
+import Glibc
+import NativeSSO
+import PostgresClient
+import Registry
+import Synchronization
+
+extension GlobalOptions {
+    /// Lends the registry to a command.
+    func administer<Value: Sendable>(
+        _ body: (Administration) async throws -> Value
+    ) async throws -> Value {
+        var connection = try configuration().database.connection(pool: 1)
+        // A person waits, who would rather wait a little longer than be told to try again.
+        connection.callDeadline = .seconds(30)
+        connection.statementTimeout = .seconds(60)
+        connection.queueWait = .seconds(5)
+        let trouble = ConnectionTrouble()
+        let pool = ConnectionPool(connection) { trouble.note($0) }
+        let result: Result<Value, any Error>
+        do {
+            do throws(PostgresError) {
+                try await pool.waitUntilConnected(within: .seconds(5))
+            } catch {
+                throw CommandFailure(error, connecting: trouble.message)
+            }
+            result = .success(try await body(Administration(pool: pool)))
+        } catch {
+            result = .failure(error)
+        }
+        await pool.shutdown()
+        return try result.get()
+    }
+
+    func act(_ why: ReasonOption) -> AdministrativeAct {
+        var randomness = SystemRandomNumberGenerator()
+        return AdministrativeAct(
+            actor: Operator.name(environment: ProcessInfo.processInfo.environment), reason: why.reason,
+            requestID: .timeOrdered(milliseconds: UInt64(clamping: SystemClock().milliseconds), using: &randomness))
+    }
+}
+
+extension Configuration.Database {
+    /// How to reach the database.
+    func connection(pool: Int) throws(CommandFailure) -> PostgresConfiguration {
+        do throws(PostgresConfigurationError) {
+            var connection = try PostgresConfiguration(
+                uri: url, password: password.map { PostgresPassword($0.exposed) })
+            connection.poolSize = pool
+            return connection
+        } catch {
+            throw .infrastructure(error.description)
+        }
+    }
+}
+
+/// Remembers why a connection to the database could not be made, for whoever waits for one.
+final class ConnectionTrouble: Sendable {
+    private let last = Mutex<String?>(nil)
+
+    /// What libpq said the last time; `nil` where it said nothing.
+    var message: String? { last.withLock(\.self) }
+
+    func note(_ event: ConnectionEvent) {
+        if case .connectFailed(_, _, _, let message?) = event { last.withLock { $0 = message } }
+    }
+}
+
+/// Who runs a command: what the audit remembers.
+enum Operator {
+    /// The user of the process, and the one behind `sudo` where there is one: `native-sso (sudo alice)`.
+    static func name(environment: [String: String]) -> String {
+        let user = userName(geteuid())
+        guard let person = environment["SUDO_USER"], !person.isEmpty, person != user else { return user }
+        // The variable is whatever its setter wrote; the audit is read on terminals.
+        return "\(user) (sudo \(TerminalText.escaped(String(person.prefix(64)))))"
+    }
+
+    private static func userName(_ id: uid_t) -> String {
+        guard let entry = getpwuid(id), let name = entry.pointee.pw_name else { return "uid \(id)" }
+        return String(cString: name)
+    }
+}
