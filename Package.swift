@@ -265,6 +265,7 @@ let package = Package(
             name: "NativeSSOCommandTests",
             dependencies: [
                 "native-sso", "BrokerHTTP", "BrokerTesting", "ChildProcesses", "IdentityProvider", "NativeSSO", "JOSE",
+                "OAuthWire",
                 "PostgresClient", "StrictCoding", .logging,
                 .serviceLifecycle,
                 .unixSignals,

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NativeSSO
+import OAuthWire
 import PostgresClient
 import Registry
 import Synchronization
@@ -45,7 +46,7 @@ extension Configuration.Database {
     func connection(pool: Int) throws(CommandFailure) -> PostgresConfiguration {
         do throws(PostgresConfigurationError) {
             var connection = try PostgresConfiguration(
-                uri: url, password: password.map { PostgresPassword($0.exposed) })
+                uri: url, password: password.map { PostgresPassword($0.secret) })
             connection.poolSize = pool
             return connection
         } catch {

@@ -3,8 +3,8 @@ import NativeSSO
 
 /// What the operator decided, checked as a whole: whatever has this type can be served.
 ///
-/// Comes from one YAML file and `NATIVE_SSO_…` variables, by ``ConfigurationReader`` alone. Every section is a file of
-/// its own: the keys, their defaults and their bounds stand together there.
+/// Comes from one YAML file and `NATIVE_SSO_…` variables, by ``ConfigurationReader`` alone. The
+/// keys of a section, their defaults and their bounds stand together where it is declared, in `Sections`.
 struct Configuration: Sendable {
     /// `iss` of what the broker signs.
     let issuer: Issuer
@@ -24,6 +24,35 @@ struct Configuration: Sendable {
     let limits: RequestLimits
     let retention: Retention
     let log: Log
+
+    /// `nil` only where something was reported. Every section is read whatever became of the ones before it.
+    init?(reading root: Section) {
+        isDevelopment = root.readDevelopment()
+        let given = root.required("issuer", example: "https://sso.example.com") {
+            try IssuerURL.parseOwn($0, isDevelopment: root.isDevelopment)
+        }
+        issuer = given ?? Issuer(validated: "")
+        let publicListener = root.section("public") { PublicListener(reading: $0) }
+        let internalListener = root.section("internal") {
+            InternalListener(reading: $0, publicListener: publicListener?.listen.internet)
+        }
+        database = root.section("database") { Database(reading: $0) }
+        keys = root.section("keys") { Keys(reading: $0) }
+        let sessions = root.section("sessions") { Sessions(reading: $0) }
+        tokens = root.section("tokens") { Tokens(reading: $0) }
+        let dpop = root.section("dpop") { DPoP(reading: $0, issuer: given) }
+        limits = root.section("limits") {
+            RequestLimits(reading: $0, tellsCallersApart: publicListener?.tellsCallersApart ?? true)
+        }
+        retention = root.section("retention") { Retention(reading: $0) }
+        log = root.section("log") { Log(reading: $0) }
+        identityProviders = IdentityProvider.all(reading: root, brokerIssuer: given, sessions)
+        guard let publicListener, let internalListener, let dpop else { return nil }
+        self.publicListener = publicListener
+        self.internalListener = internalListener
+        self.sessions = sessions
+        self.dpop = dpop
+    }
 
     /// What holds for every client that says nothing else.
     var lifetimes: Lifetimes {

@@ -1,3 +1,4 @@
+import BrokerHTTP
 import IdentityProvider
 import KeyModule
 import Logging
@@ -59,7 +60,7 @@ extension Broker {
     private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
         let reload = reload
         let (keys, audit, pool, lanes, commits, pendingCodes) = (keys, audit, pool, lanes, commits, pendingCodes)
-        let (documents, codes, providers) = ([documents] + pinnedDocuments, codes.values, providers.map(\.keys))
+        let (documents, codes, providers) = (documents, codes.values, providers.map(\.keys))
         let sweep = SweepService(configuration.retention, database: pool, logger: logger)
         var services: [any Service] = [
             ClosingService { await pool.shutdown() },
@@ -71,8 +72,8 @@ extension Broker {
                 await directory.refresh()
                 await keys.refresh()
             },
-            PeriodicService(interval: sweep.interval) { await sweep.run() },
-            PeriodicService(interval: CommitProbe.interval) { await commits.run() },
+            BackgroundService.periodic(sweep.interval) { await sweep.run() },
+            BackgroundService.periodic(CommitProbe.interval) { await commits.run() },
             HangupService {
                 reload?.readAgain()
                 await keys.readAgain()
@@ -101,7 +102,31 @@ extension Broker {
     private func close() async {
         await lanes.shutdown()
         await pool.shutdown()
-        for client in [documents] + pinnedDocuments { try? await client.shutdown() }
+        for client in documents { try? await client.shutdown() }
         for client in codes.values { try? await client.shutdown() }
+    }
+}
+
+/// Reads certificate and key again. Present connections keep what they have; files that are wrong change nothing.
+struct TLSReload: Sendable {
+    let files: TLSFiles
+    let current: CurrentTLSIdentity
+    let clock: SystemClock
+    let logger: Logger
+
+    func readAgain() {
+        do throws(ValueDefect) {
+            let identity = try files.read()
+            current.replace(by: identity)
+            logger.notice(
+                "certificate was read again", metadata: ["not_after": .string(identity.notAfter.rfc3339)])
+            if let doubt = TLSFiles.doubt(about: identity, at: clock.now) {
+                logger.warning("certificate is doubtful", metadata: ["problem": .string(doubt)])
+            }
+        } catch {
+            logger.error(
+                "certificate was not read again; the present one stays in use",
+                metadata: ["problem": .string(error.message)])
+        }
     }
 }

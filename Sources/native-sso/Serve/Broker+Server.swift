@@ -77,16 +77,10 @@ extension Broker {
             guard let relay = provider.configuration.codeRelay, let http = codes[provider.configuration.issuer] else {
                 return nil
             }
-            // The configuration has checked it by rules of its own, which are not looser.
-            func url(_ text: String?) -> ProviderURL? {
-                text.flatMap { ProviderURL($0, allowsLoopbackHTTP: configuration.isDevelopment) }
-            }
             return ProviderCodeRelay.Provider(
-                keys: provider.keys, tokenEndpoint: url(relay.tokenEndpoint),
-                revocationEndpoint: url(relay.revocationEndpoint),
-                secret: relay.secret.map {
-                    ProviderCodeRelay.ClientSecret(Credential($0.exposed), by: relay.method)
-                },
+                keys: provider.keys, tokenEndpoint: relay.tokenEndpoint,
+                revocationEndpoint: relay.revocationEndpoint,
+                secret: relay.secret,
                 timeout: .seconds(relay.policy.timeout.count), over: http)
         }
         guard !relayed.isEmpty else { return nil }
@@ -160,4 +154,27 @@ extension PublicAddress {
 
 extension ListenAddress {
     fileprivate var socketAddress: BrokerServer.Address { BrokerServer.Address(host: host, port: port) }
+}
+
+/// Where users log in: as configured, or else as the provider's discovery document says.
+struct ProviderLogins: LoginDirectory {
+    let providers: [(configuration: Configuration.IdentityProvider, keys: ProviderKeys)]
+
+    func authorizationEndpoint(of issuer: Issuer) -> String? {
+        guard let provider = providers.first(where: { $0.configuration.issuer == issuer }) else { return nil }
+        return provider.configuration.authorizationEndpoint ?? provider.keys.authorizationEndpoint
+    }
+}
+
+/// The key ring as the internal listener publishes it.
+struct PublishedKeyRing: PublishedKeys {
+    let ring: KeyRing
+
+    func keySet() async throws(PortError) -> [UInt8] {
+        guard let keys = ring.current else { throw .outage(Outage(.keyModule, "no keys were loaded yet")) }
+        return keys.jwks
+    }
+
+    /// Far below the time for which a key is published before it signs.
+    let maximumAge: Seconds = .minutes(5)
 }

@@ -24,33 +24,24 @@ struct Broker: Sendable {
     let commits: CommitProbe
     let snapshot: RegistrySnapshot
     let audit: PostgresAuditTrail
-    let documents: DocumentClient
+    /// The first for every identity provider that an authority of the system may vouch for; then one for each of the others.
+    let documents: [DocumentClient]
     /// Codes go over connections of their own.
     let codes: [Issuer: TokenEndpointClient]
     let pendingCodes = PendingCodes()
-    /// Of those identity providers for which only certain authorities may vouch.
-    let pinnedDocuments: [DocumentClient]
     /// What the public listener shows; `nil` without TLS.
     let tls: CurrentTLSIdentity?
     /// In the order of the configuration; disabled ones are not here.
     let providers: [(configuration: Configuration.IdentityProvider, keys: ProviderKeys)]
 
     /// - Throws: What waiting will not mend: the key directory, a setting that a room does not accept.
-    init(_ configuration: Configuration, logger: Logger) throws(CommandFailure) {
+    init(_ configuration: Configuration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
         tls = configuration.publicListener.tls.map { CurrentTLSIdentity($0.identity) }
         let files = FileKeyProvider(directory: configuration.keys.directory)
-        do throws(KeyError) {
-            try files.check()
-        } catch {
-            throw CommandFailure(error)
-        }
+        try files.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)
-        var sources: [(configuration: Configuration.IdentityProvider, source: KeySource)] = []
-        for provider in configuration.identityProviders where !provider.isDisabled {
-            sources.append((provider, try provider.source(isDevelopment: configuration.isDevelopment)))
-        }
 
         // From here on nothing throws: an HTTP client must be shut down before it goes.
         let history = DatabaseHistory()
@@ -65,19 +56,17 @@ struct Broker: Sendable {
         audit = PostgresAuditTrail(database: pool) { lost in
             logger.error("audit events lost", metadata: ["events": .stringConvertible(lost)])
         }
-        let (documents, clock) = (DocumentClient(), clock)
-        self.documents = documents
-        let (store, ring) = (ProviderKeyStore(database: pool), ring)
-        var (pinned, codes) = ([DocumentClient](), [Issuer: TokenEndpointClient]())
-        providers = sources.map { provider, source in
+        let (unpinned, store, ring, clock) = (DocumentClient(), ProviderKeyStore(database: pool), ring, clock)
+        var (documents, codes) = ([unpinned], [Issuer: TokenEndpointClient]())
+        providers = configuration.identityProviders.filter { !$0.isDisabled }.map { provider in
             let archive = RegisteredKeyArchive(store, authenticator: ring, clock: clock, logger: logger)
             let own = provider.certificateAuthorities.map { DocumentClient(authorities: $0) }
-            if let own { pinned.append(own) }
+            if let own { documents.append(own) }
             if provider.codeRelay != nil {
                 codes[provider.issuer] = TokenEndpointClient(authorities: provider.certificateAuthorities)
             }
             let fetcher = KeySetFetcher(
-                issuer: provider.issuer, source: source, documents: own ?? documents,
+                issuer: provider.issuer, source: provider.keySource, documents: own ?? unpinned,
                 allowsLoopbackHTTP: configuration.isDevelopment)
             let keys = ProviderKeys(
                 issuer: provider.issuer, fetcher: fetcher, archive: archive,
@@ -87,7 +76,7 @@ struct Broker: Sendable {
                 wallClock: clock, logger: logger)
             return (provider, keys)
         }
-        pinnedDocuments = pinned
+        self.documents = documents
         self.codes = codes
     }
 }

@@ -55,10 +55,9 @@ struct KeyReport: MetricSource {
 
     var samples: [MetricSample] {
         [
-            MetricSample(
+            .gauge(
                 "keys_not_loaded", "Keys in use, also published and retired ones, that could not be loaded here.",
-                .gauge,
-                Int64(ring.current?.problems.count ?? 0))
+                ring.current?.problems.count ?? 0)
         ]
     }
 }

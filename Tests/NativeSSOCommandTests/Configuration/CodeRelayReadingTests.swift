@@ -1,5 +1,6 @@
 import IdentityProvider
 import NativeSSO
+import OAuthWire
 import Testing
 
 @testable import native_sso
@@ -36,12 +37,12 @@ import Testing
                       at_once: 1000
                       revoke_orphans: false
                 """))
-        #expect(relay.secret?.exposed == "s3cret" && relay.method == .post)
-        #expect(relay.tokenEndpoint == "https://tokens.example.com/token")
-        #expect(relay.revocationEndpoint == "https://tokens.example.com/revoke")
+        #expect(relay.secret?.value.secret == "s3cret" && relay.secret?.method == .post)
+        #expect(relay.tokenEndpoint?.string == "https://tokens.example.com/token")
+        #expect(relay.revocationEndpoint?.string == "https://tokens.example.com/revoke")
         #expect(relay.policy == CodeRelayPolicy(timeout: 30, atOnce: 1000, revokesOrphans: false))
         let basic = try self.relay("    code_relay: { client_secret_file: \(secret.path) }")
-        #expect(basic?.method == .basic)
+        #expect(basic?.secret?.method == .basic)
     }
 
     @Test func keysThatComeFromElsewhereTellOfNoEndpoint() throws {
@@ -52,7 +53,7 @@ import Testing
                     + "discovery document; write it"
             ])
         let relay = try relay(lines + "{ token_endpoint: https://idp.example.com/token }")
-        #expect(relay?.tokenEndpoint == "https://idp.example.com/token")
+        #expect(relay?.tokenEndpoint?.string == "https://idp.example.com/token")
     }
 
     private static let url = "write a URL that begins with https:// and a host"

@@ -1,8 +1,10 @@
 import BrokerTesting
 import BrokerHTTP
+import IdentityProvider
 import JOSE
 import Logging
 import NativeSSO
+import OAuthWire
 import Testing
 
 @testable import native_sso
@@ -38,7 +40,9 @@ import Testing
         #expect(configuration.identityProviders.count == 1)
         #expect(
             provider.keySource
-                == .discovery("https://idp.example.com/.well-known/openid-configuration", keySetHosts: []))
+                == .discovery(
+                    try #require(ProviderURL("https://idp.example.com/.well-known/openid-configuration")),
+                    keySetHosts: []))
         #expect(provider.algorithms == [.rs256])
         #expect(provider.keySetRefresh == .minutes(5))
         #expect(!provider.isDisabled)
@@ -122,7 +126,7 @@ import Testing
         #expect(proxies.blocks == [AddressBlock("10.0.0.0/8"), AddressBlock("2001:db8::7")])
         #expect(!proxies.includesUnixSocket && proxies.header == .forwarded)
         #expect(configuration.internalListener.listen.description == "10.0.0.1:9091")
-        #expect(configuration.database.password?.exposed == "tr0ub4dor")
+        #expect(configuration.database.password?.secret == "tr0ub4dor")
         #expect(configuration.database.pool == 16)
         #expect(
             configuration.lifetimes
@@ -140,7 +144,7 @@ import Testing
         #expect(configuration.log == Configuration.Log(level: .warning, format: .text))
 
         let (first, second) = (configuration.identityProviders[0], configuration.identityProviders[1])
-        #expect(first.keySource == .keySetFile(keySet.path))
+        #expect(first.keySource == .file(path: keySet.path))
         #expect(first.keySetRefresh == 30)
         #expect(first.revokesOnRemoval && !second.revokesOnRemoval)
         #expect(first.certificateAuthorities == nil && second.certificateAuthorities != nil)
@@ -165,7 +169,9 @@ import Testing
         #expect(configuration.enrolledPolicy == nil, "it is disabled")
         #expect(
             second.keySource
-                == .discovery("https://accounts.example.net/custom?p=1", keySetHosts: ["keys.example.org"]))
+                == .discovery(
+                    try #require(ProviderURL("https://accounts.example.net/custom?p=1")),
+                    keySetHosts: ["keys.example.org"]))
         #expect(second.policy.maximumSubjectTokenAge == .days(30))
         #expect(second.logout == LogoutPolicy())
     }

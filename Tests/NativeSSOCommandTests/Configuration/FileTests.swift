@@ -1,4 +1,5 @@
 import Glibc
+import OAuthWire
 import Testing
 
 @testable import native_sso
@@ -34,7 +35,7 @@ import Testing
     @Test(arguments: [("pass\n", "pass"), ("pass\r\n", "pass"), (" pass ", " pass "), ("päss", "päss")])
     func secretIsTakenAsItIs(text: String, expected: String) throws {
         let file = try TemporaryFile(text, mode: 0o400)
-        #expect(try SecretFile.read(file.path).exposed == expected)
+        #expect(try SecretFile.read(file.path).secret == expected)
     }
 
     @Test func whatIsNoFileIsRefusedAtOnce() throws {

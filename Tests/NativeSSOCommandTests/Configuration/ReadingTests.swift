@@ -1,6 +1,7 @@
 import BrokerHTTP
 import Foundation
 import Glibc
+import IdentityProvider
 import JOSE
 import NativeSSO
 import Testing
@@ -117,7 +118,9 @@ import Testing
             SampleFile.replacing("https://idp.example.com", with: "https://idp.example.com/"))
         #expect(
             configuration.identityProviders[0].keySource
-                == .discovery("https://idp.example.com/.well-known/openid-configuration", keySetHosts: []))
+                == .discovery(
+                    try #require(ProviderURL("https://idp.example.com/.well-known/openid-configuration")),
+                    keySetHosts: []))
     }
 
     @Test func noGraceIsDoubtful() throws {

@@ -1,5 +1,3 @@
-import NativeSSO
-
 /// One mapping of the file while it is read, together with the variables that stand for its keys.
 ///
 /// Reading a key makes it known; what is left over when the section ends is reported as unknown. So a key's name, type,
@@ -13,12 +11,15 @@ final class Section {
     /// `nil` inside lists.
     private let variables: Variables?
     private let problems: Problems
+    /// How many were reported before this section.
+    private let earlier: Int
 
     init(path: String, place: Place, variables: Variables?, problems: Problems) {
         self.path = path
         self.place = place
         self.variables = variables
         self.problems = problems
+        earlier = problems.errors.count
     }
 
     func fill(from document: ConfigurationDocument) {
@@ -30,6 +31,12 @@ final class Section {
     }
 
     // MARK: Problems
+
+    /// Whether all that was read in it holds; rules about several keys ask first. What does not hold was reported, and a
+    /// default stands in for it: nobody gets to see a configuration of which something was reported.
+    var isSound: Bool { problems.errors.count == earlier }
+    /// `development` of the file.
+    var isDevelopment: Bool { problems.isDevelopment }
 
     /// Of a key of this section: where it was given, or else where it should have been.
     func place(of key: String) -> Place {
@@ -62,6 +69,12 @@ final class Section {
 
     // MARK: Parts
 
+    /// Whether the whole file is that of a laptop: see ``isDevelopment``.
+    func readDevelopment() -> Bool {
+        problems.isDevelopment = flag("development", default: false)
+        return isDevelopment
+    }
+
     /// A section inside this one; an empty one where it is not given.
     func section<Result>(_ key: String, _ read: (Section) -> Result) -> Result {
         known.insert(key)
@@ -72,13 +85,10 @@ final class Section {
         return result
     }
 
-    /// The mappings of a list; `nil` where the key is missing or is no list.
-    func sections<Result>(_ key: String, _ read: (Section) -> Result) -> [Result]? {
-        guard let elements = elements(of: key) else { return nil }
-        return elements.enumerated().map { index, element in
-            let path = "\(path(of: key))[\(index)]"
-            let inner = Section(
-                path: path, place: Place(origin: .line(element.line), key: path), variables: nil, problems: problems)
+    /// The mappings of a list.
+    func sections<Result>(_ key: String, _ read: (Section) -> Result) -> [Result] {
+        elements(of: key).map { element, place in
+            let inner = Section(path: place.key, place: place, variables: nil, problems: problems)
             inner.fill(from: element)
             let result = read(inner)
             inner.end()
@@ -86,19 +96,24 @@ final class Section {
         }
     }
 
-    /// The scalars of a list that hold; `nil` where the key is missing or is no list.
-    func values<Value>(
-        _ key: String, _ parse: (String) throws(ValueDefect) -> Value
-    ) -> [Located<Value>]? {
-        guard let elements = elements(of: key) else { return nil }
-        return elements.enumerated().compactMap { index, element in
-            let place = Place(origin: .line(element.line), key: "\(path(of: key))[\(index)]")
+    /// The scalars of a list that hold.
+    func values<Value>(_ key: String, _ parse: (String) throws -> Value) -> [Located<Value>] {
+        elements(of: key).compactMap { element, place in
             guard case .scalar(let scalar, _) = element, !scalar.isNull else {
                 problems.report(place, "must be a single value")
                 return nil
             }
             return parsed(scalar.text, at: place, parse).map { Located(value: $0, place: place) }
         }
+    }
+
+    /// The same, where there has to be one.
+    func values<Value>(
+        _ key: String, missing: String, empty: String, _ parse: (String) throws -> Value
+    ) -> [Located<Value>] {
+        if case .sequence(let elements, _)? = entries[key]?.value, elements.isEmpty { report(key, empty) }
+        if entries[key] == nil { report(key, missing) }
+        return values(key, parse)
     }
 
     func scalar(_ key: String) -> Located<ConfigurationDocument.Scalar>? {
@@ -116,20 +131,13 @@ final class Section {
         return present(scalar, at: place)
     }
 
-    func parsed<Value>(
-        _ text: String, at place: Place, _ parse: (String) throws(ValueDefect) -> Value
-    ) -> Value? {
-        do throws(ValueDefect) {
+    func parsed<Value>(_ text: String, at place: Place, _ parse: (String) throws -> Value) -> Value? {
+        do {
             return try parse(text)
         } catch {
-            problems.report(place, error.message)
+            problems.report(place, (error as? ValueDefect)?.message ?? "\(error)")
             return nil
         }
-    }
-
-    /// Whether the key is given as a list of nothing.
-    func isEmptyList(_ key: String) -> Bool {
-        if case .sequence(let elements, _) = entries[key]?.value { elements.isEmpty } else { false }
     }
 
     /// The text of a scalar in the file, without a word on what it should be.
@@ -156,14 +164,16 @@ final class Section {
 
     private func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    private func elements(of key: String) -> [ConfigurationDocument]? {
+    private func elements(of key: String) -> [(element: ConfigurationDocument, place: Place)] {
         known.insert(key)
-        guard let entry = entries[key] else { return nil }
+        guard let entry = entries[key] else { return [] }
         guard case .sequence(let elements, _) = entry.value else {
             report(key, "must be a list")
-            return nil
+            return []
         }
-        return elements
+        return elements.enumerated().map { index, element in
+            (element, Place(origin: .line(element.line), key: "\(path(of: key))[\(index)]"))
+        }
     }
 
     private func present(
@@ -181,4 +191,19 @@ final class Section {
 struct Located<Value> {
     let value: Value
     let place: Place
+}
+
+/// Collects what is wrong while the configuration is read, so that the operator hears of everything at once.
+final class Problems {
+    private(set) var errors: [ConfigurationProblem] = []
+    private(set) var warnings: [ConfigurationProblem] = []
+    var isDevelopment = false
+
+    func report(_ place: Place, _ message: String) {
+        errors.append(ConfigurationProblem(place: place, message: message))
+    }
+
+    func warn(_ place: Place, _ message: String) {
+        warnings.append(ConfigurationProblem(place: place, message: message))
+    }
 }

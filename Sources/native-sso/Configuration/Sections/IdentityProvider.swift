@@ -1,6 +1,8 @@
 import IdentityProvider
 import JOSE
 import NativeSSO
+import RegularFiles
+import StrictCoding
 
 extension Configuration {
     /// One of `identity_providers`: an issuer whose id_tokens are accepted as subject tokens.
@@ -22,8 +24,185 @@ extension Configuration {
         /// For its logout tokens.
         let logout: LogoutPolicy
         /// How its codes are redeemed; `nil`: they are not.
-        let codeRelay: Configuration.CodeRelay?
+        let codeRelay: CodeRelay?
 
         var issuer: Issuer { policy.issuer }
+    }
+}
+
+extension Configuration.IdentityProvider {
+    /// - Parameter sessions: What holds for every identity provider that says nothing else.
+    init?(reading section: Section, sessions: Configuration.Sessions) {
+        let issuer = section.required("issuer", example: "https://idp.example.com") {
+            try IssuerURL.parse($0, isDevelopment: section.isDevelopment)
+        }
+        if issuer?.hasTrailingSlash == true { section.warn("issuer", IssuerURL.trailingSlashWarning) }
+        let keySource = KeySource(reading: section, issuer: issuer)
+        authorizationEndpoint = section.value("authorization_endpoint") {
+            try WebURL($0, allowsLoopbackHTTP: section.isDevelopment).string
+        }
+        keySetRefresh = section.duration("jwks_refresh", default: .minutes(5), in: 30 ... .hours(24))
+        certificateAuthorities = section.value("ca_file", Self.authorities)
+        if section.isGiven("ca_file"), section.isGiven("jwks_file") {
+            section.report("ca_file", "belongs to keys that are fetched, and jwks_file is given; remove one of them")
+        }
+        revokesOnRemoval = section.flag("revoke_on_removal", default: false)
+        algorithms = Self.algorithms(section)
+        isDisabled = section.flag("disabled", default: false)
+        logout = section.section("logout") { LogoutPolicy(reading: $0) }
+        let relay = section.section("code_relay") { Configuration.CodeRelay(reading: $0, keySource: keySource) }
+        codeRelay = section.isGiven("code_relay") ? relay : nil
+        switch keySource {
+        case .keySet, .file:
+            if let codeRelay, codeRelay.tokenEndpoint == nil, section.isSound {
+                section.report(
+                    "code_relay", "needs token_endpoint where keys do not come from a discovery document; write it")
+            }
+        case .discovery, nil: break
+        }
+        policy = Self.policy(section, issuer: issuer, relay: codeRelay?.policy, sessions)
+        guard let keySource else { return nil }
+        self.keySource = keySource
+    }
+
+    private static func authorities(_ path: String) throws(ValueDefect) -> CertificateAuthorities {
+        let octets = try RegularFile.trusted(try PathText.absolute(path))
+        guard let authorities = CertificateAuthorities(pem: octets) else {
+            throw ValueDefect("the file holds no certificates in PEM")
+        }
+        return authorities
+    }
+
+    // MARK: Policy
+
+    private static func policy(
+        _ section: Section, issuer: Issuer?, relay: CodeRelayPolicy?, _ sessions: Configuration.Sessions
+    ) -> IssuerPolicy {
+        IssuerPolicy(
+            issuer: issuer ?? Issuer(validated: ""),
+            audienceAliases: section.values("audience_aliases", alias).map(\.value),
+            profiles: profiles(section), hashMode: section.choice("hash_mode", default: .leftHalf),
+            acceptsHyphenatedIDTokenType: section.flag("legacy_id_token_type", default: false),
+            admitsOnFirstSight: section.flag("admit_on_first_sight", default: false),
+            maximumFirstSightAge: section.duration(
+                "first_sight_max_age", default: .hours(24), in: Configuration.Sessions.subjectTokenAges),
+            requiresUnexpiredIDToken: section.flag("require_unexpired", default: false),
+            maximumSubjectTokenAge: section.duration(
+                "subject_token_max_age", default: sessions.maximumSubjectTokenAge,
+                in: Configuration.Sessions.subjectTokenAges),
+            sessionLifetime: sessions.absolute,
+            enrolsByExchange: section.choice("enrolment", default: EnrolmentMode.off) == .exchange, codeRelay: relay)
+    }
+
+    /// Whether apps bring their logins here themselves.
+    private enum EnrolmentMode: String, CaseIterable {
+        case off
+        case exchange
+    }
+
+    static func alias(_ text: String) throws(ValueDefect) -> String {
+        guard let alias = Issuer(text) else {
+            throw ValueDefect("write at most \(Issuer.maximumLength) printable ASCII characters")
+        }
+        return alias.string
+    }
+
+    /// The names an operator chooses from. `device-secret` stands for the current type and the older `urn:x-oath:` one.
+    private enum ProfileName: String, CaseIterable {
+        case deviceID = "device-id"
+        case deviceSecret = "device-secret"
+    }
+
+    private static func profiles(_ section: Section) -> Set<Profile> {
+        let acceptsOlderType = section.flag("x_oath_urn", default: true)
+        let names = section.values(
+            "profiles", missing: "is missing; write [device-secret], [device-id] or both",
+            empty: "must name device-secret, device-id or both", ProfileName.parse)
+        var profiles: Set<Profile> = []
+        for name in names {
+            switch name.value {
+            case .deviceID: profiles.insert(.deviceID)
+            case .deviceSecret:
+                profiles.insert(.deviceSecret)
+                if acceptsOlderType { profiles.insert(.deviceSecretTransitional) }
+            }
+        }
+        return profiles
+    }
+
+    // MARK: Algorithms
+
+    private static func algorithms(_ section: Section) -> [SignatureAlgorithm] {
+        let names = section.values(
+            "algorithms",
+            missing: "is missing; write what the identity provider signs id_tokens with, such as [RS256]",
+            empty: "must name at least one algorithm, such as RS256", algorithm)
+        var algorithms: [SignatureAlgorithm] = []
+        for name in names {
+            if algorithms.contains(where: { $0.isSame(as: name.value) }) {
+                section.report(name.place, "is the same algorithm as one before; remove it")
+            } else {
+                algorithms.append(name.value)
+            }
+        }
+        return algorithms
+    }
+
+    private static func algorithm(_ name: String) throws(ValueDefect) -> SignatureAlgorithm {
+        if let algorithm = SignatureAlgorithm(name: name) { return algorithm }
+        let known = SignatureAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
+        switch name.lowercased() {
+        case "none":
+            throw ValueDefect("none is no signature: anyone could write such a token; write one of \(known)")
+        case let name where name.hasPrefix("hs"):
+            throw ValueDefect(
+                "is symmetric: whoever can check such a token, or finds the public key set, can write one; write one of \(known)"
+            )
+        default:
+            throw ValueDefect("is not a signature algorithm that is accepted here; write one of \(known)")
+        }
+    }
+}
+
+extension Configuration.IdentityProvider {
+    /// All of `identity_providers` that hold.
+    static func all(reading root: Section, brokerIssuer: Issuer?, _ sessions: Configuration.Sessions) -> [Self] {
+        var names = AudienceNames()
+        if let brokerIssuer {
+            names.claim(
+                Located(value: brokerIssuer.string, place: root.place(of: "issuer")),
+                as: "the issuer of the broker itself", root)
+        }
+        var aliases: [(name: Located<String>, owner: String)] = []
+        let providers = root.sections("identity_providers") { section in
+            if let issuer = section.text("issuer") { names.claim(issuer, as: "the issuer of \(section.path)", root) }
+            aliases += section.texts("audience_aliases").map { ($0, "an alias of \(section.path)") }
+            return Self(reading: section, sessions: sessions)
+        }
+        // After all issuers, so that it is the alias that is reported where an alias is another's issuer.
+        for alias in aliases { names.claim(alias.name, as: alias.owner, root) }
+        let sound = providers.compactMap(\.self)
+        if providers.isEmpty {
+            root.report("identity_providers", "must list at least one identity provider")
+        } else if sound.count == providers.count, sound.allSatisfy(\.isDisabled) {
+            root.warn("identity_providers", "all of them are disabled: every exchange will be refused")
+        }
+        return sound
+    }
+}
+
+/// Every name by which an `audience` parameter can select an issuer, and ours. Each stands for one of them only: a request
+/// must not be able to reach an issuer's keys under another issuer's policy.
+struct AudienceNames {
+    private var owners: [String: String] = [:]
+
+    /// Reports the name where it is taken.
+    /// - Parameter owner: What it belongs to from now on, for the message to whoever wants it next.
+    mutating func claim(_ name: Located<String>, as owner: String, _ root: Section) {
+        if let first = owners[name.value] {
+            root.report(name.place, "is already \(first); each name stands for one issuer")
+        } else {
+            owners[name.value] = owner
+        }
     }
 }

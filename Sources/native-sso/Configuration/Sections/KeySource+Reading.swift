@@ -1,17 +1,18 @@
+import IdentityProvider
 import JOSE
 import NativeSSO
 import RegularFiles
 
-extension Configuration.KeySource {
+extension KeySource {
     /// At most one of `discovery`, `jwks_uri` and `jwks_file`; without any, the discovery document of the issuer.
-    init?(reading section: Section, issuer: Issuer?, isDevelopment: Bool) {
-        func url(_ text: String) throws(ValueDefect) -> String {
-            try WebURL(text, allowsLoopbackHTTP: isDevelopment).string
+    init?(reading section: Section, issuer: Issuer?) {
+        func url(_ text: String) throws(ValueDefect) -> ProviderURL {
+            try ProviderURL(text, isDevelopment: section.isDevelopment)
         }
         let discovery = section.value("discovery", url)
         let keySetURL = section.value("jwks_uri", url)
         let keySetFile = section.value("jwks_file", Self.checkedFile)
-        let hosts = section.values("jwks_hosts", Self.host)?.map(\.value) ?? []
+        let hosts = Set(section.values("jwks_hosts", Self.host).map(\.value))
         let given = ["discovery", "jwks_uri", "jwks_file"].filter { section.isGiven($0) }
         for extra in given.dropFirst() {
             section.report(extra, "\(given[0]) is given as well, and there is one source of keys; remove one of them")
@@ -19,21 +20,24 @@ extension Configuration.KeySource {
         if section.isGiven("jwks_hosts"), given.contains("jwks_uri") || given.contains("jwks_file") {
             section.report("jwks_hosts", "belongs to discovery, and \(given[0]) is given; remove it")
         }
-        switch given.first {
-        case "jwks_uri": if let keySetURL { self = .keySetURL(keySetURL) } else { return nil }
-        case "jwks_file": if let keySetFile { self = .keySetFile(keySetFile) } else { return nil }
-        case "discovery": if let discovery { self = .discovery(discovery, keySetHosts: hosts) } else { return nil }
-        default: if let issuer { self = .discovery(issuer.discoveryURL, keySetHosts: hosts) } else { return nil }
-        }
+        let source: KeySource? =
+            switch given.first {
+            case "jwks_uri": keySetURL.map { .keySet($0) }
+            case "jwks_file": keySetFile.map { .file(path: $0) }
+            case "discovery": discovery.map { .discovery($0, keySetHosts: hosts) }
+            default:
+                issuer.flatMap { section.parsed($0.discoveryURL, at: section.place(of: "issuer"), url) }
+                    .map { .discovery($0, keySetHosts: hosts) }
+            }
+        guard let source else { return nil }
+        self = source
     }
 
-    /// The key set decides whose tokens are believed, so that nobody but its owner and group may write it.
     private static func checkedFile(_ path: String) throws(ValueDefect) -> String {
-        let file = try RegularFile.contents(try PathText.absolute(path), limit: 1 << 20)
-        guard !file.octets.isEmpty else { throw ValueDefect("the file is empty") }
-        guard !file.isWritableByAnyone else { throw ValueDefect("everyone can write the file; run chmod o-w on it") }
+        let octets = try RegularFile.trusted(try PathText.absolute(path))
+        guard !octets.isEmpty else { throw ValueDefect("the file is empty") }
         do throws(JSONWebKeySetError) {
-            _ = try JSONWebKeySet(document: file.octets)
+            _ = try JSONWebKeySet(document: octets)
         } catch {
             throw ValueDefect("the file is no JSON Web Key Set that holds a key for signatures")
         }

@@ -5,29 +5,20 @@ extension RequestLimits {
     /// `limits`: how often anybody may ask. Each broker counts by itself.
     ///
     /// - Parameter tellsCallersApart: Whether the public listener does.
-    init?(reading section: Section, tellsCallersApart: Bool) {
+    init(reading section: Section, tellsCallersApart: Bool) {
         let standard = RequestLimits()
-        var isSound = true
         func limit(_ key: String, _ standard: RateLimit?) -> RateLimit? {
-            guard section.isGiven(key) else {
-                _ = section.value(key, RateText.parse)
-                return standard
-            }
-            guard let rate = section.value(key, RateText.parse) else {
-                isSound = false
-                return nil
-            }
-            return rate.limit
+            section.value(key, RateText.parse).map(\.limit) ?? standard
         }
         func addressLimit(_ key: String, _ standard: RateLimit?) -> RateLimit? {
-            let limit = limit(key, standard)
-            if limit != nil, section.isGiven(key), !tellsCallersApart {
+            let rate = section.value(key, RateText.parse)
+            if rate?.limit != nil, !tellsCallersApart {
                 section.report(
                     key,
                     "counts by address, and behind a proxy on this host everybody has the same one; name the proxy in "
                         + "public.trusted_proxies, or write off")
             }
-            return limit
+            return rate.map(\.limit) ?? standard
         }
         self.init(
             listener: limit("listener", standard.listener),
@@ -41,6 +32,5 @@ extension RequestLimits {
             deviceFailures: limit("device_failures", standard.deviceFailures),
             code: addressLimit("code", standard.code),
             logout: limit("logout", standard.logout))
-        guard isSound else { return nil }
     }
 }

@@ -17,14 +17,12 @@ extension Configuration {
 }
 
 extension Configuration.Log {
-    init?(reading section: Section, isDevelopment: Bool) {
-        let levels = Logger.Level.allCases.filter { isDevelopment || $0 >= .info }
-        let level = section.choice("level", default: Logger.Level.info, offering: levels)
-        let format = section.value("format", Choice<Format>.parse)
-        guard let level else { return nil }
-        if level < .info, !isDevelopment {
+    init(reading section: Section) {
+        let levels = Logger.Level.allCases.filter { section.isDevelopment || $0 >= .info }
+        level = section.choice("level", default: .info, offering: levels)
+        format = section.value("format", Format.parse)
+        if level < .info, !section.isDevelopment {
             section.report("level", "\(level) is for development only; write info, notice, warning, error or critical")
         }
-        self.init(level: level, format: format)
     }
 }

@@ -16,7 +16,7 @@ extension Configuration {
 }
 
 extension Configuration.Retention {
-    init?(reading section: Section) {
+    init(reading section: Section) {
         // While a subject token may still be presented, the row of its session is what refuses it.
         let sessions = section.duration(
             "sessions", default: RetentionPolicy.shortestForSessions,
@@ -24,7 +24,6 @@ extension Configuration.Retention {
         let audit = section.duration(
             "audit", default: .days(400), in: RetentionPolicy.shortestForAudit ... .days(3650))
         let interval = section.duration("interval", default: .hours(1), in: 60 ... .days(7))
-        guard let sessions, let audit, let interval else { return nil }
         self.init(sessions: sessions, audit: audit, interval: interval)
     }
 }

@@ -1,0 +1,122 @@
+import BrokerHTTP
+
+extension Configuration {
+    /// `public`: where apps reach `POST /token`.
+    struct PublicListener: Sendable {
+        let listen: PublicAddress
+        /// `nil`: plain HTTP, for a proxy that terminates TLS.
+        let tls: TLSFiles?
+        /// Who may reach it, if it is.
+        let plainHTTP: Configuration.PlainHTTP
+        /// Connections at one time.
+        let maximumConnections: Int
+        /// The same from one address; `nil`: as many. Over plain HTTP only proxies connect, and each is many clients.
+        let maximumConnectionsPerAddress: Int?
+        /// What all of them together may keep of bodies and answers, beyond 8 KiB each.
+        let maximumBufferedMiB: Int
+        /// Who says where a request comes from, if it does not say so itself.
+        let trustedProxies: TrustedProxies
+
+        /// Whether requests come from addresses of their own: behind a proxy on the same host, all of them come from it.
+        var tellsCallersApart: Bool {
+            tls != nil || listen.internet?.isLoopback == false || !trustedProxies.blocks.isEmpty
+                || trustedProxies.includesUnixSocket
+        }
+
+        init?(reading section: Section) {
+            let listen = section.value("listen", defaultText: "127.0.0.1:8080", PublicAddress.init)
+            let (hasTLS, tls) = section.section("tls") { inner in
+                let isGiven = section.isGiven("tls") || inner.isGiven("certificate") || inner.isGiven("key")
+                return (isGiven, TLSFiles(reading: inner, isGiven: isGiven))
+            }
+            self.tls = tls
+            plainHTTP = section.choice("plain_http", default: .loopback)
+            maximumConnections = section.integer("max_connections", default: 10_240, in: 1...1_000_000)
+            let perAddress = section.integer("max_connections_per_address", default: 256, in: 1...1_000_000)
+            maximumConnectionsPerAddress =
+                hasTLS || section.isGiven("max_connections_per_address") ? perAddress : nil
+            maximumBufferedMiB = section.integer("max_buffered_mib", default: 64, in: 1...65_536)
+            trustedProxies = TrustedProxies(reading: section)
+            guard let listen else { return nil }
+            self.listen = listen
+            if hasTLS, section.isGiven("plain_http") {
+                section.report("plain_http", "tls is given as well, and then nothing is plain; remove one of them")
+            }
+            if let host = listen.internet, !host.isLoopback {
+                if section.isDevelopment {
+                    section.report(
+                        "listen", "with development: true every listener must be on loopback, such as 127.0.0.1:8080")
+                } else if !hasTLS, plainHTTP == .loopback {
+                    section.report("listen", Self.clear)
+                }
+            }
+            if trustedProxies.includesUnixSocket, listen.internet != nil {
+                section.report("trusted_proxies", "unix is for a listener on a Unix socket, and listen is none")
+            }
+            // On a laptop there is no proxy, and nobody to tell apart.
+            if !tellsCallersApart, !section.isDevelopment, !section.isGiven("trusted_proxies") {
+                section.warn(
+                    "trusted_proxies",
+                    "is not given, so that nobody is counted by address: behind a proxy on this host everybody comes from it; "
+                        + "name it, such as [127.0.0.1], or write [] if there is none")
+            }
+        }
+
+        private static let clear =
+            "plain HTTP is for loopback, such as 127.0.0.1:8080, and for a Unix socket, such as unix:/run/native-sso/public; "
+            + "write tls.certificate and tls.key, or plain_http: behind-proxy where only a proxy that terminates TLS reaches "
+            + "this address"
+    }
+
+    /// Who may reach the public listener in the clear.
+    enum PlainHTTP: String, CaseIterable, Sendable {
+        /// Whoever is on this host.
+        case loopback
+        /// A network that nobody but a proxy reaches.
+        case behindProxy = "behind-proxy"
+    }
+
+    /// `internal`: where operators and the identity provider reach health, metrics, keys, metadata and logout.
+    struct InternalListener: Sendable, Hashable {
+        let listen: ListenAddress
+
+        init?(reading section: Section, publicListener: ListenAddress?) {
+            let allowsOthers = section.flag("allow_non_loopback", default: false)
+            guard let listen = section.value("listen", defaultText: "127.0.0.1:8081", ListenAddress.init) else {
+                return nil
+            }
+            self.listen = listen
+            if !listen.isLoopback, section.isDevelopment {
+                section.report(
+                    "listen", "with development: true every listener must be on loopback, such as 127.0.0.1:8081")
+            } else if !listen.isLoopback, !allowsOthers {
+                section.report(
+                    "listen",
+                    "the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, or set "
+                        + "allow_non_loopback: true where the network keeps strangers away")
+            }
+            if let publicListener, listen.collides(with: publicListener) {
+                section.report("listen", "public.listen already takes \(publicListener); write another port")
+            }
+        }
+    }
+}
+
+/// `trusted_proxies` and `forwarded_header` of the public listener.
+extension TrustedProxies {
+    init(reading section: Section) {
+        // `nil`: the Unix socket.
+        let blocks = section.values("trusted_proxies") { text -> AddressBlock? in
+            if text.utf8.elementsEqual("unix".utf8) { return nil }
+            guard let block = AddressBlock(text) else {
+                throw ValueDefect("write an address or a block of them, such as 10.0.0.0/8 or 2001:db8::7, or unix")
+            }
+            return block
+        }.map(\.value)
+        let header = section.choice("forwarded_header", default: Header.xForwardedFor)
+        if section.isGiven("forwarded_header"), !section.isGiven("trusted_proxies") {
+            section.report("forwarded_header", "is believed from trusted_proxies alone, and none are given")
+        }
+        self.init(blocks: blocks.compactMap(\.self), includesUnixSocket: blocks.contains(nil), header: header)
+    }
+}

@@ -1,0 +1,70 @@
+import BrokerHTTP
+import NativeSSO
+import RegularFiles
+
+/// `tls` of the public listener: the files of its certificate and key, and what was in them.
+struct TLSFiles: Sendable {
+    /// PEM: the listener's own certificate first, then those that lead to a root.
+    let certificate: String
+    /// PEM, not encrypted; readable by its owner alone.
+    let key: String
+    /// As it was when the configuration was read.
+    let identity: TLSIdentity
+
+    /// How long before its end a certificate is warned of.
+    private static let notice = Seconds.days(7)
+
+    /// The same files, as they are now.
+    func read() throws(ValueDefect) -> TLSIdentity {
+        let chain = try RegularFile.trusted(certificate)
+        let octets = try RegularFile.confidential(key)
+        do throws(TLSIdentity.Defect) {
+            return try TLSIdentity(certificates: chain, key: octets)
+        } catch {
+            throw ValueDefect(error.message(certificate: certificate))
+        }
+    }
+
+    /// What apps will not like about the certificate.
+    static func doubt(about identity: TLSIdentity, at now: UnixTime) -> String? {
+        if now < identity.notBefore { return "the certificate is not valid before \(identity.notBefore.rfc3339)" }
+        if now > identity.notAfter { return "the certificate expired at \(identity.notAfter.rfc3339); apps refuse it" }
+        if now.adding(notice) > identity.notAfter {
+            return "the certificate expires at \(identity.notAfter.rfc3339)"
+        }
+        return nil
+    }
+}
+
+extension TLSFiles {
+    /// `nil` where there are none, or something was reported.
+    init?(reading section: Section, isGiven: Bool) {
+        let chain = section.value("certificate") { ($0, try RegularFile.trusted(try PathText.absolute($0))) }
+        let secret = section.value("key") { ($0, try RegularFile.confidential(try PathText.absolute($0))) }
+        for name in ["certificate", "key"] where isGiven && !section.isGiven(name) {
+            section.report(name, "is missing; write the path of a PEM file")
+        }
+        guard let (certificate, chain) = chain, let (key, secret) = secret else { return nil }
+        do throws(TLSIdentity.Defect) {
+            self.init(
+                certificate: certificate, key: key, identity: try TLSIdentity(certificates: chain, key: secret))
+        } catch {
+            section.report(error.isOfCertificate ? "certificate" : "key", error.message(certificate: certificate))
+            return nil
+        }
+        if let doubt = Self.doubt(about: identity, at: SystemClock().now) { section.warn("certificate", doubt) }
+    }
+}
+
+extension TLSIdentity.Defect {
+    /// Whether it is the certificate's file that is wrong.
+    var isOfCertificate: Bool { if case .certificate = self { true } else { false } }
+
+    func message(certificate: String) -> String {
+        switch self {
+        case .certificate: "the file holds no certificates in PEM, the listener's own first"
+        case .key: "the file holds no private key in PEM that can be read without a password"
+        case .mismatch: "the key does not belong to the first certificate of \(certificate)"
+        }
+    }
+}

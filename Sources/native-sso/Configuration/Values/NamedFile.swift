@@ -1,0 +1,69 @@
+import OAuthWire
+import RegularFiles
+
+/// What is wrong with one value, and what to write instead: the end of a sentence that begins with its key.
+///
+/// Never quotes a value that may hold a secret, such as a URL.
+struct ValueDefect: Error, Hashable {
+    let message: String
+
+    init(_ message: String) { self.message = message }
+}
+
+/// Paths of the configuration: absolute, since a service has no working directory to speak of.
+enum PathText {
+    static func absolute(_ text: String) throws(ValueDefect) -> String {
+        guard text.hasPrefix("/"), !text.utf8.contains(0) else {
+            throw ValueDefect("write an absolute path, beginning with /")
+        }
+        return text
+    }
+}
+
+extension RegularFile {
+    /// A file that decides who is believed: nobody but its owner and group may write it.
+    static func trusted(_ path: String, limit: Int = 1 << 20) throws(ValueDefect) -> [UInt8] {
+        let file = try contents(path, limit: limit)
+        guard !file.isWritableByAnyone else { throw ValueDefect("everyone can write the file; run chmod o-w on it") }
+        return file.octets
+    }
+
+    /// A file that its owner alone can read.
+    static func confidential(_ path: String, limit: Int = 1 << 20) throws(ValueDefect) -> [UInt8] {
+        let file = try contents(path, limit: limit)
+        guard !file.isOpenToOthers else {
+            throw ValueDefect("group or others can access the file; run chmod 600 on it")
+        }
+        return file.octets
+    }
+
+    /// ``read(_:limit:)``, in the words for whoever named the file.
+    static func contents(_ path: String, limit: Int) throws(ValueDefect) -> Contents {
+        do throws(Failure) {
+            return try read(path, limit: limit)
+        } catch {
+            switch error {
+            case .cannotOpen(let why): throw ValueDefect("cannot open the file: \(why)")
+            case .cannotRead(let why): throw ValueDefect("cannot read the file: \(why)")
+            case .notRegular: throw ValueDefect("is not a regular file")
+            case .tooLong(let limit): throw ValueDefect("the file is longer than \(limit) octets")
+            }
+        }
+    }
+}
+
+/// A secret is never a value of the configuration, where `config check` output, backups and `ps` would show it; it is the
+/// contents of a file that its owner alone can read.
+enum SecretFile {
+    /// One line end at the end of the file is not part of the secret.
+    static func read(_ path: String) throws(ValueDefect) -> Credential {
+        var octets = try RegularFile.confidential(try PathText.absolute(path), limit: 4096)[...]
+        if octets.last == UInt8(ascii: "\n") { octets.removeLast() }
+        if octets.last == UInt8(ascii: "\r") { octets.removeLast() }
+        guard !octets.isEmpty else { throw ValueDefect("the file is empty") }
+        guard !octets.contains(where: { $0 < 0x20 }), let text = String(validating: octets, as: UTF8.self) else {
+            throw ValueDefect("the file is not one line of text")
+        }
+        return Credential(text)
+    }
+}
