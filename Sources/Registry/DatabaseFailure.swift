@@ -22,3 +22,34 @@ extension PortError {
         }
     }
 }
+
+extension StatementExecutor {
+    /// The rows of a statement as values.
+    /// - Parameter what: They are of, for the failure.
+    func all<Value>(
+        _ statement: Statement, _ parameters: [PostgresValue], of what: String, _ decode: (Row) throws -> Value
+    ) async throws(PortError) -> [Value] {
+        let rows: [Row]
+        do throws(PostgresError) {
+            rows = try await query(statement, parameters)
+        } catch {
+            throw PortError(error)
+        }
+        do {
+            return try rows.map(decode)
+        } catch {
+            throw .broken("a row of \(what) maps to nothing: \(error)")
+        }
+    }
+
+    /// The answer of a statement that has one row.
+    func one<Value>(
+        _ statement: Statement, _ parameters: [PostgresValue], of what: String, _ decode: (Row) throws -> Value
+    ) async throws(PortError) -> Value {
+        let values = try await all(statement, parameters, of: what, decode)
+        guard values.count == 1, let value = values.first else {
+            throw .broken("\(values.count) rows from a statement of \(what)")
+        }
+        return value
+    }
+}

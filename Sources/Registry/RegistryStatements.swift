@@ -12,12 +12,11 @@ enum RegistryStatements {
             EnrolStatement.statement,
             AuditStatements.record, AuditStatements.preparePartitions,
             AdministrativeAct.record,
-            SessionStatements.bySID, SessionStatements.bySubject, SessionStatements.all, SessionStatements.grants,
-            SessionStatements.byDevice, SessionStatements.byClient, SessionStatements.end,
-            SessionStatements.register, Administration.revokeProviderKey,
+            Administration.revokeProviderKey,
             SigningKeyStatements.all, SigningKeyStatements.insert,
         ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
-        + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + GrantStatements.all
+        + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
+        + GrantStatements.all
         + DeviceStatements.all + AuditListStatements.all
 }

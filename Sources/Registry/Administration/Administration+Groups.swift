@@ -7,12 +7,6 @@ public struct SharingGroup: Sendable, Hashable {
         public let client: ClientID
         public let role: Membership.Role
         public let scopeCeiling: Scope?
-
-        public init(client: ClientID, role: Membership.Role, scopeCeiling: Scope?) {
-            self.client = client
-            self.role = role
-            self.scopeCeiling = scopeCeiling
-        }
     }
 
     /// What becomes of a member's ceiling.

@@ -4,11 +4,6 @@ import PostgresClient
 public struct RegisteredScope: Sendable, Hashable {
     public let name: String
     public let requiresConsent: Bool
-
-    public init(name: String, requiresConsent: Bool) {
-        self.name = name
-        self.requiresConsent = requiresConsent
-    }
 }
 
 extension Administration {

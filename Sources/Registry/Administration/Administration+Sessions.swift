@@ -21,19 +21,6 @@ public struct SessionRecord: Sendable, Hashable {
     public let device: DeviceDigest?
 }
 
-/// One app's refresh chain in a session.
-public struct GrantRecord: Sendable, Hashable {
-    public let id: UniqueID
-    public let client: ClientID
-    public let generation: Int32
-    public let rotatedAt: UnixTime
-    public let scope: Scope
-    public let createdAt: UnixTime
-    public let expiresAt: UnixTime
-    public let revokedAt: UnixTime?
-    public let revokeReason: String?
-}
-
 /// Which sessions are meant.
 public enum SessionSelection: Sendable, Hashable {
     case session(Issuer, SessionID)
@@ -50,23 +37,19 @@ extension Administration {
     public func sessions(
         _ selection: SessionSelection, liveOnly: Bool, limit: Int64, before row: UniqueID? = nil
     ) async throws(AdministrationError) -> [SessionRecord] {
-        let (statement, parameters): (Statement, [PostgresValue]) =
+        let chosen: [PostgresValue] =
             switch selection {
-            case .session(let issuer, let sid): (SessionStatements.bySID, [.text(issuer.string), .text(sid.string)])
+            case .session(let issuer, let sid):
+                [.text(issuer.string), .text(sid.string), .null, .null, .null, .null]
             case .subject(let issuer, let subject):
-                (SessionStatements.bySubject, [.text(issuer.string), .text(subject.string)])
-            case .device(let digest): (SessionStatements.byDevice, [.bytes(digest.octets)])
-            case .client(let client): (SessionStatements.byClient, [.text(client.string)])
-            case .all: (SessionStatements.all, [])
+                [.null, .null, .text(issuer.string), .text(subject.string), .null, .null]
+            case .device(let digest): [.null, .null, .null, .null, .bytes(digest.octets), .null]
+            case .client(let client): [.null, .null, .null, .null, .null, .text(client.string)]
+            case .all: [.null, .null, .null, .null, .null, .null]
             }
         return try await rows(
-            statement, [.bool(liveOnly), .int64(limit), row.map { .uuid($0) } ?? .null] + parameters,
+            SessionStatements.list, [.bool(liveOnly), .int64(limit), row.map { .uuid($0) } ?? .null] + chosen,
             SessionStatements.record)
-    }
-
-    /// Every refresh chain of the session, dead ones included.
-    public func grants(of session: UniqueID) async throws(AdministrationError) -> [GrantRecord] {
-        try await rows(SessionStatements.grants, [.uuid(session)], SessionStatements.grant)
     }
 
     /// Ends those of the given sessions that are live. From the commit on, every grant of them is refused everywhere.
@@ -96,7 +79,7 @@ extension Administration {
             SessionStatements.end,
             [
                 .uuidArray(sessions.map(\.octets)), .text(reason), .text(act.actor),
-                act.reason.map(PostgresValue.text) ?? .null, .uuid(act.requestID), .bool(onlyFree),
+                .optionalText(act.reason), .uuid(act.requestID), .bool(onlyFree),
                 .bool(sameLoginMayReturn),
             ]
         ) { try $0.uniqueID(0) }

@@ -1,4 +1,6 @@
+public import NativeSSO
 public import PostgresClient
+import StrictCoding
 
 /// What an operator may do with the registry. Every change and its audit record are one transaction.
 public struct Administration: Sendable {
@@ -64,7 +66,15 @@ public struct Administration: Sendable {
     }
 }
 
-extension AdministrationError {
+/// Why an administrative change did not happen. Nothing was changed.
+public enum AdministrationError: Error, Sendable {
+    case notFound(String)
+    case alreadyExists(String)
+    /// Against a rule of the schema; the text names the rule.
+    case refused(String)
+    case database(PostgresError)
+    case corrupt(column: String)
+
     init(decoding error: any Error) {
         switch error {
         case let error as CorruptRow: self = .corrupt(column: error.column)
@@ -81,5 +91,33 @@ extension AdministrationError {
             self = .refused(message)
         default: self = .database(error)
         }
+    }
+}
+
+/// Who changes something, and why: recorded in the transaction that changes it.
+public struct AdministrativeAct: Sendable, Hashable {
+    /// The operating system's user, and the one behind `sudo`.
+    public let actor: String
+    public let reason: String?
+    /// Under which all that it does is recorded: `native-sso explain` leads from it to that.
+    public let requestID: UniqueID
+
+    public init(actor: String, reason: String?, requestID: UniqueID) {
+        self.actor = actor
+        self.reason = reason
+        self.requestID = requestID
+    }
+
+    static let record = Statement("SELECT native_sso.record_administration($1, $2, $3, $4::text::jsonb, $5)")
+
+    /// - Parameters:
+    ///   - details: What was changed, by name. Never a secret.
+    func parameters(kind: AuditKind, details: [(String, String)]) -> [PostgresValue] {
+        var json = JSONWriter()
+        json.object { json in for (name, value) in details { json.member(name, value) } }
+        return [
+            .text(kind.rawValue), .text(actor), .optionalText(reason),
+            .text(String(decoding: json.bytes, as: UTF8.self)), .uuid(requestID),
+        ]
     }
 }

@@ -2,49 +2,21 @@ import NativeSSO
 import PostgresClient
 
 enum GrantStatements {
-    static let all = [byID, bySession, bySubject, byClient, revoke, revokeFree]
+    static let all = [list, revoke, revokeFree]
 
-    /// $1 only live ones, $2 limit, $3 before which row, $4 grant.
-    static let byID = Statement(
+    /// $1 only live ones, $2 limit or NULL, $3 before which row; of each of the rest, NULL: whatever it is. $4 grant, $5 row of
+    /// the session, $6 issuer and $7 sid, $8 identity provider and $9 subject, $10 client.
+    static let list = Statement(
         """
         SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
             g.revoke_reason, s.issuer, s.sid, s.subject
         FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
-        WHERE g.grant_id = $4 AND g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+        WHERE g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
             AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
-        ORDER BY g.grant_id DESC LIMIT $2
-        """)
-
-    /// $1 only live ones, $2 limit, $3 before which row, $4 issuer, $5 sid.
-    static let bySession = Statement(
-        """
-        SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
-            g.revoke_reason, s.issuer, s.sid, s.subject
-        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
-        WHERE s.issuer = $4 AND s.sid = $5 AND g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-            AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
-        ORDER BY g.grant_id DESC LIMIT $2
-        """)
-
-    /// $1 only live ones, $2 limit, $3 before which row, $4 issuer, $5 subject.
-    static let bySubject = Statement(
-        """
-        SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
-            g.revoke_reason, s.issuer, s.sid, s.subject
-        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
-        WHERE s.idp_issuer = $4 AND s.subject = $5 AND g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-            AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
-        ORDER BY g.grant_id DESC LIMIT $2
-        """)
-
-    /// $1 only live ones, $2 limit, $3 before which row, $4 client.
-    static let byClient = Statement(
-        """
-        SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
-            g.revoke_reason, s.issuer, s.sid, s.subject
-        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
-        WHERE g.client_id = $4 AND g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-            AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
+            AND ($4::uuid IS NULL OR g.grant_id = $4) AND ($5::uuid IS NULL OR g.session_id = $5)
+            AND ($6::text IS NULL OR s.issuer = $6) AND ($7::text IS NULL OR s.sid = $7)
+            AND ($8::text IS NULL OR s.idp_issuer = $8) AND ($9::text IS NULL OR s.subject = $9)
+            AND ($10::text IS NULL OR g.client_id = $10)
         ORDER BY g.grant_id DESC LIMIT $2
         """)
 
@@ -84,9 +56,12 @@ enum GrantStatements {
         SELECT grant_id FROM revoked
         """)
 
-    static func listing(_ row: Row) throws -> GrantListing {
-        GrantListing(
-            grant: try SessionStatements.grant(row), issuer: try row.identifier(try row.text(9), "issuer"),
+    static func record(_ row: Row) throws -> GrantRecord {
+        GrantRecord(
+            id: try row.uniqueID(0), client: try row.identifier(try row.text(1), "client_id"),
+            generation: try row.int32(2), rotatedAt: try row.instant(3), scope: Scope(try row.textArray(4)),
+            createdAt: try row.instant(5), expiresAt: try row.instant(6), revokedAt: try row.optionalInstant(7),
+            revokeReason: try row.optionalText(8), issuer: try row.identifier(try row.text(9), "issuer"),
             sessionID: try row.identifier(try row.text(10), "sid"),
             subject: try row.optionalText(11).map { try row.identifier($0, "subject") })
     }

@@ -2,64 +2,11 @@ import NativeSSO
 import PostgresClient
 
 enum SessionStatements {
-    /// $1 only live ones, $2 limit, $3 before which row, $4 issuer, $5 sid.
-    static let bySID = Statement(
-        """
-        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
-            s.last_used_at, s.ended_at, s.end_reason,
-            (SELECT count(*) FROM native_sso.sso_grant g
-             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
-            s.device_digest
-        FROM native_sso.session s
-        WHERE s.issuer = $4 AND s.sid = $5 AND s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
-        ORDER BY s.session_id DESC LIMIT $2
-        """)
+    static let all = [list, end, register]
 
-    /// $1 only live ones, $2 limit, $3 before which row, $4 issuer, $5 subject.
-    static let bySubject = Statement(
-        """
-        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
-            s.last_used_at, s.ended_at, s.end_reason,
-            (SELECT count(*) FROM native_sso.sso_grant g
-             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
-            s.device_digest
-        FROM native_sso.session s
-        WHERE s.idp_issuer = $4 AND s.subject = $5 AND s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
-        ORDER BY s.session_id DESC LIMIT $2
-        """)
-
-    /// $1 only live ones, $2 limit, $3 before which row, $4 digest of the device.
-    static let byDevice = Statement(
-        """
-        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
-            s.last_used_at, s.ended_at, s.end_reason,
-            (SELECT count(*) FROM native_sso.sso_grant g
-             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
-            s.device_digest
-        FROM native_sso.session s
-        WHERE s.device_digest = $4 AND s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
-        ORDER BY s.session_id DESC LIMIT $2
-        """)
-
-    /// $1 only live ones, $2 limit, $3 before which row, $4 the client that logged in.
-    static let byClient = Statement(
-        """
-        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
-            s.last_used_at, s.ended_at, s.end_reason,
-            (SELECT count(*) FROM native_sso.sso_grant g
-             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
-            s.device_digest
-        FROM native_sso.session s
-        WHERE s.source_client_id = $4 AND s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
-        ORDER BY s.session_id DESC LIMIT $2
-        """)
-
-    /// $1 only live ones, $2 limit, $3 before which row.
-    static let all = Statement(
+    /// $1 only live ones, $2 limit, $3 before which row; of each of the rest, NULL: whatever it is. $4 issuer and $5 sid, $6
+    /// identity provider and $7 subject, $8 digest of the device, $9 the client that logged in.
+    static let list = Statement(
         """
         SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
             s.last_used_at, s.ended_at, s.end_reason,
@@ -69,14 +16,10 @@ enum SessionStatements {
         FROM native_sso.session s
         WHERE s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
             AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
+            AND ($4::text IS NULL OR s.issuer = $4) AND ($5::text IS NULL OR s.sid = $5)
+            AND ($6::text IS NULL OR s.idp_issuer = $6) AND ($7::text IS NULL OR s.subject = $7)
+            AND ($8::bytea IS NULL OR s.device_digest = $8) AND ($9::text IS NULL OR s.source_client_id = $9)
         ORDER BY s.session_id DESC LIMIT $2
-        """)
-
-    /// $1 session.
-    static let grants = Statement(
-        """
-        SELECT grant_id, client_id, generation, rotated_at, scope, created_at, expires_at, revoked_at, revoke_reason
-        FROM native_sso.sso_grant WHERE session_id = $1 ORDER BY grant_id
         """)
 
     /// $1 sessions, $2 reason, $3 who, $4 why, $5 act, $6 whether locked sessions are passed over, $7 whether the same login may
@@ -113,13 +56,5 @@ enum SessionStatements {
                 guard let device = DeviceDigest(octets: octets) else { throw CorruptRow(column: "device_digest") }
                 return device
             })
-    }
-
-    static func grant(_ row: Row) throws -> GrantRecord {
-        GrantRecord(
-            id: try row.uniqueID(0), client: try row.identifier(try row.text(1), "client_id"),
-            generation: try row.int32(2), rotatedAt: try row.instant(3), scope: Scope(try row.textArray(4)),
-            createdAt: try row.instant(5), expiresAt: try row.instant(6), revokedAt: try row.optionalInstant(7),
-            revokeReason: try row.optionalText(8))
     }
 }

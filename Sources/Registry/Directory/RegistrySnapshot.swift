@@ -37,10 +37,13 @@ public final class RegistrySnapshot: ClientDirectory {
 
     /// Reads everything again and replaces the copy at once.
     public func reload() async throws(PortError) {
-        let clients = try await read(ClientStatements.all, ClientStatements.client)
-        let secrets = try await read(CredentialStatements.secrets, CredentialStatements.secret)
-        let keys = try await read(CredentialStatements.keys, CredentialStatements.key)
-        let consent = try await read(ClientStatements.scopesRequiringConsent) { try $0.text(0) }
+        let clients = try await database.all(ClientStatements.all, [], of: "the registry", ClientStatements.client)
+        let secrets = try await database.all(
+            CredentialStatements.secrets, [], of: "the registry", CredentialStatements.secret)
+        let keys = try await database.all(CredentialStatements.keys, [], of: "the registry", CredentialStatements.key)
+        let consent = try await database.all(
+            ClientStatements.scopesRequiringConsent, [], of: "the registry"
+        ) { try $0.text(0) }
         let fresh = Contents(
             clients: Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
             credentials: Self.credentials(secrets, keys), scopesRequiringConsent: Scope(consent))
@@ -56,19 +59,6 @@ public final class RegistrySnapshot: ClientDirectory {
                 let (secrets, keys) = (secrets[id] ?? [], keys[id] ?? [])
                 return (id, ClientCredentials(secrets: secrets.map(\.digest), keys: keys.map(\.key)))
             }, uniquingKeysWith: { first, _ in first })
-    }
-
-    private func read<Value: Sendable>(
-        _ statement: Statement, _ decode: @Sendable (Row) throws -> Value
-    ) async throws(PortError) -> [Value] {
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(statement, [])
-        }
-        do {
-            return try rows.map(decode)
-        } catch {
-            throw .broken("a registry row maps to nothing: \(error)")
-        }
     }
 
     private func loaded() throws(PortError) -> Contents {

@@ -26,14 +26,6 @@ public struct PostgresEnrolmentRegistry: EnrolmentRegistry {
             throw .outage(Outage(.database, "too many enrolments at once"))
         }
         defer { turnstile.leave() }
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(EnrolStatement.statement, parameters)
-        }
-        guard rows.count == 1 else { throw .broken("\(rows.count) rows from enrol") }
-        do {
-            return try EnrolStatement.facts(rows[0])
-        } catch {
-            throw .broken("a row of enrol maps to nothing: \(error)")
-        }
+        return try await database.one(EnrolStatement.statement, parameters, of: "enrol", EnrolStatement.facts)
     }
 }

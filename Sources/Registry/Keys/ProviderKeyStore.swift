@@ -42,18 +42,11 @@ public struct ProviderKeyStore: Sendable {
     }
 
     public func keys(of issuer: Issuer) async throws(PortError) -> [ProviderKeyRow] {
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(Self.select, [.text(issuer.string)])
-        }
-        do {
-            return try rows.map { row in
-                ProviderKeyRow(
-                    thumbprint: try row.text(0), kid: try row.optionalText(1), algorithm: try row.optionalText(2),
-                    publicJWK: try row.text(3), firstSeenAt: try row.instant(4), lastSeenAt: try row.instant(5),
-                    tag: try row.text(6), revokedAt: try row.optionalInstant(7))
-            }
-        } catch {
-            throw .broken("an idp_key row maps to nothing: \(error)")
+        try await database.all(Self.select, [.text(issuer.string)], of: "idp_key") { row in
+            ProviderKeyRow(
+                thumbprint: try row.text(0), kid: try row.optionalText(1), algorithm: try row.optionalText(2),
+                publicJWK: try row.text(3), firstSeenAt: try row.instant(4), lastSeenAt: try row.instant(5),
+                tag: try row.text(6), revokedAt: try row.optionalInstant(7))
         }
     }
 

@@ -45,14 +45,7 @@ public struct SigningKeyStore: Sendable {
 
     /// Every key that was not removed, oldest first.
     public func keys() async throws(PortError) -> [SigningKeyRow] {
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(SigningKeyStatements.all, [])
-        }
-        do {
-            return try rows.map(SigningKeyStatements.row)
-        } catch {
-            throw .broken("a signing key row maps to nothing: \(error)")
-        }
+        try await database.all(SigningKeyStatements.all, [], of: "signing_key", SigningKeyStatements.row)
     }
 }
 
@@ -69,7 +62,7 @@ extension Administration {
             SigningKeyStatements.insert,
             [
                 .text(key.kid), .text(key.use), .text(key.algorithm), .text(key.reference),
-                key.publicJWK.map(PostgresValue.text) ?? .null, .bool(isPending),
+                .optionalText(key.publicJWK), .bool(isPending),
             ], as: .keyAdded, act,
             details: { state in
                 [("kid", key.kid), ("use", key.use), ("algorithm", key.algorithm), ("state", state)]

@@ -46,7 +46,9 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
                 try .instant(logout.issuedAt), .uuid(logout.proposedSessionRowID),
                 .bool(logout.subject.isOnlyNameless),
             ]
-        let begun = try await one(LogoutStatements.begin, parameters) { row in try row.optionalTimestamp(0) }
+        let begun = try await database.one(LogoutStatements.begin, parameters, of: "a logout") { row in
+            try row.optionalTimestamp(0)
+        }
         return begun.map { .timestamp($0.microseconds) }
     }
 
@@ -59,7 +61,7 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
             let parameters =
                 [.uuid(logout.requestID), .text(logout.issuer.string)] + names
                 + [begun, after, .int64(limit), .bool(logout.subject.isOnlyNameless), try .instant(logout.issuedAt)]
-            let (count, last) = try await one(LogoutStatements.end, parameters) { row in
+            let (count, last) = try await database.one(LogoutStatements.end, parameters, of: "a logout") { row in
                 (try row.int64(0), try row.optionalUUID(1))
             }
             ended += count
@@ -69,28 +71,31 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
     }
 
     private func finish(_ logout: LogoutRecord, _ ended: Int64) async throws(PortError) -> Bool {
-        try await one(
+        try await database.one(
             LogoutStatements.finish,
             [
                 .uuid(logout.requestID), .bytes(logout.digest), try .instant(logout.rememberedUntil),
                 .text(logout.issuer.string), .bool(logout.subject.session == nil), .int64(ended),
                 .uuid(logout.proposedSessionRowID),
-            ]
+            ], of: "a logout"
         ) { row in try row.bool(0) }
     }
+}
 
-    /// The answer of a statement that has one row.
-    private func one<Value: Sendable>(
-        _ statement: Statement, _ parameters: [PostgresValue], _ decode: (Row) throws -> Value
-    ) async throws(PortError) -> Value {
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(statement, parameters)
-        }
-        guard rows.count == 1 else { throw .broken("\(rows.count) rows from a statement of a logout") }
-        do {
-            return try decode(rows[0])
-        } catch {
-            throw .broken("a row of a logout maps to nothing: \(error)")
-        }
-    }
+enum LogoutStatements {
+    /// $1 digest, $2 issuer, $3 sid or NULL, $4 subject or NULL, $5 issued at, $6 row of the mark, $7 only nameless ones.
+    static let begin = Statement("SELECT native_sso.begin_logout($1, $2, $3, $4, $5, $6, $7)")
+    /// $1 request, $2 issuer, $3 sid or NULL, $4 subject or NULL, $5 came in until, $6 after which row, $7 how many, $8 only
+    /// nameless ones, $9 issued at.
+    static let end = Statement("SELECT ended, after FROM native_sso.end_logged_out($1, $2, $3, $4, $5, $6, $7, $8, $9)")
+    /// $1 request, $2 digest, $3 when the token is refused for its age, $4 issuer, $5 of all sessions of a user, $6 how
+    /// many were ended, $7 row of the mark.
+    static let finish = Statement("SELECT native_sso.finish_logout($1, $2, $3, $4, $5, $6, $7)")
+
+    static let all = [begin, end, finish]
+}
+
+extension LogoutSubject {
+    /// sid, subject.
+    var names: [PostgresValue] { [.optionalText(session?.string), .optionalText(user?.string)] }
 }

@@ -82,8 +82,8 @@ struct GrantRevokeCommand: AsyncParsableCommand {
             try await $0.grants(selection, liveOnly: true, limit: Self.batch)
         }
         guard !live.isEmpty else { throw CommandFailure.notFound("no such grant is live") }
-        let found = live.map { listing in
-            "\(listing.grant.id) of \(listing.grant.client) in \(listing.issuer) sid \(listing.sessionID)"
+        let found = live.map { grant in
+            "\(grant.id) of \(grant.client) in \(grant.issuer) sid \(grant.sessionID)"
         }
         let plan = Plan("revoke", "grant", found, isMore: live.count == Self.batch)
         // Batch by batch: what was revoked before a failure stays revoked.
@@ -91,21 +91,20 @@ struct GrantRevokeCommand: AsyncParsableCommand {
             var last: UniqueID?
             while true {
                 let live = try await registry.grants(selection, liveOnly: true, limit: Self.batch, before: last)
-                _ = try await registry.revoke(live.map(\.grant.id), act)
+                _ = try await registry.revoke(live.map(\.id), act)
                 guard live.count == Self.batch else { return }
-                last = live.last?.grant.id
+                last = live.last?.id
             }
         }
     }
 }
 
 extension Record {
-    fileprivate init(_ listing: GrantListing) {
-        let grant = listing.grant
+    fileprivate init(_ grant: GrantRecord) {
         self = [
             "grant_id": .text(grant.id.description), "client_id": .text(grant.client.string),
-            "issuer": .text(listing.issuer.string), "sid": .text(listing.sessionID.string),
-            "sub": Cell(listing.subject?.string), "scope": .list(grant.scope.tokens),
+            "issuer": .text(grant.issuer.string), "sid": .text(grant.sessionID.string),
+            "sub": Cell(grant.subject?.string), "scope": .list(grant.scope.tokens),
             "rotated_at": .instant(grant.rotatedAt), "expires_at": .instant(grant.expiresAt),
             "revoked_at": Cell(grant.revokedAt), "revoke_reason": Cell(grant.revokeReason),
         ]

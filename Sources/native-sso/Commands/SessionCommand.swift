@@ -95,7 +95,8 @@ struct SessionShowCommand: AsyncParsableCommand {
             guard let session = try await registry.sessions(selection, liveOnly: false, limit: 1).first else {
                 throw AdministrationError.notFound("this session")
             }
-            return SessionReport(session: session, grants: try await registry.grants(of: session.id))
+            let grants = try await registry.grants(.sessionRow(session.id), liveOnly: false, limit: nil)
+            return SessionReport(session: session, grants: grants.reversed())
         }
         try options.output.show(report)
     }
