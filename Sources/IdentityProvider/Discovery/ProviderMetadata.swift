@@ -1,5 +1,5 @@
 public import NativeSSO
-import StrictCoding
+public import StrictCoding
 
 /// What a provider's discovery document says that the broker needs: OpenID Connect Discovery 1.0 §3. Not which signatures
 /// the provider may use: that is configured, never learned.
@@ -37,6 +37,54 @@ public struct ProviderMetadata: Sendable {
             return try JSONReader.parse(document, limits: json)
         } catch {
             throw .notJSON(error)
+        }
+    }
+}
+
+/// What a provider offers beside its keys, by its discovery document: OpenID Connect Discovery 1.0 §3, RFC 8414 §2. Each is `nil`
+/// where the document does not say, or names no URL.
+public struct ProviderEndpoints: Sendable, Hashable {
+    /// Where users log in. Apps are told of it; the broker itself asks nothing of it, so that it may lie on any host.
+    public var authorization: ProviderURL?
+    /// Where codes are redeemed.
+    public var token: ProviderURL?
+    /// Where tokens are revoked.
+    public var revocation: ProviderURL?
+
+    public init(authorization: ProviderURL? = nil, token: ProviderURL? = nil, revocation: ProviderURL? = nil) {
+        self.authorization = authorization
+        self.token = token
+        self.revocation = revocation
+    }
+
+    /// Without those on other hosts to which codes, tokens and secrets would be sent.
+    func trusting(_ host: String) -> ProviderEndpoints {
+        func own(_ url: ProviderURL?) -> ProviderURL? { url.flatMap { $0.host == host ? $0 : nil } }
+        return ProviderEndpoints(authorization: authorization, token: own(token), revocation: own(revocation))
+    }
+}
+
+/// Why a discovery document is not believed. Each means: not ready, 503; never a refusal.
+public enum ProviderMetadataError: Error, Sendable, Equatable {
+    case notJSON(JSONError)
+    case notObject
+    /// `issuer` is not, octet by octet, the configured one.
+    case issuerMismatch
+    /// `jwks_uri` is missing, no URL, or not https.
+    case badKeySetURL
+    /// `jwks_uri` lies on a host that is neither that of the document nor one that was configured.
+    case foreignKeySetHost
+}
+
+/// For the log.
+extension ProviderMetadataError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notJSON(let error): error.description
+        case .notObject: "it is no JSON object"
+        case .issuerMismatch: "its issuer is not the configured one"
+        case .badKeySetURL: "its jwks_uri is missing, or no https URL"
+        case .foreignKeySetHost: "its jwks_uri is on another host; see jwks_hosts"
         }
     }
 }

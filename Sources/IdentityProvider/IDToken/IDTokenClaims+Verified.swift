@@ -59,13 +59,7 @@ extension IDTokenClaims {
 
     /// §3.1.3.7, 3 to 5: the app that the token was issued to is the only audience, or `azp` says which of several it is.
     static func audience(_ claims: JSONObject) throws(SubjectTokenDefect) -> ([ClientID], ClientID) {
-        guard let names = claims.string("aud").map({ [$0] }) ?? claims.strings("aud") else { throw .audience }
-        var audience: [ClientID] = []
-        for name in names {
-            guard let client = ClientID(name) else { throw .audience }
-            audience.append(client)
-        }
-        guard let first = audience.first else { throw .audience }
+        guard let audience = claims.audience, let first = audience.first else { throw .audience }
         guard claims.contains("azp") else {
             guard audience.count == 1 else { throw .authorizedParty }
             return (audience, first)
@@ -79,10 +73,10 @@ extension IDTokenClaims {
     /// `iat` and `exp` are required, in this order, and neither `iat` nor `nbf` lies ahead of our clock by more than the skew.
     static func times(_ claims: JSONObject, at now: UnixTime) throws(SubjectTokenDefect) -> (UnixTime, UnixTime) {
         let latest = now.adding(skew)
-        guard let issuedAt = time("iat", of: claims), issuedAt <= latest else { throw .issuedAt }
-        guard let expiresAt = time("exp", of: claims), expiresAt > issuedAt else { throw .expiry }
+        guard let issuedAt = claims.time("iat"), issuedAt <= latest else { throw .issuedAt }
+        guard let expiresAt = claims.time("exp"), expiresAt > issuedAt else { throw .expiry }
         if claims.contains("nbf") {
-            guard let notBefore = time("nbf", of: claims), notBefore <= latest else { throw .notBefore }
+            guard let notBefore = claims.time("nbf"), notBefore <= latest else { throw .notBefore }
         }
         return (issuedAt, expiresAt)
     }
@@ -91,7 +85,7 @@ extension IDTokenClaims {
         var login = Login()
         if claims.contains("auth_time") {
             // It goes into the database, which has no name for the far past; before 1970 it is nobody's login.
-            guard let time = time("auth_time", of: claims), time.seconds >= 0, time <= issuedAt.adding(skew) else {
+            guard let time = claims.time("auth_time"), time.seconds >= 0, time <= issuedAt.adding(skew) else {
                 throw .authenticationTime
             }
             // 0 is what a provider writes that does not know. As if it were not there: nothing is as old as that.
@@ -128,10 +122,6 @@ extension IDTokenClaims {
         return client
     }
 
-    private static func time(_ name: String, of claims: JSONObject) -> UnixTime? {
-        claims.number(name)?.wholeSeconds.map(UnixTime.init(seconds:))
-    }
-
     /// These texts go into the database, into tokens and into logs: bounded, and without control characters.
     private static func isStorable(_ text: String) -> Bool {
         (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
@@ -147,4 +137,15 @@ extension TokenHashFunction {
         case .rs512, .ps512, .es512, .edDSA, .ed25519: self = .sha512
         }
     }
+}
+
+extension JSONObject {
+    /// `aud`: one client, or a list of them.
+    var audience: [ClientID]? {
+        guard let names = string("aud").map({ [$0] }) ?? strings("aud") else { return nil }
+        let clients = names.compactMap { ClientID($0) }
+        return clients.count == names.count ? clients : nil
+    }
+
+    func time(_ name: String) -> UnixTime? { number(name)?.wholeSeconds.map(UnixTime.init(seconds:)) }
 }

@@ -21,8 +21,7 @@ public final class DocumentClient: Sendable {
         self.timeout = timeout
         self.largest = largest
         var configuration = HTTPClient.Configuration.untrusting(authorities: authorities)
-        configuration.timeout = .init(
-            connect: .nanoseconds(Self.nanoseconds(timeout)), read: .nanoseconds(Self.nanoseconds(timeout)))
+        configuration.timeout = .init(connect: TimeAmount(timeout), read: TimeAmount(timeout))
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
@@ -40,8 +39,7 @@ public final class DocumentClient: Sendable {
         request.headers.add(name: "accept", value: "application/json")
         request.headers.add(name: "connection", value: "close")
         do {
-            let deadline = NIODeadline.now() + .nanoseconds(Self.nanoseconds(timeout))
-            let response = try await http.execute(request, deadline: deadline)
+            let response = try await http.execute(request, deadline: .now() + TimeAmount(timeout))
             return .success(try await body(of: response))
         } catch let error as KeySetFetchError {
             return .failure(error)
@@ -66,11 +64,5 @@ public final class DocumentClient: Sendable {
         guard !(300..<400).contains(response.status.code) else { throw KeySetFetchError.redirected }
         guard response.status.code == 200 else { throw KeySetFetchError.status(Int(response.status.code)) }
         return try await response.untrustedBody(atMost: largest)
-    }
-
-    private static func nanoseconds(_ duration: Duration) -> Int64 {
-        let (seconds, attoseconds) = duration.components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? .max : whole + attoseconds / 1_000_000_000
     }
 }

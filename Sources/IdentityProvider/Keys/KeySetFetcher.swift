@@ -1,5 +1,6 @@
 public import JOSE
 public import NativeSSO
+import RegularFiles
 
 /// How ``ProviderKeys`` gets a key set.
 public protocol KeySetFetching: Sendable {
@@ -63,6 +64,64 @@ public struct KeySetFetcher: KeySetFetching {
                 allowsLoopbackHTTP: allowsLoopbackHTTP)
         } catch {
             throw .metadata(error)
+        }
+    }
+}
+
+/// Where the keys of an identity provider come from.
+public enum KeySource: Sendable, Hashable {
+    /// The discovery document, which names the key set. `keySetHosts` adds to the host of the document.
+    case discovery(ProviderURL, keySetHosts: Set<String> = [])
+    /// The key set itself.
+    case keySet(ProviderURL)
+    /// A file on this machine, for a broker that may open no connection.
+    case file(path: String)
+}
+
+/// Reads a key set from this machine. It decides whose tokens are believed, and is read again and again: whatever has its name by
+/// then must be a regular file that not everybody may write.
+enum KeySetFile {
+    static func read(_ path: String) throws(KeySetFetchError) -> [UInt8] {
+        do throws(RegularFile.Failure) {
+            let file = try RegularFile.read(path, limit: JSONWebKeySet.largestDocument)
+            if !file.isWritableByAnyone { return file.octets }
+        } catch {
+            if case .tooLong = error { throw .tooLarge }
+        }
+        throw .unreadableFile
+    }
+}
+
+/// Why a key set could not be had. Always an outage, never a refusal; the keys that are known stay in use.
+public enum KeySetFetchError: Error, Sendable, Equatable {
+    case timedOut
+    /// No connection, or it broke. The text is the HTTP client's name for it.
+    case unreachable(String)
+    /// A redirect was answered. It is not followed: it could point into the network.
+    case redirected
+    case status(Int)
+    /// The body has a `Content-Encoding`. It is not inflated.
+    case encoded
+    /// The body is over the limit; the rest of it was not read.
+    case tooLarge
+    case unreadableFile
+    case metadata(ProviderMetadataError)
+    case keySet(JSONWebKeySetError)
+}
+
+/// For the log.
+extension KeySetFetchError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .timedOut: "no answer in time"
+        case .unreachable(let what): "unreachable: \(what)"
+        case .redirected: "answered with a redirect, which is not followed"
+        case .status(let status): "answered with status \(status)"
+        case .encoded: "answered with a Content-Encoding, which is not decoded"
+        case .tooLarge: "answered with too much"
+        case .unreadableFile: "the file cannot be read"
+        case .metadata(let error): "discovery: \(error)"
+        case .keySet(let error): "key set: \(error)"
         }
     }
 }

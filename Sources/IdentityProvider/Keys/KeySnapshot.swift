@@ -1,31 +1,28 @@
 import JOSE
 import NativeSSO
 
-/// What is known of an issuer's keys at one moment. Immutable: a request takes one and works with it.
-final class KeySnapshot: Sendable {
+/// What is known of an issuer's keys at one moment. A request takes one and works with it.
+struct KeySnapshot: Sendable {
     /// The key set, once one was fetched.
-    let current: JSONWebKeySet?
+    var current: JSONWebKeySet?
     /// When it was fetched, on the monotonic clock.
-    let fetchedAt: Duration
-    let history: KeyHistory
+    var fetchedAt: Duration = .zero
+    var history = KeyHistory()
     /// As the issuer said with its key set.
-    let endpoints: ProviderEndpoints
+    var endpoints = ProviderEndpoints()
     /// Until the archive was read once, neither "unknown" nor "not revoked" can be said of a key.
-    let isArchiveRead: Bool
+    var isArchiveRead = false
     /// Why the latest attempt to fetch failed; nil if it did not.
-    let failure: KeySetFetchError?
+    var failure: KeySetFetchError?
+    /// Tells one from those before and after it.
+    var number = 0
 
-    init(
-        current: JSONWebKeySet? = nil, fetchedAt: Duration = .zero, history: KeyHistory = KeyHistory(),
-        endpoints: ProviderEndpoints = ProviderEndpoints(), isArchiveRead: Bool = false,
-        failure: KeySetFetchError? = nil
-    ) {
-        self.current = current
-        self.fetchedAt = fetchedAt
-        self.history = history
-        self.endpoints = endpoints
-        self.isArchiveRead = isArchiveRead
-        self.failure = failure
+    /// Notes what the archive says; `nil`: it could not be read.
+    mutating func merge(_ archived: ArchivedKeys?) {
+        number += 1
+        guard let archived else { return }
+        history.merge(archived)
+        isArchiveRead = true
     }
 
     /// Retired entries that are tried by one `kid`. An issuer that gives each key a name of its own never has more than one.

@@ -29,7 +29,7 @@ extension ProviderKeys {
         guard case .unexplained(var defect) = first else { return try first.get() }
 
         let newer = await snapshotAfterMiss()
-        if newer !== snapshot {
+        if newer.number != snapshot.number {
             let second = try verify(token, with: admissible, in: newer)
             guard case .unexplained(let remaining) = second else { return try second.get() }
             defect = remaining

@@ -92,13 +92,7 @@ public final class ProviderKeys: Sendable {
     /// Reads revocations and sightings of other replicas again; for when the archive says that it changed.
     public func reloadArchive() async {
         let archived = await readArchive(recording: [])
-        state.withLock { state in
-            let old = state.snapshot
-            state.snapshot = KeySnapshot(
-                current: old.current, fetchedAt: old.fetchedAt, history: Self.merge(archived, into: old.history),
-                endpoints: old.endpoints,
-                isArchiveRead: old.isArchiveRead || archived != nil, failure: old.failure)
-        }
+        state.withLock { $0.snapshot.merge(archived) }
     }
 
     // MARK: For verification
@@ -152,30 +146,25 @@ public final class ProviderKeys: Sendable {
         let archived = await readArchive(recording: (try? fetched.get())?.keys.keys ?? [])
         let (old, new) = state.withLock { state in
             let old = state.snapshot
-            state.snapshot = successor(of: old, fetched, archived)
+            install(fetched, archived, in: &state.snapshot)
             state.refresh = nil
             return (old, state.snapshot)
         }
         report(old, new)
     }
 
-    private func successor(
-        of old: KeySnapshot, _ fetched: Result<FetchedKeySet, KeySetFetchError>, _ archived: ArchivedKeys?
-    ) -> KeySnapshot {
-        var history = Self.merge(archived, into: old.history)
-        let isArchiveRead = old.isArchiveRead || archived != nil
+    private func install(
+        _ fetched: Result<FetchedKeySet, KeySetFetchError>, _ archived: ArchivedKeys?, in snapshot: inout KeySnapshot
+    ) {
+        snapshot.merge(archived)
         switch fetched {
         case .success(let fetched):
-            history.see(fetched.keys.keys, at: wallClock.now)
-            return KeySnapshot(
-                current: fetched.keys, fetchedAt: elapsed(), history: history,
-                endpoints: fetched.endpoints,
-                isArchiveRead: isArchiveRead)
-        case .failure(let failure):
-            return KeySnapshot(
-                current: old.current, fetchedAt: old.fetchedAt, history: history,
-                endpoints: old.endpoints,
-                isArchiveRead: isArchiveRead, failure: failure)
+            snapshot.history.see(fetched.keys.keys, at: wallClock.now)
+            snapshot.current = fetched.keys
+            snapshot.fetchedAt = elapsed()
+            snapshot.endpoints = fetched.endpoints
+            snapshot.failure = nil
+        case .failure(let failure): snapshot.failure = failure
         }
     }
 
@@ -187,12 +176,6 @@ public final class ProviderKeys: Sendable {
             logger.warning("key archive unavailable", metadata: ["issuer": "\(issuer)", "error": "\(error)"])
             return nil
         }
-    }
-
-    private static func merge(_ archived: ArchivedKeys?, into history: KeyHistory) -> KeyHistory {
-        var history = history
-        if let archived { history.merge(archived) }
-        return history
     }
 
     /// A second while there is nothing to work with, then slower; never slower than the ordinary interval.

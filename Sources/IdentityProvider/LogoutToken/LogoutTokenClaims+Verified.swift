@@ -19,7 +19,7 @@ extension LogoutTokenClaims {
         // First what tells it from an id_token, of which some providers give it the type.
         guard claims.object("events")?.object(Self.event) != nil else { throw .events }
         guard !claims.contains("nonce") else { throw .nonce }
-        let audience = try Self.audience(claims)
+        guard let audience = claims.audience, !audience.isEmpty else { throw .audience }
         let issuedAt = try Self.times(claims, policy, at: now)
         let subject = try Self.subject(claims, policy)
         guard let tokenID = claims.string("jti"), (1...Self.longestTokenID).contains(tokenID.utf8.count) else {
@@ -33,34 +33,22 @@ extension LogoutTokenClaims {
     /// Octets.
     private static let longestTokenID = 255
 
-    private static func audience(_ claims: JSONObject) throws(LogoutRefusal) -> [ClientID] {
-        guard let names = claims.string("aud").map({ [$0] }) ?? claims.strings("aud"), !names.isEmpty else {
-            throw .audience
-        }
-        var audience: [ClientID] = []
-        for name in names {
-            guard let client = ClientID(name) else { throw .audience }
-            audience.append(client)
-        }
-        return audience
-    }
-
     /// `iat`, after `exp` and `nbf` were found to be in order. A long life would make a stolen token worth keeping, so there is
     /// none, whatever the provider writes.
     private static func times(
         _ claims: JSONObject, _ policy: LogoutPolicy, at now: UnixTime
     ) throws(LogoutRefusal) -> UnixTime {
         let latest = now.adding(skew)
-        guard let issuedAt = time("iat", of: claims), issuedAt <= latest,
+        guard let issuedAt = claims.time("iat"), issuedAt <= latest,
             now.since(issuedAt) <= Seconds(longestLife.count + skew.count)
         else { throw .issuedAt }
         if claims.contains("exp") || !policy.allowsMissingExpiry {
-            guard let expiresAt = time("exp", of: claims), expiresAt > issuedAt, now < expiresAt.adding(skew),
+            guard let expiresAt = claims.time("exp"), expiresAt > issuedAt, now < expiresAt.adding(skew),
                 expiresAt.since(issuedAt) <= longestLife
             else { throw .expiry }
         }
         if claims.contains("nbf") {
-            guard let notBefore = time("nbf", of: claims), notBefore <= latest else { throw .notBefore }
+            guard let notBefore = claims.time("nbf"), notBefore <= latest else { throw .notBefore }
         }
         return issuedAt
     }
@@ -80,9 +68,5 @@ extension LogoutTokenClaims {
         }
         guard let user else { throw .nobody }
         return .user(user)
-    }
-
-    private static func time(_ name: String, of claims: JSONObject) -> UnixTime? {
-        claims.number(name)?.wholeSeconds.map(UnixTime.init(seconds:))
     }
 }

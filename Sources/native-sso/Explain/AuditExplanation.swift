@@ -19,6 +19,7 @@ extension AuditExplanation {
             return
         }
         let words = AuditWords(record)
+        let of = words.detail
         // No `default`: a new kind does not compile until someone has found the words for it.
         switch kind {
         case .requestRefused:
@@ -49,9 +50,9 @@ extension AuditExplanation {
             )
         case .logoutRecorded:
             self.init(
-                sentence: "The identity provider \(words.detail("issuer")) said that "
+                sentence: "The identity provider \(of("issuer")) said that "
                     + (record.reason == "subject" ? "a user" : "a session")
-                    + " is logged out; sessions that were live and ended: \(words.detail("sessions_ended")).")
+                    + " is logged out; sessions that were live and ended: \(of("sessions_ended")).")
         case .sessionEnded: self = words.sessionEnd
         case .grantRevoked: self = words.revocation
         case .sessionRegistered:
@@ -61,47 +62,47 @@ extension AuditExplanation {
             self.init(
                 sentence: "\(words.actor) told by which name a logout ends a login that was there\(words.place).")
 
-        case .clientAdded: self = words.act("registered the client \(words.detail("client_id"))")
-        case .clientUpdated: self = words.act("changed the client \(words.detail("client_id"))")
+        case .clientAdded: self = words.act("registered the client \(of("client_id"))")
+        case .clientUpdated: self = words.act("changed the client \(of("client_id"))")
         case .clientRemoved:
-            self = words.act("removed the client \(words.detail("client_id")) with its memberships and grants")
-        case .clientSecretAdded: self = words.act("made a secret for the client \(words.detail("client_id"))")
-        case .clientSecretRetired: self = words.act("retired a secret of the client \(words.detail("client_id"))")
+            self = words.act("removed the client \(of("client_id")) with its memberships and grants")
+        case .clientSecretAdded: self = words.act("made a secret for the client \(of("client_id"))")
+        case .clientSecretRetired: self = words.act("retired a secret of the client \(of("client_id"))")
         case .clientKeyAdded:
-            self = words.act("registered the key \(words.detail("kid")) of the client \(words.detail("client_id"))")
+            self = words.act("registered the key \(of("kid")) of the client \(of("client_id"))")
         case .clientKeyRemoved:
-            self = words.act("removed the key \(words.detail("kid")) of the client \(words.detail("client_id"))")
-        case .groupAdded: self = words.act("made the sharing group \(words.detail("group_id"))")
+            self = words.act("removed the key \(of("kid")) of the client \(of("client_id"))")
+        case .groupAdded: self = words.act("made the sharing group \(of("group_id"))")
         case .groupRemoved:
             self = words.act(
-                "removed the sharing group \(words.detail("group_id")): its members share no login any more")
+                "removed the sharing group \(of("group_id")): its members share no login any more")
         case .groupMemberSet:
             self = words.act(
-                "made the client \(words.detail("client_id")) a member of the group \(words.detail("group_id")) with the role \(words.detail("role")) and the scope ceiling \(words.detail("scope_ceiling"))"
+                "made the client \(of("client_id")) a member of the group \(of("group_id")) with the role \(of("role")) and the scope ceiling \(of("scope_ceiling"))"
             )
         case .groupMemberRemoved:
             self = words.act(
-                "took the client \(words.detail("client_id")) out of the group \(words.detail("group_id"))")
+                "took the client \(of("client_id")) out of the group \(of("group_id"))")
         case .scopeSet:
             self = words.act(
-                "set the scope \(words.detail("scope")), requires consent: \(words.detail("requires_consent"))")
-        case .scopeRemoved: self = words.act("removed the scope \(words.detail("scope")) from the registry")
+                "set the scope \(of("scope")), requires consent: \(of("requires_consent"))")
+        case .scopeRemoved: self = words.act("removed the scope \(of("scope")) from the registry")
         case .deviceBlocked:
-            self = words.act("blocked a device of \(words.detail("issuer")): whatever comes with it is refused")
-        case .deviceUnblocked: self = words.act("unblocked a device of \(words.detail("issuer"))")
+            self = words.act("blocked a device of \(of("issuer")): whatever comes with it is refused")
+        case .deviceUnblocked: self = words.act("unblocked a device of \(of("issuer"))")
         case .deviceUnpinned:
-            self = words.act("unpinned a device of \(words.detail("issuer")): its apps may show other keys")
+            self = words.act("unpinned a device of \(of("issuer")): its apps may show other keys")
         case .idpKeyRevoked:
             self = words.act(
-                "revoked the key \(words.detail("thumbprint")) of \(words.detail("issuer")): no token by it is accepted any more"
+                "revoked the key \(of("thumbprint")) of \(of("issuer")): no token by it is accepted any more"
             )
         case .keyAdded:
             self = words.act(
-                "made the key \(words.detail("kid")) for \(words.detail("use")), as \(words.detail("state"))")
-        case .keyPublished: self = words.act("published the key \(words.detail("kid"))")
-        case .keyActive: self = words.act("made \(words.detail("kid")) the active key")
-        case .keyRetired: self = words.act("retired the key \(words.detail("kid"))")
-        case .keyRemoved: self = words.act("removed the key \(words.detail("kid"))")
+                "made the key \(of("kid")) for \(of("use")), as \(of("state"))")
+        case .keyPublished: self = words.act("published the key \(of("kid"))")
+        case .keyActive: self = words.act("made \(of("kid")) the active key")
+        case .keyRetired: self = words.act("retired the key \(of("kid"))")
+        case .keyRemoved: self = words.act("removed the key \(of("kid"))")
         case .swept: self = words.act("removed what was over for longer than it is kept")
         }
     }
