@@ -72,3 +72,69 @@ extension Administration {
         ) { try $0.uniqueID(0) }
     }
 }
+
+enum GrantStatements {
+    static let all = [list, revoke, revokeFree]
+
+    /// $1 only live ones, $2 limit or NULL, $3 before which row; of each of the rest, NULL: whatever it is. $4 grant, $5 row of
+    /// the session, $6 issuer and $7 sid, $8 identity provider and $9 subject, $10 client.
+    static let list = Statement(
+        """
+        SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
+            g.revoke_reason, s.issuer, s.sid, s.subject
+        FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+        WHERE g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
+            AND ($4::uuid IS NULL OR g.grant_id = $4) AND ($5::uuid IS NULL OR g.session_id = $5)
+            AND ($6::text IS NULL OR s.issuer = $6) AND ($7::text IS NULL OR s.sid = $7)
+            AND ($8::text IS NULL OR s.idp_issuer = $8) AND ($9::text IS NULL OR s.subject = $9)
+            AND ($10::text IS NULL OR g.client_id = $10)
+        ORDER BY g.grant_id DESC LIMIT $2
+        """)
+
+    /// $1 grants, $2 who, $3 why, $4 act.
+    static let revoke = Statement(
+        """
+        WITH revoked AS (
+            UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = 'operator'
+            WHERE grant_id IN (
+                SELECT grant_id FROM native_sso.sso_grant WHERE grant_id = ANY ($1) AND revoked_at IS NULL
+                ORDER BY grant_id FOR NO KEY UPDATE)
+            RETURNING grant_id, client_id, session_id
+        ), audited AS (
+            INSERT INTO native_sso.audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason, actor, details)
+            SELECT now(), 'grant_revoked', $4, client_id, session_id, grant_id, 'operator', $2::text,
+                jsonb_strip_nulls(jsonb_build_object('why', $3::text))
+            FROM revoked
+        )
+        SELECT grant_id FROM revoked
+        """)
+
+    /// $1 grants, $2 who, $3 why, $4 act, but for those that somebody has at the moment.
+    static let revokeFree = Statement(
+        """
+        WITH revoked AS (
+            UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = 'operator'
+            WHERE grant_id IN (
+                SELECT grant_id FROM native_sso.sso_grant WHERE grant_id = ANY ($1) AND revoked_at IS NULL
+                ORDER BY grant_id FOR NO KEY UPDATE SKIP LOCKED)
+            RETURNING grant_id, client_id, session_id
+        ), audited AS (
+            INSERT INTO native_sso.audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason, actor, details)
+            SELECT now(), 'grant_revoked', $4, client_id, session_id, grant_id, 'operator', $2::text,
+                jsonb_strip_nulls(jsonb_build_object('why', $3::text))
+            FROM revoked
+        )
+        SELECT grant_id FROM revoked
+        """)
+
+    static func record(_ row: Row) throws -> GrantRecord {
+        GrantRecord(
+            id: try row.uniqueID(0), client: try row.identifier(try row.text(1), "client_id"),
+            generation: try row.int32(2), rotatedAt: try row.instant(3), scope: Scope(try row.textArray(4)),
+            createdAt: try row.instant(5), expiresAt: try row.instant(6), revokedAt: try row.optionalInstant(7),
+            revokeReason: try row.optionalText(8), issuer: try row.identifier(try row.text(9), "issuer"),
+            sessionID: try row.identifier(try row.text(10), "sid"),
+            subject: try row.optionalText(11).map { try row.identifier($0, "subject") })
+    }
+}

@@ -85,3 +85,61 @@ extension Administration {
         ) { try $0.uniqueID(0) }
     }
 }
+
+enum SessionStatements {
+    static let all = [list, end, register]
+
+    /// $1 only live ones, $2 limit, $3 before which row; of each of the rest, NULL: whatever it is. $4 issuer and $5 sid, $6
+    /// identity provider and $7 subject, $8 digest of the device, $9 the client that logged in.
+    static let list = Statement(
+        """
+        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
+            s.last_used_at, s.ended_at, s.end_reason,
+            (SELECT count(*) FROM native_sso.sso_grant g
+             WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
+            s.device_digest
+        FROM native_sso.session s
+        WHERE s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
+            AND ($4::text IS NULL OR s.issuer = $4) AND ($5::text IS NULL OR s.sid = $5)
+            AND ($6::text IS NULL OR s.idp_issuer = $6) AND ($7::text IS NULL OR s.subject = $7)
+            AND ($8::bytea IS NULL OR s.device_digest = $8) AND ($9::text IS NULL OR s.source_client_id = $9)
+        ORDER BY s.session_id DESC LIMIT $2
+        """)
+
+    /// $1 sessions, $2 reason, $3 who, $4 why, $5 act, $6 whether locked sessions are passed over, $7 whether the same login may
+    /// return.
+    static let end = Statement(
+        """
+        SELECT * FROM native_sso.end_sessions(
+            $1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5, $6, $7)
+        """)
+
+    /// $1 issuer, $2 sid, $3 subject, $4 client, $5 auth_time, $6 acr, $7 amr, $8 life in seconds, $9 and $10 as the
+    /// provider's logout will say, $11 who, $12 why, $13 act.
+    static let register = Statement(
+        """
+        SELECT outcome, session_id FROM native_sso.register_session(
+            $1, $2, $3, $4, $5, $6, $7, make_interval(secs => $8::bigint), $9, $10, $11, $12, $13)
+        """)
+
+    static func record(_ row: Row) throws -> SessionRecord {
+        SessionRecord(
+            id: try row.uniqueID(0),
+            issuer: try row.identifier(try row.text(1), "issuer"),
+            sessionID: try row.identifier(try row.text(2), "sid"),
+            subject: try row.optionalText(3).map { try row.identifier($0, "subject") },
+            profile: try row.optionalText(4).map { name in
+                guard let profile = Profile(rawValue: name) else { throw CorruptRow(column: "profile") }
+                return profile
+            },
+            sourceClient: try row.optionalText(5).map { try row.identifier($0, "source_client_id") },
+            createdAt: try row.instant(6), expiresAt: try row.instant(7), lastUsedAt: try row.instant(8),
+            endedAt: try row.optionalInstant(9), endReason: try row.optionalText(10),
+            liveGrants: try row.int64(11),
+            device: try row.optionalBytes(12).map { octets in
+                guard let device = DeviceDigest(octets: octets) else { throw CorruptRow(column: "device_digest") }
+                return device
+            })
+    }
+}

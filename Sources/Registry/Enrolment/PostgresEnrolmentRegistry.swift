@@ -29,3 +29,63 @@ public struct PostgresEnrolmentRegistry: EnrolmentRegistry {
         return try await database.one(EnrolStatement.statement, parameters, of: "enrol", EnrolStatement.facts)
     }
 }
+
+/// `native_sso.enrol`: parameters from an ``EnrolmentEntry``, ``EnrolmentFacts`` from its row.
+enum EnrolStatement {
+    static let statement = Statement(
+        """
+        SELECT * FROM native_sso.enrol(
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+        """)
+
+    static func parameters(_ entry: EnrolmentEntry) throws(PortError) -> [PostgresValue] {
+        let (request, idToken) = (entry.request, entry.idToken)
+        return try [
+            .uuid(request.requestID),
+            .text(idToken.issuer.string),
+            .optionalText(idToken.sessionID?.string),
+            .text(idToken.subject.string),
+            .text(request.client.id.string),
+            .bytes(entry.device.octets),
+            .text(request.profile.rawValue),
+            .bytes(entry.token.octets),
+            .pastInstant(entry.tokenUsableUntil),
+            .instant(idToken.login.authenticatedAt),
+            .optionalText(idToken.login.contextClass),
+            .textArray(idToken.login.methods),
+            .int64(request.issuer.sessionLifetime.count),
+            .bool(entry.checks.isPermitted),
+            .uuid(entry.proposedRowID),
+            .text(entry.proposedSessionID.string),
+            .pastInstant(idToken.issuedAt),
+            .text(request.manner.rawValue),
+            .bool(request.client.isKnownByKey),
+        ] + proof(entry) + PostgresValue.assertion(request.assertion)
+    }
+
+    /// The key counts for the session, whoever uses the proof up.
+    private static func proof(_ entry: EnrolmentEntry) -> [PostgresValue] {
+        let proof = entry.request.proof
+        guard let key = proof?.key, entry.unusedProof == nil else { return PostgresValue.proof(proof) }
+        return [.text(key.string), .null, .null]
+    }
+
+    static func facts(_ row: Row) throws -> EnrolmentFacts {
+        EnrolmentFacts(
+            now: try row.instant("seen_at"),
+            clientIsEnabled: try row.bool("client_enabled"),
+            membership: try row.membership(group: "member_group", role: "member_role", ceiling: nil),
+            deviceIsBlocked: try row.bool("device_blocked"),
+            loginHasEnded: try row.bool("login_ended"),
+            tokenIsUsed: try row.bool("token_used"),
+            boundKey: try row.optionalIdentifier("pinned_jkt"),
+            proofWasUsed: try row.bool("proof_used"),
+            assertionWasUsed: try row.bool("assertion_used"),
+            session: try session(row))
+    }
+
+    private static func session(_ row: Row) throws -> EnrolledSession? {
+        guard let sid: SessionID = try row.optionalIdentifier("sid") else { return nil }
+        return EnrolledSession(id: sid, expiresAt: try row.instant("expires_at"))
+    }
+}

@@ -1,7 +1,9 @@
 import ArgumentParser
 import KeyModule
 import NativeSSO
+import PostgresClient
 import Registry
+import StrictCoding
 
 /// `native-sso key`
 struct KeyCommand: CommandGroup {
@@ -69,4 +71,148 @@ struct KeyListCommand: AsyncParsableCommand {
             }
         }
     }
+}
+
+/// `native-sso key generate`
+struct KeyGenerateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "generate", abstract: "Make keys and make them known.",
+        discussion: """
+            The private part is written to the key directory of this machine, and has to be copied to that of every \
+            broker; the registry gets the rest. The first key of a use is active at once, a later one is published: have \
+            its file on every broker by the time that it is, or make it --pending and publish it afterwards.
+
+            Run this as the user that the broker runs as: the files belong to whoever makes them.
+            """)
+
+    /// What to make keys for.
+    enum Target: String, ExpressibleByArgument, CaseIterable {
+        case accessToken = "access-token"
+        case refreshToken = "refresh-token"
+        case device
+        /// Each use that has no active key.
+        case all
+
+        var use: KeyUse? { KeyUse(rawValue: rawValue) }
+    }
+
+    /// What a signing key may be.
+    enum Algorithm: String, ExpressibleByArgument, CaseIterable {
+        case es256 = "ES256"
+        case rs256 = "RS256"
+
+        var key: KeyAlgorithm { self == .es256 ? .es256 : .rs256 }
+    }
+
+    @Option(help: "What for; all: whatever has no active key.") var use = Target.all
+    @Option(help: "Of a key for access tokens.") var algorithm = Algorithm.es256
+    @Option(help: "Bits of an RSA key: 2048, 3072 or 4096.") var bits = KeyGenerator.defaultModulusBits
+    @Flag(help: "Make it known to nobody yet; then: key publish.") var pending = false
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    mutating func validate() throws {
+        guard [2048, 3072, 4096].contains(bits) else { throw ValidationError("--bits is 2048, 3072 or 4096.") }
+    }
+
+    func run() async throws {
+        let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
+        let made = try await options.administer { try await generate(provider, $0) }
+        let rows: [Record] = made.map {
+            [
+                "kid": .text($0.kid), "use": .text($0.use), "algorithm": .text($0.algorithm), "state": .text($0.state),
+                "file": .text($0.reference),
+            ]
+        }
+        try options.output.show(Table("keys", rows))
+    }
+
+    private func generate(_ provider: FileKeyProvider, _ registry: Administration) async throws -> [SigningKeyRow] {
+        let existing = try await registry.keys().compactMap(KeyRecord.init)
+        var made: [SigningKeyRow] = []
+        for use in try uses(existing) {
+            let key = try KeyGenerator(provider: provider).generate(
+                use, algorithm: algorithm.key, modulusBits: bits, beside: existing)
+            made.append(try await register(key, use, provider, registry))
+        }
+        return made
+    }
+
+    private func uses(_ existing: [KeyRecord]) throws(CommandFailure) -> [KeyUse] {
+        if let use = use.use { return [use] }
+        let missing = KeyUse.allCases.filter { use in !existing.contains { $0.use == use && $0.state == .active } }
+        guard !missing.isEmpty else {
+            throw .refused("every use has an active key; say with --use for which to make a successor")
+        }
+        return missing
+    }
+
+    /// Without its record a key is nothing, so a file that nobody knows of is taken away again.
+    private func register(
+        _ key: GeneratedKey, _ use: KeyUse, _ provider: FileKeyProvider, _ registry: Administration
+    ) async throws(AdministrationError) -> SigningKeyRow {
+        let row = SigningKeyRow(key, use, state: .pending)
+        do throws(AdministrationError) {
+            let state = try await registry.addKey(row, isPending: pending, options.act(why))
+            return SigningKeyRow(key, use, state: KeyState(rawValue: state) ?? .pending)
+        } catch {
+            if !error.mayHaveHappened, let record = KeyRecord(row) { try? provider.destroy(record) }
+            throw error
+        }
+    }
+}
+
+extension SigningKeyRow {
+    fileprivate init(_ key: GeneratedKey, _ use: KeyUse, state: KeyState) {
+        self.init(
+            kid: key.kid, use: use.rawValue, algorithm: key.algorithm.rawValue, reference: key.reference,
+            publicJWK: key.publicJWK, state: state.rawValue, createdAt: SystemClock().now)
+    }
+}
+
+extension AdministrationError {
+    /// Whether the change was perhaps made all the same.
+    fileprivate var mayHaveHappened: Bool {
+        switch self {
+        case .database(.outcomeUnknown): true
+        case .database, .notFound, .alreadyExists, .refused, .corrupt: false
+        }
+    }
+}
+
+/// `native-sso jwks`
+struct JWKSCommand: CommandGroup {
+    static let configuration = CommandConfiguration(
+        commandName: "jwks", abstract: "The public keys that verify what the broker signs.",
+        subcommands: [JWKSExportCommand.self])
+}
+
+/// `native-sso jwks export`
+struct JWKSExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Write the JWKS as the internal listener publishes it.",
+        discussion: "JSON in any case, for whoever serves it as a file.")
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
+        let rows = try await options.administer { try await $0.keys() }
+        let keys = KeySet(rows.compactMap(KeyRecord.init), from: provider)
+        // A set that lacks a key would have its tokens refused by whoever fetches it.
+        if let problem = keys.problems.first(where: { $0.use == .accessToken }) {
+            throw CommandFailure.infrastructure(problem.description)
+        }
+        guard keys.signingKID != nil else { throw CommandFailure.notFound("there is no active signing key") }
+        try CommandOutput(format: .json).show(KeySetDocument(octets: keys.jwks))
+    }
+}
+
+/// A JWKS document, as it is.
+private struct KeySetDocument: CommandResult {
+    let octets: [UInt8]
+
+    var lines: [String] { [String(decoding: octets, as: UTF8.self)] }
+
+    func write(to json: inout JSONWriter) { json.value(raw: octets) }
 }

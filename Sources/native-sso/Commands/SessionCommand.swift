@@ -139,3 +139,126 @@ private struct SessionReport: CommandResult {
         }
     }
 }
+
+/// `native-sso session register`
+struct SessionRegisterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "register", abstract: "Bring a login in before any app comes with it.",
+        discussion: """
+            Safe to repeat. A login that its identity provider ended before stays over: exit 1. A session that is there \
+            already learns by what `sid` the logout will name it, once.
+            """)
+
+    @OptionGroup var provider: IssuerOption
+
+    @Option(parsing: .unconditional, help: "The session's `sid`, as the id_tokens of the apps will have it.")
+    var sid: SessionID
+
+    @Option(parsing: .unconditional, help: "The user.")
+    var sub: Subject
+
+    @Option(help: "The client that logs the user in.")
+    var client: ClientID?
+
+    @Option(help: "When the user logged in, in seconds since 1970, as in the id_token.")
+    var authTime: Int64?
+
+    @Option(help: "`acr` of the id_token.")
+    var acr: String?
+
+    @Option(parsing: .upToNextOption, help: "`amr` of the id_token.")
+    var amr: [String] = []
+
+    @Option(help: "For how long at most; sessions.absolute of the configuration where it is not given.")
+    var lifetime: Seconds?
+
+    @Option(help: "The issuer as its logout will say, where it is another.")
+    var idpIssuer: Issuer?
+
+    @Option(parsing: .unconditional, help: "The `sid` as the logout will say, where it is another.")
+    var idpSID: SessionID?
+
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    mutating func validate() throws {
+        if let authTime, authTime < 0 { throw ValidationError("--auth-time is from 1970 on.") }
+        if let lifetime, lifetime > .days(400) { throw ValidationError("--lifetime is 400d at most.") }
+    }
+
+    func run() async throws {
+        let configuration = try options.configuration()
+        let session = SessionRegistration(
+            issuer: try provider.issuer(configuration), sessionID: sid, subject: sub, sourceClient: client,
+            login: Login(
+                authenticatedAt: authTime.map(UnixTime.init(seconds:)), contextClass: acr, methods: amr),
+            lifetime: lifetime ?? configuration.sessions.absolute, providerIssuer: idpIssuer,
+            providerSessionID: idpSID)
+        let answer = try await options.administer { try await $0.register(session, options.act(why)) }
+        switch answer.outcome {
+        case .registered, .known, .mapped:
+            let record: Record = [
+                "outcome": .text(answer.outcome.rawValue), "session_id": .text(answer.id.description),
+            ]
+            try options.output.show(record)
+        case .ended: throw CommandFailure.refused("the session is over, and stays over")
+        case .taken: throw CommandFailure.refused("the sid is that of another user's session")
+        case .mappedOtherwise:
+            throw CommandFailure.refused("the session is known by another issuer or sid to its provider's logout")
+        }
+    }
+}
+
+/// `native-sso session end`
+struct SessionEndCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "end", abstract: "End sessions: every app in them is refused from its next call on.")
+
+    @OptionGroup var which: SessionSelectionOptions
+
+    @Flag(help: "Every session of every user.")
+    var all = false
+
+    @Flag(
+        help: """
+            Let a new id_token of the same login begin a new session. Without it the user must log in again at the IdP. For \
+            clean-ups, such as after the promotion of a standby.
+            """)
+    var sameLoginMayReturn = false
+
+    @OptionGroup var execution: ExecutionOptions
+    @OptionGroup var options: GlobalOptions
+
+    /// How many are ended in one transaction.
+    private static let batch: Int64 = 1000
+
+    mutating func validate() throws {
+        guard all == (which.count == 0) else {
+            throw ValidationError("Say which sessions: --sid, --sub, --device, --client or --all.")
+        }
+    }
+
+    func run() async throws {
+        let selection = try which.selection(try options.configuration()) ?? .all
+        let live = try await options.administer {
+            try await $0.sessions(selection, liveOnly: true, limit: Self.batch)
+        }
+        guard !live.isEmpty else { throw CommandFailure.notFound("no such session is live") }
+        let found = live.map { session in
+            "\(session.issuer) sid \(session.sessionID) of \(session.subject?.string ?? "an unknown user"), "
+                + "\(session.liveGrants) live grants"
+        }
+        let plan = Plan("end", "session", found, isMore: live.count == Self.batch)
+        // Batch by batch: what was ended before a failure stays ended.
+        try await execution.carryOut(plan, options) { registry, act in
+            var last: UniqueID?
+            while true {
+                let live = try await registry.sessions(selection, liveOnly: true, limit: Self.batch, before: last)
+                _ = try await registry.end(
+                    live.map(\.id), reason: "operator", sameLoginMayReturn: sameLoginMayReturn, act)
+                guard live.count == Self.batch else { return }
+                last = live.last?.id
+            }
+        }
+    }
+}
