@@ -23,6 +23,12 @@ COMMENT ON DOMAIN chain_generation IS 'A position in a token family, from 1 on.'
 CREATE DOMAIN keys_by_client AS jsonb CHECK (jsonb_typeof(VALUE) = 'object');
 COMMENT ON DOMAIN keys_by_client IS 'An object: client_id to JWK thumbprint.';
 
+-- An instant that the service gives, as it counts. An instant in the future would end logins that nobody has made yet, or let a login
+-- outlast every logout, so a stolen password of the service must not plant one. The minute is the difference that the clocks of IdP
+-- and database may have.
+CREATE FUNCTION instant_that_counts(p_instant timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
+    $$ SELECT CASE WHEN p_instant IS NOT NULL THEN least(p_instant, date_trunc('second', now()) + interval '1 minute') END $$;
+
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '% of % refused: %', TG_OP, TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';
@@ -98,7 +104,10 @@ BEGIN
     IF NEW.expires_at > NEW.created_at + interval '400 days' THEN
         RAISE EXCEPTION 'no session lives longer than 400 days' USING ERRCODE = 'check_violation';
     END IF;
-    IF TG_OP = 'UPDATE' THEN
+    IF TG_OP = 'INSERT' THEN
+        NEW.auth_time := native_sso.instant_that_counts(NEW.auth_time);
+        NEW.issued_at := native_sso.instant_that_counts(NEW.issued_at);
+    ELSE
         IF greatest(NEW.iat_after, OLD.iat_after) IS DISTINCT FROM NEW.iat_after
             OR greatest(NEW.auth_time_after, OLD.auth_time_after) IS DISTINCT FROM NEW.auth_time_after
         THEN
@@ -299,6 +308,8 @@ CREATE INDEX sso_grant_session ON sso_grant (session_id);
 -- What the sweep may delete, and nothing else. It costs a hot call nothing: only revoked grants are in it.
 CREATE INDEX sso_grant_sweepable ON sso_grant (revoked_at)
     WHERE revoked_at IS NOT NULL AND revoke_reason <> 'refresh_token_reused';
+-- For the sweep of devices. A grant without a key pays nothing for it.
+CREATE INDEX sso_grant_bound ON sso_grant (device_digest) WHERE jkt IS NOT NULL;
 CREATE INDEX sso_grant_replayed ON sso_grant (session_id, client_id) WHERE revoke_reason = 'refresh_token_reused';
 COMMENT ON TABLE sso_grant IS
     'What one client holds in one session: its token family. Refresh tokens are not stored; they name grant and generation under a MAC.';

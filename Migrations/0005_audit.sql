@@ -1,4 +1,4 @@
--- Who was given what, who was refused and why, who changed what. Append only, one partition a month. And when the last sweep began.
+-- Who was given what, who was refused and why, who changed what. Append only, one partition a month. And how long records are kept.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
 
@@ -31,14 +31,34 @@ COMMENT ON COLUMN audit_event.reason IS 'Why, from a closed list; an operator''s
 COMMENT ON COLUMN audit_event.actor IS 'Who, where a person acted.';
 COMMENT ON COLUMN audit_event.details IS 'More, without secrets.';
 
+CREATE TABLE retention (
+    only_row boolean PRIMARY KEY CHECK (only_row),
+    session_days integer NOT NULL CONSTRAINT session_days_from_90_to_3650 CHECK (session_days BETWEEN 90 AND 3650),
+    audit_days integer NOT NULL CONSTRAINT audit_days_from_30_to_3650 CHECK (audit_days BETWEEN 30 AND 3650)
+);
+INSERT INTO retention VALUES (true, 90, 400);
+COMMENT ON TABLE retention IS
+    'How long records are kept after their end. The service role can neither read nor change it: a stolen service password must not shorten it.';
+COMMENT ON COLUMN retention.only_row IS 'There is one row.';
+COMMENT ON COLUMN retention.session_days IS
+    'Sessions, grants, devices and logouts of users. An id_token may be 90 days old when it is exchanged: until then the row of its ended session refuses it.';
+COMMENT ON COLUMN retention.audit_days IS 'The audit, counted from the end of its month.';
+
 CREATE TABLE sweep (
     only_row boolean PRIMARY KEY CHECK (only_row),
-    begun_at timestamptz NOT NULL
+    begun_at timestamptz NOT NULL DEFAULT '-infinity',
+    after_session uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    after_issuer text COLLATE "C" NOT NULL DEFAULT '',
+    after_device bytea NOT NULL DEFAULT ''
 );
-INSERT INTO sweep VALUES (true, '-infinity');
-COMMENT ON TABLE sweep IS 'When the last sweep began, so that one broker sweeps for all.';
+INSERT INTO sweep VALUES (true);
+COMMENT ON TABLE sweep IS
+    'When the last sweep began, so that one broker sweeps for all, and where the next batch goes on. The service role cannot read it.';
 COMMENT ON COLUMN sweep.only_row IS 'There is one row.';
 COMMENT ON COLUMN sweep.begun_at IS 'When the last sweep began.';
+COMMENT ON COLUMN sweep.after_session IS 'The last session that a sweep looked at; zero: it begins with the first.';
+COMMENT ON COLUMN sweep.after_issuer IS 'The issuer of the last device that a sweep looked at; empty: it begins with the first.';
+COMMENT ON COLUMN sweep.after_device IS 'The digest of that device.';
 
 -- An event with what is known today of its login and grant, and where it lies. Each addition is a subquery of its own, so that a
 -- LIMIT spares the rows that it leaves out.

@@ -245,6 +245,9 @@ BEGIN
     ELSE
         UPDATE relayed_code r
         SET state = p_state, answer = p_answer,
+            -- 'answered' is the refusal of an IdP. Nobody gets tokens for such a code, so its row goes soon: a flood of them costs little.
+            expires_at = CASE p_state
+                WHEN 'answered' THEN least(r.expires_at, now() + interval '15 minutes') ELSE r.expires_at END,
             valid_until = CASE p_state
                 WHEN 'lost' THEN r.valid_until
                 WHEN 'kept' THEN clock_timestamp() + interval '2 minutes'

@@ -15,11 +15,6 @@ SELECT make_type('logout_batch', $$
 SELECT make_type('registration', $$
     outcome text, session_id uuid$$);
 
--- iat of a logout token as it counts. An instant in the future would end logins that nobody has made yet, so a stolen password of
--- the service must not plant one. The minute is the difference that the clocks of IdP and database may have.
-CREATE OR REPLACE FUNCTION logout_instant(p_issued_at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
-    $$ SELECT least(p_issued_at, date_trunc('second', now()) + interval '1 minute') $$;
-
 -- First step of a logout: from its commit on, what comes in later is dead. $1 digest of issuer and jti, $2 issuer, $3 sid or
 -- NULL, $4 subject or NULL, $5 the token's iat, $6 the row of the mark where a session of that name is not over yet, $7
 -- whether of the subject's sessions only the nameless are meant.
@@ -32,7 +27,7 @@ RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_now timestamptz := date_trunc('second', now());
-    v_issued_at timestamptz := logout_instant(p_issued_at);
+    v_issued_at timestamptz := instant_that_counts(p_issued_at);
 BEGIN
     IF EXISTS (SELECT FROM used_proof p WHERE p.kind = 'logout_token' AND p.digest = p_digest) THEN
         RETURN NULL;
@@ -83,7 +78,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
     v_after uuid := coalesce(p_after, '00000000-0000-0000-0000-000000000000');
-    v_issued_at timestamptz := logout_instant(p_issued_at);
+    v_issued_at timestamptz := instant_that_counts(p_issued_at);
     v_ids uuid[];
     v_ended bigint;
 BEGIN

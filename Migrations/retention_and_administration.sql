@@ -1,15 +1,15 @@
 -- Administration, with its audit, and retention: rows are deleted in small batches once their retention period has passed, the audit by
 -- whole months. No decision depends on it: a dead session is refused whether its row is there or not.
 --
--- An id_token may be 90 days old when it is exchanged; without the row of its ended session it could bring the session in again.
--- So the functions keep rows for at least 90 days and a day for clocks, whatever the caller asks for.
+-- The service sweeps, and decides nothing about it: the periods are in the table `retention`, the cursors in the table `sweep`, and the
+-- functions return counts. A stolen password of the service can neither shorten a period nor read a digest or an id.
 -- Only dead rows are locked. An old month of the audit is truncated and stays as an empty partition: to detach one locks the audit.
 -- One current text, applied again whenever it changes.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
 
 SELECT make_type('sweep_batch', $$
-    looked_at bigint, removed bigint, after text[]$$);
+    looked_at bigint, removed bigint$$);
 
 CREATE OR REPLACE FUNCTION record_administration(
     p_kind text, p_actor text, p_reason text, p_details jsonb, p_request_id uuid DEFAULT NULL)
@@ -56,13 +56,14 @@ END
 $$;
 
 -- Records refusals, and tokens that no client got. Whatever changes state is recorded by the statement that changes it. All zero stands
--- for no session and no grant.
+-- for no session and no grant. Events may wait for a database that is away; one that is older than a day counts as a day old. So a
+-- stolen password of the service cannot write about times that an operator has looked at.
 CREATE OR REPLACE FUNCTION record_audit(
     p_occurred_at timestamptz[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[],
     p_session_ids uuid[] DEFAULT NULL, p_grant_ids uuid[] DEFAULT NULL, p_source_clients text[] DEFAULT NULL)
 RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
     INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details)
-    SELECT least(occurred_at, now()), kind, request_id, nullif(client_id, ''), reason,
+    SELECT greatest(least(occurred_at, now()), now() - interval '1 day'), kind, request_id, nullif(client_id, ''), reason,
         nullif(session_id, '00000000-0000-0000-0000-000000000000'),
         nullif(grant_id, '00000000-0000-0000-0000-000000000000'),
         CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END
@@ -70,6 +71,7 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp
             p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients)
         AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client)
     WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
+    LIMIT 1000
 $$;
 GRANT EXECUTE ON FUNCTION record_audit TO native_sso_broker;
 
@@ -139,18 +141,60 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION begin_sweep TO native_sso_broker;
 
--- Before this instant must have been over what goes.
-CREATE OR REPLACE FUNCTION sweep_limit(p_retention_seconds bigint) RETURNS timestamptz LANGUAGE sql AS
-    $$ SELECT now() - make_interval(secs => greatest(p_retention_seconds, 90 * 86400)) - interval '1 day' $$;
+-- A record goes if it was over before this instant. The day is for clocks that differ.
+CREATE OR REPLACE FUNCTION sweep_limit() RETURNS timestamptz LANGUAGE sql STABLE AS
+    $$ SELECT now() - make_interval(days => r.session_days) - interval '1 day' FROM native_sso.retention r WHERE r.only_row $$;
 
--- Sessions in the order of their ids, which is that of their creation, up to those that cannot be old enough. Their grants
--- go with them.
-CREATE OR REPLACE FUNCTION sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF sweep_batch
+-- The rules of retention: what goes. A dry run counts these rows, and a sweep deletes them.
+CREATE OR REPLACE VIEW dead_session AS
+SELECT l.session_id FROM session l WHERE greatest(l.expires_at, l.ended_at) < (SELECT sweep_limit());
+
+-- A grant whose token was reused stays with its session: only a later login goes on.
+CREATE OR REPLACE VIEW dead_grant AS
+SELECT g.grant_id, g.revoked_at FROM sso_grant g
+WHERE g.revoked_at < (SELECT sweep_limit()) AND g.revoke_reason <> 'refresh_token_reused';
+
+-- Devices that nobody blocked. A session that stays keeps its own device, and each on which a grant of it has a bound key: a login may
+-- have come with a second device value. A device that comes again is new again.
+CREATE OR REPLACE VIEW dead_device AS
+SELECT d.issuer, d.device_digest FROM device d
+WHERE d.blocked_at IS NULL AND d.first_seen_at < (SELECT sweep_limit())
+    AND NOT EXISTS (
+        SELECT FROM session l
+        WHERE l.device_digest = d.device_digest AND NOT greatest(l.expires_at, l.ended_at) < (SELECT sweep_limit()))
+    AND NOT EXISTS (
+        SELECT FROM sso_grant g JOIN session l USING (session_id)
+        WHERE g.device_digest = d.device_digest AND g.jkt IS NOT NULL
+            AND NOT greatest(l.expires_at, l.ended_at) < (SELECT sweep_limit()));
+
+CREATE OR REPLACE VIEW dead_proof AS
+SELECT p.kind, p.digest, p.expires_at FROM used_proof p WHERE p.expires_at < now() - interval '1 hour';
+
+CREATE OR REPLACE VIEW dead_code AS
+SELECT r.code, r.expires_at FROM relayed_code r WHERE r.expires_at < now();
+
+-- The marks of users who logged out so long ago that no token can bring a login of that time in.
+CREATE OR REPLACE VIEW dead_logout AS
+SELECT o.idp_issuer, o.subject, o.recorded_at FROM subject_logout o WHERE o.recorded_at < (SELECT sweep_limit());
+
+-- Months of the audit that are not empty yet.
+CREATE OR REPLACE VIEW dead_audit_month AS
+SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = 'audit_event'::regclass AND pg_relation_size(c.oid) > 0
+    AND to_date(substring(c.relname FROM '^audit_event_p(\d{4}_\d{2})$'), 'YYYY_MM') + interval '1 month'
+        <= (SELECT now() AT TIME ZONE 'UTC' - make_interval(days => r.audit_days) FROM retention r WHERE r.only_row);
+
+-- Each function below does one batch, of at most $1 rows and 1000. No row: another sweep is running. `WHERE only_row` goes by an index:
+-- a scan that is off would cost so much in the plan that the server compiles it (jit), in each batch.
+-- Sessions go in the order of their ids, which is that of their creation, up to those that cannot be old enough. Their grants go with
+-- them. After the last one the next batch begins anew.
+CREATE OR REPLACE FUNCTION sweep_sessions(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    v_before timestamptz := sweep_limit(p_retention_seconds);
-    v_after uuid := coalesce(p_after[1], '00000000-0000-0000-0000-000000000000');
+    v_limit bigint := least(p_limit, 1000);
+    v_before timestamptz := sweep_limit();
     v_ids uuid[];
+    v_looked_at bigint;
     v_removed bigint;
 BEGIN
     IF NOT try_sweep() THEN
@@ -158,26 +202,26 @@ BEGIN
     END IF;
     v_ids := ARRAY(
         SELECT l.session_id FROM session l
-        WHERE l.session_id > v_after
+        WHERE l.session_id > (SELECT s.after_session FROM sweep s WHERE s.only_row)
             AND l.session_id < (
                 lpad(to_hex((extract(epoch FROM v_before) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
-        ORDER BY l.session_id LIMIT least(p_limit, 1000));
+        ORDER BY l.session_id LIMIT v_limit);
+    v_looked_at := cardinality(v_ids);
     WITH dead AS (
-        SELECT l.session_id FROM session l
-        WHERE l.session_id = ANY (v_ids) AND greatest(l.expires_at, l.ended_at) < v_before
-        FOR UPDATE SKIP LOCKED
+        SELECT l.session_id FROM dead_session l WHERE l.session_id = ANY (v_ids) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM session l USING dead WHERE l.session_id = dead.session_id RETURNING 1
     )
     SELECT count(*) INTO v_removed FROM gone;
-    RETURN NEXT ROW (
-        cardinality(v_ids)::bigint, v_removed,
-        CASE WHEN v_ids <> '{}' THEN ARRAY[v_ids[cardinality(v_ids)]::text] END)::sweep_batch;
+    UPDATE sweep SET after_session = CASE WHEN v_looked_at < v_limit THEN '00000000-0000-0000-0000-000000000000'
+        ELSE v_ids[v_looked_at] END
+    WHERE only_row;
+    RETURN NEXT ROW (v_looked_at, v_removed)::sweep_batch;
 END
 $$;
 GRANT EXECUTE ON FUNCTION sweep_sessions TO native_sso_broker;
 
-CREATE OR REPLACE FUNCTION sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF sweep_batch
+CREATE OR REPLACE FUNCTION sweep_grants(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_removed bigint;
@@ -186,54 +230,53 @@ BEGIN
         RETURN;
     END IF;
     WITH dead AS (
-        SELECT g.grant_id FROM sso_grant g
-        WHERE g.revoked_at < sweep_limit(p_retention_seconds) AND g.revoke_reason <> 'refresh_token_reused'
-        ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+        SELECT g.grant_id FROM dead_grant g ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM sso_grant g USING dead WHERE g.grant_id = dead.grant_id RETURNING 1
     )
     SELECT count(*) INTO v_removed FROM gone;
-    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+    RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;
 END
 $$;
 GRANT EXECUTE ON FUNCTION sweep_grants TO native_sso_broker;
 
--- Devices that nobody blocked and that no session knows. One that comes again is new again; what it loses is the keys of logins
--- that no exchange can use any more.
-CREATE OR REPLACE FUNCTION sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF sweep_batch
+-- Devices in the order of their key. After the last one the next batch begins anew.
+CREATE OR REPLACE FUNCTION sweep_devices(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
+    v_limit bigint := least(p_limit, 1000);
     v_looked_at bigint;
     v_removed bigint;
-    v_after text[];
+    v_issuer text;
+    v_device bytea;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
     END IF;
     WITH looked AS (
         SELECT d.issuer, d.device_digest FROM device d
-        WHERE (d.issuer, d.device_digest) > (coalesce(p_after[1], ''), coalesce(decode(p_after[2], 'hex'), ''))
-        ORDER BY d.issuer, d.device_digest LIMIT least(p_limit, 1000)
+        WHERE (d.issuer, d.device_digest) > (SELECT s.after_issuer, s.after_device FROM sweep s WHERE s.only_row)
+        ORDER BY d.issuer, d.device_digest LIMIT v_limit
     ), dead AS (
-        SELECT d.issuer, d.device_digest FROM device d JOIN looked USING (issuer, device_digest)
-        WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
-            AND NOT EXISTS (SELECT FROM session l WHERE l.device_digest = d.device_digest)
+        SELECT d.issuer, d.device_digest FROM dead_device d JOIN looked USING (issuer, device_digest)
         FOR UPDATE OF d SKIP LOCKED
     ), gone AS (
         DELETE FROM device d USING dead
         WHERE d.issuer = dead.issuer AND d.device_digest = dead.device_digest RETURNING 1
     )
-    SELECT (SELECT count(*) FROM looked), (SELECT count(*) FROM gone),
-        (SELECT ARRAY[issuer, encode(device_digest, 'hex')] FROM looked ORDER BY issuer DESC, device_digest DESC LIMIT 1)
-    INTO v_looked_at, v_removed, v_after;
-    RETURN NEXT ROW (v_looked_at, v_removed, v_after)::sweep_batch;
+    SELECT count(*), (SELECT count(*) FROM gone), (array_agg(l.issuer ORDER BY l.issuer DESC, l.device_digest DESC))[1],
+        (array_agg(l.device_digest ORDER BY l.issuer DESC, l.device_digest DESC))[1]
+    INTO v_looked_at, v_removed, v_issuer, v_device FROM looked l;
+    UPDATE sweep SET after_issuer = CASE WHEN v_looked_at < v_limit THEN '' ELSE v_issuer END,
+        after_device = CASE WHEN v_looked_at < v_limit THEN '' ELSE v_device END
+    WHERE only_row;
+    RETURN NEXT ROW (v_looked_at, v_removed)::sweep_batch;
 END
 $$;
 GRANT EXECUTE ON FUNCTION sweep_devices TO native_sso_broker;
 
 -- Used proofs and relayed codes. A kept answer is erased; the row of a code goes once no IdP knows the code any more.
-CREATE OR REPLACE FUNCTION sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint)
-RETURNS SETOF sweep_batch
+CREATE OR REPLACE FUNCTION sweep_proofs(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_removed bigint;
@@ -244,55 +287,23 @@ BEGIN
     END IF;
     PERFORM erase_kept_answers(least(p_limit, 1000));
     WITH dead AS (
-        SELECT p.kind, p.digest FROM used_proof p WHERE p.expires_at < now() - interval '1 hour'
-        ORDER BY p.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+        SELECT p.kind, p.digest FROM dead_proof p ORDER BY p.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM used_proof p USING dead WHERE p.kind = dead.kind AND p.digest = dead.digest RETURNING 1
     )
     SELECT count(*) INTO v_removed FROM gone;
     WITH dead AS (
-        SELECT r.code FROM relayed_code r WHERE r.expires_at < now() - interval '1 hour'
-        ORDER BY r.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+        SELECT r.code FROM dead_code r ORDER BY r.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM relayed_code r USING dead WHERE r.code = dead.code RETURNING 1
     )
     SELECT count(*) INTO v_codes FROM gone;
-    RETURN NEXT ROW (greatest(v_removed, v_codes), v_removed + v_codes, NULL)::sweep_batch;
+    RETURN NEXT ROW (greatest(v_removed, v_codes), v_removed + v_codes)::sweep_batch;
 END
 $$;
 GRANT EXECUTE ON FUNCTION sweep_proofs TO native_sso_broker;
 
--- The oldest month of the audit that is wholly older than that many seconds, 30 days at least, and not empty yet: none if
--- there is none. With p_execute it is emptied; without, all such months are named.
-CREATE OR REPLACE FUNCTION sweep_audit(p_retention_seconds bigint, p_execute boolean) RETURNS SETOF text
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = native_sso, pg_temp SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
-DECLARE
-    v_before timestamptz := now() - make_interval(secs => greatest(p_retention_seconds, 30 * 86400));
-    v_name text;
-BEGIN
-    IF NOT try_sweep() THEN
-        RETURN;
-    END IF;
-    FOR v_name IN
-        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = 'audit_event'::regclass AND c.relname ~ '^audit_event_p\d{4}_\d{2}$'
-            AND to_timestamp(right(c.relname, 7) || '_01', 'YYYY_MM_DD') + interval '1 month' <= v_before
-            AND pg_relation_size(c.oid) > 0
-        ORDER BY c.relname
-    LOOP
-        IF p_execute THEN
-            EXECUTE format('TRUNCATE %I', v_name);
-        END IF;
-        RETURN NEXT v_name;
-        EXIT WHEN p_execute;
-    END LOOP;
-END
-$$;
-GRANT EXECUTE ON FUNCTION sweep_audit TO native_sso_broker;
-
--- The marks of users who logged out so long ago that no token can bring a login of that time in.
-CREATE OR REPLACE FUNCTION sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF sweep_batch
+CREATE OR REPLACE FUNCTION sweep_logouts(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_removed bigint;
@@ -301,33 +312,31 @@ BEGIN
         RETURN;
     END IF;
     WITH dead AS (
-        SELECT o.idp_issuer, o.subject FROM subject_logout o WHERE o.recorded_at < sweep_limit(p_retention_seconds)
+        SELECT o.idp_issuer, o.subject FROM dead_logout o
         ORDER BY o.recorded_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM subject_logout o USING dead WHERE o.idp_issuer = dead.idp_issuer AND o.subject = dead.subject RETURNING 1
     )
     SELECT count(*) INTO v_removed FROM gone;
-    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+    RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;
 END
 $$;
 GRANT EXECUTE ON FUNCTION sweep_logouts TO native_sso_broker;
 
-CREATE OR REPLACE FUNCTION count_sweepable(
-    p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint)
-LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
-    SELECT
-        (SELECT count(*) FROM session WHERE greatest(expires_at, ended_at) < sweep_limit(p_retention_seconds)),
-        (SELECT count(*) FROM sso_grant
-         WHERE revoked_at < sweep_limit(p_retention_seconds) AND revoke_reason <> 'refresh_token_reused'),
-        (SELECT count(*) FROM device d
-         WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
-             AND NOT EXISTS (
-                 SELECT FROM session l
-                 WHERE l.device_digest = d.device_digest
-                     AND NOT greatest(l.expires_at, l.ended_at) < sweep_limit(p_retention_seconds))),
-        (SELECT count(*) FROM used_proof WHERE expires_at < now() - interval '1 hour')
+CREATE OR REPLACE FUNCTION sweep_audit(p_limit bigint) RETURNS SETOF sweep_batch
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    v_name text;
+    v_removed bigint := 0;
+BEGIN
+    IF NOT try_sweep() THEN
+        RETURN;
+    END IF;
+    FOR v_name IN SELECT m.relname FROM dead_audit_month m ORDER BY m.relname LIMIT least(p_limit, 1000) LOOP
+        EXECUTE format('TRUNCATE %I', v_name);
+        v_removed := v_removed + 1;
+    END LOOP;
+    RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;
+END
 $$;
-
-CREATE OR REPLACE FUNCTION count_sweepable_logouts(p_retention_seconds bigint) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp AS
-    $$ SELECT count(*) FROM subject_logout WHERE recorded_at < sweep_limit(p_retention_seconds) $$;
+GRANT EXECUTE ON FUNCTION sweep_audit TO native_sso_broker;

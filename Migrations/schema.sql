@@ -244,12 +244,11 @@ COMMENT ON TYPE native_sso.shown IS '
 
 CREATE TYPE native_sso.sweep_batch AS (
 	looked_at bigint,
-	removed bigint,
-	after text[]
+	removed bigint
 );
 
 COMMENT ON TYPE native_sso.sweep_batch IS '
-    looked_at bigint, removed bigint, after text[]';
+    looked_at bigint, removed bigint';
 
 CREATE FUNCTION native_sso.announce_registry_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -319,7 +318,7 @@ CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid tex
     AS $$
 DECLARE
     v_now timestamptz := date_trunc('second', now());
-    v_issued_at timestamptz := logout_instant(p_issued_at);
+    v_issued_at timestamptz := instant_that_counts(p_issued_at);
 BEGIN
     IF EXISTS (SELECT FROM used_proof p WHERE p.kind = 'logout_token' AND p.digest = p_digest) THEN
         RETURN NULL;
@@ -371,28 +370,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) RETURNS record
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    AS $$
-    SELECT
-        (SELECT count(*) FROM session WHERE greatest(expires_at, ended_at) < sweep_limit(p_retention_seconds)),
-        (SELECT count(*) FROM sso_grant
-         WHERE revoked_at < sweep_limit(p_retention_seconds) AND revoke_reason <> 'refresh_token_reused'),
-        (SELECT count(*) FROM device d
-         WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
-             AND NOT EXISTS (
-                 SELECT FROM session l
-                 WHERE l.device_digest = d.device_digest
-                     AND NOT greatest(l.expires_at, l.ended_at) < sweep_limit(p_retention_seconds))),
-        (SELECT count(*) FROM used_proof WHERE expires_at < now() - interval '1 hour')
-$$;
-
-CREATE FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) RETURNS bigint
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'native_sso', 'pg_temp'
-    AS $$ SELECT count(*) FROM subject_logout WHERE recorded_at < sweep_limit(p_retention_seconds) $$;
-
 CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) RETURNS native_sso.logout_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
@@ -402,7 +379,7 @@ CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_si
     AS $$
 DECLARE
     v_after uuid := coalesce(p_after, '00000000-0000-0000-0000-000000000000');
-    v_issued_at timestamptz := logout_instant(p_issued_at);
+    v_issued_at timestamptz := instant_that_counts(p_issued_at);
     v_ids uuid[];
     v_ended bigint;
 BEGIN
@@ -976,7 +953,10 @@ BEGIN
     IF NEW.expires_at > NEW.created_at + interval '400 days' THEN
         RAISE EXCEPTION 'no session lives longer than 400 days' USING ERRCODE = 'check_violation';
     END IF;
-    IF TG_OP = 'UPDATE' THEN
+    IF TG_OP = 'INSERT' THEN
+        NEW.auth_time := native_sso.instant_that_counts(NEW.auth_time);
+        NEW.issued_at := native_sso.instant_that_counts(NEW.issued_at);
+    ELSE
         IF greatest(NEW.iat_after, OLD.iat_after) IS DISTINCT FROM NEW.iat_after
             OR greatest(NEW.auth_time_after, OLD.auth_time_after) IS DISTINCT FROM NEW.auth_time_after
         THEN
@@ -1036,6 +1016,10 @@ BEGIN
         ORDER BY l.idp_sid) AS n;
 END
 $$;
+
+CREATE FUNCTION native_sso.instant_that_counts(p_instant timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$ SELECT CASE WHEN p_instant IS NOT NULL THEN least(p_instant, date_trunc('second', now()) + interval '1 minute') END $$;
 
 CREATE TABLE native_sso.sso_grant (
     grant_id uuid NOT NULL,
@@ -1177,10 +1161,6 @@ CREATE FUNCTION native_sso.login_slot(p_issuer text, p_subject text) RETURNS int
         || int4send(octet_length(convert_to(p_subject, 'UTF8'))) || convert_to(p_subject, 'UTF8')) AS h (digest)
 $$;
 
-CREATE FUNCTION native_sso.logout_instant(p_issued_at timestamp with time zone) RETURNS timestamp with time zone
-    LANGUAGE sql STABLE
-    AS $$ SELECT least(p_issued_at, date_trunc('second', now()) + interval '1 minute') $$;
-
 CREATE FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT 2947193046517340160 + CASE p_kind WHEN 'sid' THEN 256 ELSE 0 END
@@ -1266,7 +1246,7 @@ CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[]
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
     INSERT INTO audit_event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, details)
-    SELECT least(occurred_at, now()), kind, request_id, nullif(client_id, ''), reason,
+    SELECT greatest(least(occurred_at, now()), now() - interval '1 day'), kind, request_id, nullif(client_id, ''), reason,
         nullif(session_id, '00000000-0000-0000-0000-000000000000'),
         nullif(grant_id, '00000000-0000-0000-0000-000000000000'),
         CASE WHEN source_client <> '' THEN jsonb_build_object('source_client', source_client) END
@@ -1274,6 +1254,7 @@ CREATE FUNCTION native_sso.record_audit(p_occurred_at timestamp with time zone[]
             p_occurred_at, p_kinds, p_request_ids, p_client_ids, p_reasons, p_session_ids, p_grant_ids, p_source_clients)
         AS event (occurred_at, kind, request_id, client_id, reason, session_id, grant_id, source_client)
     WHERE kind LIKE '%\_refused' OR kind = 'code_orphaned'
+    LIMIT 1000
 $$;
 
 CREATE FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[], p_first_seen_at timestamp with time zone[], p_last_seen_at timestamp with time zone[], p_tags text[]) RETURNS void
@@ -1668,6 +1649,9 @@ BEGIN
     ELSE
         UPDATE relayed_code r
         SET state = p_state, answer = p_answer,
+            -- 'answered' is the refusal of an IdP. Nobody gets tokens for such a code, so its row goes soon: a flood of them costs little.
+            expires_at = CASE p_state
+                WHEN 'answered' THEN least(r.expires_at, now() + interval '15 minutes') ELSE r.expires_at END,
             valid_until = CASE p_state
                 WHEN 'lost' THEN r.valid_until
                 WHEN 'kept' THEN clock_timestamp() + interval '2 minutes'
@@ -1691,69 +1675,63 @@ CREATE FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) RETURNS int
         ORDER BY run DESC LIMIT 16) AS newest
 $$;
 
-CREATE FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) RETURNS SETOF text
+CREATE FUNCTION native_sso.sweep_audit(p_limit bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
-    SET "TimeZone" TO 'UTC'
     SET lock_timeout TO '100ms'
-    AS $_$
+    AS $$
 DECLARE
-    v_before timestamptz := now() - make_interval(secs => greatest(p_retention_seconds, 30 * 86400));
     v_name text;
+    v_removed bigint := 0;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
     END IF;
-    FOR v_name IN
-        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = 'audit_event'::regclass AND c.relname ~ '^audit_event_p\d{4}_\d{2}$'
-            AND to_timestamp(right(c.relname, 7) || '_01', 'YYYY_MM_DD') + interval '1 month' <= v_before
-            AND pg_relation_size(c.oid) > 0
-        ORDER BY c.relname
-    LOOP
-        IF p_execute THEN
-            EXECUTE format('TRUNCATE %I', v_name);
-        END IF;
-        RETURN NEXT v_name;
-        EXIT WHEN p_execute;
+    FOR v_name IN SELECT m.relname FROM dead_audit_month m ORDER BY m.relname LIMIT least(p_limit, 1000) LOOP
+        EXECUTE format('TRUNCATE %I', v_name);
+        v_removed := v_removed + 1;
     END LOOP;
+    RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;
 END
-$_$;
+$$;
 
-CREATE FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+CREATE FUNCTION native_sso.sweep_devices(p_limit bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$
 DECLARE
+    v_limit bigint := least(p_limit, 1000);
     v_looked_at bigint;
     v_removed bigint;
-    v_after text[];
+    v_issuer text;
+    v_device bytea;
 BEGIN
     IF NOT try_sweep() THEN
         RETURN;
     END IF;
     WITH looked AS (
         SELECT d.issuer, d.device_digest FROM device d
-        WHERE (d.issuer, d.device_digest) > (coalesce(p_after[1], ''), coalesce(decode(p_after[2], 'hex'), ''))
-        ORDER BY d.issuer, d.device_digest LIMIT least(p_limit, 1000)
+        WHERE (d.issuer, d.device_digest) > (SELECT s.after_issuer, s.after_device FROM sweep s WHERE s.only_row)
+        ORDER BY d.issuer, d.device_digest LIMIT v_limit
     ), dead AS (
-        SELECT d.issuer, d.device_digest FROM device d JOIN looked USING (issuer, device_digest)
-        WHERE d.blocked_at IS NULL AND d.first_seen_at < sweep_limit(p_retention_seconds)
-            AND NOT EXISTS (SELECT FROM session l WHERE l.device_digest = d.device_digest)
+        SELECT d.issuer, d.device_digest FROM dead_device d JOIN looked USING (issuer, device_digest)
         FOR UPDATE OF d SKIP LOCKED
     ), gone AS (
         DELETE FROM device d USING dead
         WHERE d.issuer = dead.issuer AND d.device_digest = dead.device_digest RETURNING 1
     )
-    SELECT (SELECT count(*) FROM looked), (SELECT count(*) FROM gone),
-        (SELECT ARRAY[issuer, encode(device_digest, 'hex')] FROM looked ORDER BY issuer DESC, device_digest DESC LIMIT 1)
-    INTO v_looked_at, v_removed, v_after;
-    RETURN NEXT ROW (v_looked_at, v_removed, v_after)::sweep_batch;
+    SELECT count(*), (SELECT count(*) FROM gone), (array_agg(l.issuer ORDER BY l.issuer DESC, l.device_digest DESC))[1],
+        (array_agg(l.device_digest ORDER BY l.issuer DESC, l.device_digest DESC))[1]
+    INTO v_looked_at, v_removed, v_issuer, v_device FROM looked l;
+    UPDATE sweep SET after_issuer = CASE WHEN v_looked_at < v_limit THEN '' ELSE v_issuer END,
+        after_device = CASE WHEN v_looked_at < v_limit THEN '' ELSE v_device END
+    WHERE only_row;
+    RETURN NEXT ROW (v_looked_at, v_removed)::sweep_batch;
 END
 $$;
 
-CREATE FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+CREATE FUNCTION native_sso.sweep_grants(p_limit bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1765,22 +1743,20 @@ BEGIN
         RETURN;
     END IF;
     WITH dead AS (
-        SELECT g.grant_id FROM sso_grant g
-        WHERE g.revoked_at < sweep_limit(p_retention_seconds) AND g.revoke_reason <> 'refresh_token_reused'
-        ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+        SELECT g.grant_id FROM dead_grant g ORDER BY g.revoked_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM sso_grant g USING dead WHERE g.grant_id = dead.grant_id RETURNING 1
     )
     SELECT count(*) INTO v_removed FROM gone;
-    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+    RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;
 END
 $$;
 
-CREATE FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) RETURNS timestamp with time zone
-    LANGUAGE sql
-    AS $$ SELECT now() - make_interval(secs => greatest(p_retention_seconds, 90 * 86400)) - interval '1 day' $$;
+CREATE FUNCTION native_sso.sweep_limit() RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$ SELECT now() - make_interval(days => r.session_days) - interval '1 day' FROM native_sso.retention r WHERE r.only_row $$;
 
-CREATE FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+CREATE FUNCTION native_sso.sweep_logouts(p_limit bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1792,17 +1768,17 @@ BEGIN
         RETURN;
     END IF;
     WITH dead AS (
-        SELECT o.idp_issuer, o.subject FROM subject_logout o WHERE o.recorded_at < sweep_limit(p_retention_seconds)
+        SELECT o.idp_issuer, o.subject FROM dead_logout o
         ORDER BY o.recorded_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM subject_logout o USING dead WHERE o.idp_issuer = dead.idp_issuer AND o.subject = dead.subject RETURNING 1
     )
     SELECT count(*) INTO v_removed FROM gone;
-    RETURN NEXT ROW (v_removed, v_removed, NULL)::sweep_batch;
+    RETURN NEXT ROW (v_removed, v_removed)::sweep_batch;
 END
 $$;
 
-CREATE FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+CREATE FUNCTION native_sso.sweep_proofs(p_limit bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1816,32 +1792,31 @@ BEGIN
     END IF;
     PERFORM erase_kept_answers(least(p_limit, 1000));
     WITH dead AS (
-        SELECT p.kind, p.digest FROM used_proof p WHERE p.expires_at < now() - interval '1 hour'
-        ORDER BY p.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+        SELECT p.kind, p.digest FROM dead_proof p ORDER BY p.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM used_proof p USING dead WHERE p.kind = dead.kind AND p.digest = dead.digest RETURNING 1
     )
     SELECT count(*) INTO v_removed FROM gone;
     WITH dead AS (
-        SELECT r.code FROM relayed_code r WHERE r.expires_at < now() - interval '1 hour'
-        ORDER BY r.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
+        SELECT r.code FROM dead_code r ORDER BY r.expires_at LIMIT least(p_limit, 1000) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM relayed_code r USING dead WHERE r.code = dead.code RETURNING 1
     )
     SELECT count(*) INTO v_codes FROM gone;
-    RETURN NEXT ROW (greatest(v_removed, v_codes), v_removed + v_codes, NULL)::sweep_batch;
+    RETURN NEXT ROW (greatest(v_removed, v_codes), v_removed + v_codes)::sweep_batch;
 END
 $$;
 
-CREATE FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) RETURNS SETOF native_sso.sweep_batch
+CREATE FUNCTION native_sso.sweep_sessions(p_limit bigint) RETURNS SETOF native_sso.sweep_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$
 DECLARE
-    v_before timestamptz := sweep_limit(p_retention_seconds);
-    v_after uuid := coalesce(p_after[1], '00000000-0000-0000-0000-000000000000');
+    v_limit bigint := least(p_limit, 1000);
+    v_before timestamptz := sweep_limit();
     v_ids uuid[];
+    v_looked_at bigint;
     v_removed bigint;
 BEGIN
     IF NOT try_sweep() THEN
@@ -1849,21 +1824,21 @@ BEGIN
     END IF;
     v_ids := ARRAY(
         SELECT l.session_id FROM session l
-        WHERE l.session_id > v_after
+        WHERE l.session_id > (SELECT s.after_session FROM sweep s WHERE s.only_row)
             AND l.session_id < (
                 lpad(to_hex((extract(epoch FROM v_before) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
-        ORDER BY l.session_id LIMIT least(p_limit, 1000));
+        ORDER BY l.session_id LIMIT v_limit);
+    v_looked_at := cardinality(v_ids);
     WITH dead AS (
-        SELECT l.session_id FROM session l
-        WHERE l.session_id = ANY (v_ids) AND greatest(l.expires_at, l.ended_at) < v_before
-        FOR UPDATE SKIP LOCKED
+        SELECT l.session_id FROM dead_session l WHERE l.session_id = ANY (v_ids) FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM session l USING dead WHERE l.session_id = dead.session_id RETURNING 1
     )
     SELECT count(*) INTO v_removed FROM gone;
-    RETURN NEXT ROW (
-        cardinality(v_ids)::bigint, v_removed,
-        CASE WHEN v_ids <> '{}' THEN ARRAY[v_ids[cardinality(v_ids)]::text] END)::sweep_batch;
+    UPDATE sweep SET after_session = CASE WHEN v_looked_at < v_limit THEN '00000000-0000-0000-0000-000000000000'
+        ELSE v_ids[v_looked_at] END
+    WHERE only_row;
+    RETURN NEXT ROW (v_looked_at, v_removed)::sweep_batch;
 END
 $$;
 
@@ -2228,6 +2203,71 @@ COMMENT ON COLUMN native_sso.client_secret.digest IS 'SHA-256 of a generated sec
 
 COMMENT ON COLUMN native_sso.client_secret.created_at IS 'To the microsecond: it tells which of two is the older one.';
 
+CREATE TABLE native_sso.retention (
+    only_row boolean NOT NULL,
+    session_days integer NOT NULL,
+    audit_days integer NOT NULL,
+    CONSTRAINT audit_days_from_30_to_3650 CHECK (((audit_days >= 30) AND (audit_days <= 3650))),
+    CONSTRAINT retention_only_row_check CHECK (only_row),
+    CONSTRAINT session_days_from_90_to_3650 CHECK (((session_days >= 90) AND (session_days <= 3650)))
+);
+
+COMMENT ON TABLE native_sso.retention IS 'How long records are kept after their end. The service role can neither read nor change it: a stolen service password must not shorten it.';
+
+COMMENT ON COLUMN native_sso.retention.only_row IS 'There is one row.';
+
+COMMENT ON COLUMN native_sso.retention.session_days IS 'Sessions, grants, devices and logouts of users. An id_token may be 90 days old when it is exchanged: until then the row of its ended session refuses it.';
+
+COMMENT ON COLUMN native_sso.retention.audit_days IS 'The audit, counted from the end of its month.';
+
+CREATE VIEW native_sso.dead_audit_month AS
+ SELECT c.relname
+   FROM (pg_inherits i
+     JOIN pg_class c ON ((c.oid = i.inhrelid)))
+  WHERE ((i.inhparent = ('native_sso.audit_event'::regclass)::oid) AND (pg_relation_size((c.oid)::regclass) > 0) AND ((to_date("substring"((c.relname)::text, '^audit_event_p(\d{4}_\d{2})$'::text), 'YYYY_MM'::text) + '1 mon'::interval) <= ( SELECT ((now() AT TIME ZONE 'UTC'::text) - make_interval(days => r.audit_days))
+           FROM native_sso.retention r
+          WHERE r.only_row)));
+
+CREATE TABLE native_sso.relayed_code (
+    code bytea NOT NULL,
+    binding bytea NOT NULL,
+    request_id uuid NOT NULL,
+    state text NOT NULL,
+    valid_until timestamp with time zone NOT NULL,
+    answer bytea,
+    expires_at timestamp with time zone NOT NULL,
+    is_sent boolean NOT NULL,
+    CONSTRAINT relayed_code_answer_check CHECK ((octet_length(answer) <= 131072)),
+    CONSTRAINT relayed_code_binding_check CHECK ((octet_length(binding) = 32)),
+    CONSTRAINT relayed_code_check CHECK (((state = ANY (ARRAY['kept'::text, 'answered'::text])) = (answer IS NOT NULL))),
+    CONSTRAINT relayed_code_code_check CHECK ((octet_length(code) = 32)),
+    CONSTRAINT relayed_code_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'kept'::text, 'answered'::text, 'lost'::text])))
+);
+
+COMMENT ON TABLE native_sso.relayed_code IS 'Authorization codes that were relayed to an IdP. Each is sent there once (RFC 6749 section 4.1.2).';
+
+COMMENT ON COLUMN native_sso.relayed_code.code IS 'HMAC of issuer and code under the brokers'' device key.';
+
+COMMENT ON COLUMN native_sso.relayed_code.binding IS 'Stands for client, verifier, redirect URI, device value, scope and key: a repeated request shows the same.';
+
+COMMENT ON COLUMN native_sso.relayed_code.request_id IS 'The request that asks the IdP.';
+
+COMMENT ON COLUMN native_sso.relayed_code.state IS 'asked: reserved, or at the IdP. kept: the IdP answered. answered: the broker answered too. lost: nothing can be had any more.';
+
+COMMENT ON COLUMN native_sso.relayed_code.valid_until IS 'Until then an answer may come, and a kept answer is given out.';
+
+COMMENT ON COLUMN native_sso.relayed_code.answer IS 'The answer, sealed under a key that is made of code, verifier and the brokers'' device key.';
+
+COMMENT ON COLUMN native_sso.relayed_code.expires_at IS 'When the row may be swept.';
+
+COMMENT ON COLUMN native_sso.relayed_code.is_sent IS 'In state asked: false while the code is reserved and has not left.';
+
+CREATE VIEW native_sso.dead_code AS
+ SELECT r.code,
+    r.expires_at
+   FROM native_sso.relayed_code r
+  WHERE (r.expires_at < now());
+
 CREATE TABLE native_sso.device (
     issuer text NOT NULL COLLATE pg_catalog."C",
     device_digest native_sso.digest NOT NULL,
@@ -2247,6 +2287,81 @@ COMMENT ON COLUMN native_sso.device.first_seen_at IS 'When a grant or an enrolme
 COMMENT ON COLUMN native_sso.device.blocked_at IS 'Since when an operator keeps it out; NULL: it is not blocked.';
 
 COMMENT ON COLUMN native_sso.device.pinned_keys IS 'The only key that a client may show on the device (DPoP), by client_id.';
+
+CREATE VIEW native_sso.dead_device AS
+ SELECT d.issuer,
+    d.device_digest
+   FROM native_sso.device d
+  WHERE ((d.blocked_at IS NULL) AND (d.first_seen_at < ( SELECT native_sso.sweep_limit() AS sweep_limit)) AND (NOT (EXISTS ( SELECT
+           FROM native_sso.session l
+          WHERE (((l.device_digest)::bytea = (d.device_digest)::bytea) AND (NOT (GREATEST(l.expires_at, l.ended_at) < ( SELECT native_sso.sweep_limit() AS sweep_limit))))))) AND (NOT (EXISTS ( SELECT
+           FROM (native_sso.sso_grant g
+             JOIN native_sso.session l USING (session_id))
+          WHERE (((g.device_digest)::bytea = (d.device_digest)::bytea) AND (g.jkt IS NOT NULL) AND (NOT (GREATEST(l.expires_at, l.ended_at) < ( SELECT native_sso.sweep_limit() AS sweep_limit))))))));
+
+CREATE VIEW native_sso.dead_grant AS
+ SELECT g.grant_id,
+    g.revoked_at
+   FROM native_sso.sso_grant g
+  WHERE ((g.revoked_at < ( SELECT native_sso.sweep_limit() AS sweep_limit)) AND (g.revoke_reason <> 'refresh_token_reused'::text));
+
+CREATE TABLE native_sso.subject_logout (
+    idp_issuer native_sso.issuer_identifier NOT NULL,
+    subject native_sso.issued_identifier NOT NULL,
+    issued_at timestamp(0) with time zone,
+    recorded_at timestamp(0) with time zone NOT NULL,
+    nameless_issued_at timestamp(0) with time zone
+);
+
+COMMENT ON TABLE native_sso.subject_logout IS 'The last logout of a user: a login from before it is dead when it comes in.';
+
+COMMENT ON COLUMN native_sso.subject_logout.idp_issuer IS 'The IdP that said so.';
+
+COMMENT ON COLUMN native_sso.subject_logout.subject IS 'sub of the logout token.';
+
+COMMENT ON COLUMN native_sso.subject_logout.issued_at IS 'iat of the last logout token that ended all sessions of the user.';
+
+COMMENT ON COLUMN native_sso.subject_logout.recorded_at IS 'When the row was written last; it goes by the sweep.';
+
+COMMENT ON COLUMN native_sso.subject_logout.nameless_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
+
+CREATE VIEW native_sso.dead_logout AS
+ SELECT o.idp_issuer,
+    o.subject,
+    o.recorded_at
+   FROM native_sso.subject_logout o
+  WHERE (o.recorded_at < ( SELECT native_sso.sweep_limit() AS sweep_limit));
+
+CREATE TABLE native_sso.used_proof (
+    kind text NOT NULL,
+    digest bytea NOT NULL,
+    expires_at timestamp(0) with time zone NOT NULL,
+    session_id uuid,
+    CONSTRAINT used_proof_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT used_proof_kind_check CHECK ((kind = ANY (ARRAY['dpop'::text, 'client_assertion'::text, 'logout_token'::text, 'enrolment'::text])))
+);
+
+COMMENT ON TABLE native_sso.used_proof IS 'What is good once and was used.';
+
+COMMENT ON COLUMN native_sso.used_proof.kind IS 'So that a proof of one kind is never taken for one of another.';
+
+COMMENT ON COLUMN native_sso.used_proof.digest IS 'SHA-256 of what names the proof.';
+
+COMMENT ON COLUMN native_sso.used_proof.expires_at IS 'When it would be refused for its age.';
+
+COMMENT ON COLUMN native_sso.used_proof.session_id IS 'Of an enrolment: the session that the id_token began.';
+
+CREATE VIEW native_sso.dead_proof AS
+ SELECT p.kind,
+    p.digest,
+    p.expires_at
+   FROM native_sso.used_proof p
+  WHERE (p.expires_at < (now() - '01:00:00'::interval));
+
+CREATE VIEW native_sso.dead_session AS
+ SELECT l.session_id
+   FROM native_sso.session l
+  WHERE (GREATEST(l.expires_at, l.ended_at) < ( SELECT native_sso.sweep_limit() AS sweep_limit));
 
 CREATE TABLE native_sso.idp_key (
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -2284,40 +2399,6 @@ COMMENT ON COLUMN native_sso.idp_key.last_seen_at IS 'When a broker last fetched
 COMMENT ON COLUMN native_sso.idp_key.tag IS 'HMAC under the brokers'' device key over the columns before. The service role may write here, so a row that no broker made must not count.';
 
 COMMENT ON COLUMN native_sso.idp_key.revoked_at IS 'Since when an operator distrusts it. One revoked row revokes the key in all its entries.';
-
-CREATE TABLE native_sso.relayed_code (
-    code bytea NOT NULL,
-    binding bytea NOT NULL,
-    request_id uuid NOT NULL,
-    state text NOT NULL,
-    valid_until timestamp with time zone NOT NULL,
-    answer bytea,
-    expires_at timestamp with time zone NOT NULL,
-    is_sent boolean NOT NULL,
-    CONSTRAINT relayed_code_answer_check CHECK ((octet_length(answer) <= 131072)),
-    CONSTRAINT relayed_code_binding_check CHECK ((octet_length(binding) = 32)),
-    CONSTRAINT relayed_code_check CHECK (((state = ANY (ARRAY['kept'::text, 'answered'::text])) = (answer IS NOT NULL))),
-    CONSTRAINT relayed_code_code_check CHECK ((octet_length(code) = 32)),
-    CONSTRAINT relayed_code_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'kept'::text, 'answered'::text, 'lost'::text])))
-);
-
-COMMENT ON TABLE native_sso.relayed_code IS 'Authorization codes that were relayed to an IdP. Each is sent there once (RFC 6749 section 4.1.2).';
-
-COMMENT ON COLUMN native_sso.relayed_code.code IS 'HMAC of issuer and code under the brokers'' device key.';
-
-COMMENT ON COLUMN native_sso.relayed_code.binding IS 'Stands for client, verifier, redirect URI, device value, scope and key: a repeated request shows the same.';
-
-COMMENT ON COLUMN native_sso.relayed_code.request_id IS 'The request that asks the IdP.';
-
-COMMENT ON COLUMN native_sso.relayed_code.state IS 'asked: reserved, or at the IdP. kept: the IdP answered. answered: the broker answered too. lost: nothing can be had any more.';
-
-COMMENT ON COLUMN native_sso.relayed_code.valid_until IS 'Until then an answer may come, and a kept answer is given out.';
-
-COMMENT ON COLUMN native_sso.relayed_code.answer IS 'The answer, sealed under a key that is made of code, verifier and the brokers'' device key.';
-
-COMMENT ON COLUMN native_sso.relayed_code.expires_at IS 'When the row may be swept.';
-
-COMMENT ON COLUMN native_sso.relayed_code.is_sent IS 'In state asked: false while the code is reserved and has not left.';
 
 CREATE TABLE native_sso.schema_migration (
     ordinal integer NOT NULL,
@@ -2424,56 +2505,26 @@ COMMENT ON COLUMN native_sso.signing_key.retired_at IS 'Since when it signs no m
 
 COMMENT ON COLUMN native_sso.signing_key.removed_at IS 'Since when the JWKS lacks it.';
 
-CREATE TABLE native_sso.subject_logout (
-    idp_issuer native_sso.issuer_identifier NOT NULL,
-    subject native_sso.issued_identifier NOT NULL,
-    issued_at timestamp(0) with time zone,
-    recorded_at timestamp(0) with time zone NOT NULL,
-    nameless_issued_at timestamp(0) with time zone
-);
-
-COMMENT ON TABLE native_sso.subject_logout IS 'The last logout of a user: a login from before it is dead when it comes in.';
-
-COMMENT ON COLUMN native_sso.subject_logout.idp_issuer IS 'The IdP that said so.';
-
-COMMENT ON COLUMN native_sso.subject_logout.subject IS 'sub of the logout token.';
-
-COMMENT ON COLUMN native_sso.subject_logout.issued_at IS 'iat of the last logout token that ended all sessions of the user.';
-
-COMMENT ON COLUMN native_sso.subject_logout.recorded_at IS 'When the row was written last; it goes by the sweep.';
-
-COMMENT ON COLUMN native_sso.subject_logout.nameless_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
-
 CREATE TABLE native_sso.sweep (
     only_row boolean NOT NULL,
-    begun_at timestamp with time zone NOT NULL,
+    begun_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    after_session uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL,
+    after_issuer text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    after_device bytea DEFAULT '\x'::bytea NOT NULL,
     CONSTRAINT sweep_only_row_check CHECK (only_row)
 );
 
-COMMENT ON TABLE native_sso.sweep IS 'When the last sweep began, so that one broker sweeps for all.';
+COMMENT ON TABLE native_sso.sweep IS 'When the last sweep began, so that one broker sweeps for all, and where the next batch goes on. The service role cannot read it.';
 
 COMMENT ON COLUMN native_sso.sweep.only_row IS 'There is one row.';
 
 COMMENT ON COLUMN native_sso.sweep.begun_at IS 'When the last sweep began.';
 
-CREATE TABLE native_sso.used_proof (
-    kind text NOT NULL,
-    digest bytea NOT NULL,
-    expires_at timestamp(0) with time zone NOT NULL,
-    session_id uuid,
-    CONSTRAINT used_proof_digest_check CHECK ((octet_length(digest) = 32)),
-    CONSTRAINT used_proof_kind_check CHECK ((kind = ANY (ARRAY['dpop'::text, 'client_assertion'::text, 'logout_token'::text, 'enrolment'::text])))
-);
+COMMENT ON COLUMN native_sso.sweep.after_session IS 'The last session that a sweep looked at; zero: it begins with the first.';
 
-COMMENT ON TABLE native_sso.used_proof IS 'What is good once and was used.';
+COMMENT ON COLUMN native_sso.sweep.after_issuer IS 'The issuer of the last device that a sweep looked at; empty: it begins with the first.';
 
-COMMENT ON COLUMN native_sso.used_proof.kind IS 'So that a proof of one kind is never taken for one of another.';
-
-COMMENT ON COLUMN native_sso.used_proof.digest IS 'SHA-256 of what names the proof.';
-
-COMMENT ON COLUMN native_sso.used_proof.expires_at IS 'When it would be refused for its age.';
-
-COMMENT ON COLUMN native_sso.used_proof.session_id IS 'Of an enrolment: the session that the id_token began.';
+COMMENT ON COLUMN native_sso.sweep.after_device IS 'The digest of that device.';
 
 ALTER TABLE ONLY native_sso.audit_event ATTACH PARTITION native_sso.audit_event_default DEFAULT;
 
@@ -2497,6 +2548,9 @@ ALTER TABLE ONLY native_sso.idp_key
 
 ALTER TABLE ONLY native_sso.relayed_code
     ADD CONSTRAINT relayed_code_pkey PRIMARY KEY (code);
+
+ALTER TABLE ONLY native_sso.retention
+    ADD CONSTRAINT retention_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY native_sso.schema_migration
     ADD CONSTRAINT schema_migration_name_sha256_key UNIQUE (name, sha256);
@@ -2563,6 +2617,8 @@ CREATE UNIQUE INDEX session_name ON native_sso.session USING btree (issuer, sid,
 CREATE INDEX session_subject ON native_sso.session USING btree (idp_issuer, subject, session_id);
 
 CREATE UNIQUE INDEX signing_key_active ON native_sso.signing_key USING btree (use) WHERE (state = 'active'::text);
+
+CREATE INDEX sso_grant_bound ON native_sso.sso_grant USING btree (device_digest) WHERE (jkt IS NOT NULL);
 
 CREATE UNIQUE INDEX sso_grant_live ON native_sso.sso_grant USING btree (session_id, client_id) WHERE (revoked_at IS NULL);
 
@@ -2639,10 +2695,6 @@ GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_s
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.count_sweepable(p_retention_seconds bigint, OUT sessions bigint, OUT grants bigint, OUT devices bigint, OUT proofs bigint) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION native_sso.count_sweepable_logouts(p_retention_seconds bigint) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
 
@@ -2679,13 +2731,13 @@ REVOKE ALL ON FUNCTION native_sso.have_common(p_one text[], p_two text[], p_thre
 
 REVOKE ALL ON FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION native_sso.instant_that_counts(p_instant timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.keep_logged_out() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.login_slot(p_issuer text, p_subject text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION native_sso.logout_instant(p_issued_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
 
@@ -2731,25 +2783,25 @@ GRANT ALL ON FUNCTION native_sso.settle_code(p_code bytea, p_request_id uuid, p_
 
 REVOKE ALL ON FUNCTION native_sso.spent_by_exchange(g native_sso.sso_grant) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.sweep_audit(p_retention_seconds bigint, p_execute boolean) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.sweep_audit(p_limit bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_audit(p_limit bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.sweep_devices(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.sweep_devices(p_limit bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_devices(p_limit bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.sweep_grants(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.sweep_grants(p_limit bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_grants(p_limit bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.sweep_limit(p_retention_seconds bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.sweep_limit() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.sweep_logouts(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.sweep_logouts(p_limit bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_logouts(p_limit bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.sweep_proofs(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.sweep_proofs(p_limit bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_proofs(p_limit bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.sweep_sessions(p_after text[], p_limit bigint, p_retention_seconds bigint) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.sweep_sessions(p_limit bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.sweep_sessions(p_limit bigint) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.touch_sessions(p_session_ids uuid[], p_devices bytea[], p_now timestamp with time zone) FROM PUBLIC;
 

@@ -13,7 +13,7 @@ struct NativeSSOCommand: CommandGroup {
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, KeyCommand.self, JWKSCommand.self,
             ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, GrantCommand.self,
             DeviceCommand.self,
-            ProviderKeyCommand.self, SweepCommand.self, AuditCommand.self, ExplainCommand.self,
+            ProviderKeyCommand.self, RetentionCommand.self, SweepCommand.self, AuditCommand.self, ExplainCommand.self,
         ])
 
     @OptionGroup var options: GlobalOptions

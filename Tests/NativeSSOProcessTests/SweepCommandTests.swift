@@ -22,6 +22,28 @@ struct SweepCommandTests {
         }
     }
 
+    @Test func `the retention is shown and set, within its bounds and with the reason in the audit`() async throws {
+        try await Installation.lendReady { installation in
+            let before = try await installation.object("retention", "show")
+            #expect(before.number("session_days")?.int64 == 90)
+            #expect(before.number("audit_days")?.int64 == 400)
+
+            let tooShort = try await installation.run(["retention", "set", "--session-days", "89"])
+            #expect(tooShort.status == 1)
+            #expect(tooShort.errors.contains("session_days_from_90_to_3650"), "\(tooShort.errors)")
+            #expect(try await installation.run(["retention", "set"]).status == 2)
+            let service = try await installation.run(
+                ["retention", "set", "--audit-days", "30"], environment: installation.serviceEnvironment)
+            #expect(service.status == 3)
+            #expect(service.errors.contains("the database user may not do this"), "\(service.errors)")
+
+            let after = try await installation.object("retention", "set", "--audit-days", "30", "--reason", "ticket 8")
+            #expect(after.number("session_days")?.int64 == 90)
+            #expect(after.number("audit_days")?.int64 == 30)
+            #expect(try await Self.ask(installation, Self.retentionAudit) == "ticket 8 90 30")
+        }
+    }
+
     @Test(arguments: [["sweep"], ["sweep", "--execute", "--reason", "r"]])
     func `what keeps it from sweeping is said as everywhere`(command: [String]) async throws {
         try await Installation.lend { installation in
@@ -50,6 +72,10 @@ struct SweepCommandTests {
             session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
         VALUES ('00000000-0000-7000-8000-000000000001', 'https://idp', 's', 'https://idp', 's', 'user',
             now() - interval '190 days', now() - interval '100 days', now() - interval '100 days')
+        """
+    private static let retentionAudit = """
+        SELECT concat_ws(' ', reason, details->>'session_days', details->>'audit_days')
+        FROM native_sso.audit_event WHERE kind = 'retention_set'
         """
     private static let sessions = "SELECT count(*) FROM native_sso.session"
     private static let audit =

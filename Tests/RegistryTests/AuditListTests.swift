@@ -1,3 +1,4 @@
+import Glibc
 import NativeSSO
 import PostgresClient
 import Testing
@@ -25,7 +26,7 @@ struct AuditListTests {
     @Test("A refusal says which login and which grant it was about")
     func subjects() async throws {
         try await TestDatabase.withFixture { database in
-            let now: Int64 = 1_700_000_000_000
+            let now = Int64(time(nil)) * 1000 - 60_000
             await record([Self.refusal(1, at: now), Self.refusal(2, at: now)], database)
             let administration = Administration(pool: database.superuser)
             for number in UInt64(1)...2 {
@@ -44,7 +45,7 @@ struct AuditListTests {
     @Test("Page by page comes every event once, the newest first, also those of one instant")
     func pages() async throws {
         try await TestDatabase.withFixture { database in
-            let now: Int64 = 1_700_000_000_000
+            let now = Int64(time(nil)) * 1000 - 60_000
             let events = (0..<25).map { Self.refusal(UInt64($0), at: now + ($0 < 20 ? 0 : Int64($0))) }
             await record(events, database)
             let administration = Administration(pool: database.superuser)
@@ -64,7 +65,7 @@ struct AuditListTests {
     @Test("A listing keeps to time, kind, app and session")
     func selections() async throws {
         try await TestDatabase.withFixture { database in
-            let now: Int64 = 1_700_000_000_000
+            let now = Int64(time(nil)) * 1000 - 60_000
             await record((0..<5).map { Self.refusal(UInt64($0), at: now + Int64($0)) }, database)
             let administration = Administration(pool: database.superuser)
             let (from, until) = (

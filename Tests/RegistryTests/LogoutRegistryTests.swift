@@ -79,6 +79,21 @@ import Testing
         }
     }
 
+    /// The service's password may be stolen, and a login from the future would outlast every logout.
+    @Test func aLoginFromTheFutureEndsToo() async throws {
+        try await TestDatabase.withFixture { database in
+            let world = try await World.make(in: database)
+            let future = Self.now.adding(.days(1000))
+            _ = try await database.registry.admit(
+                world.firstAdmission(sid: "sid-2", login: Login(authenticatedAt: future), tokenIssuedAt: future))
+            #expect(try await Self.live(database) == ["sid-1", "sid-2"])
+            let logouts = PostgresLogoutRegistry(database: database.service)
+            let aMinuteLater = LogoutRecord.told(Self.user, "one", issuedAt: Self.now.adding(60))
+            #expect(try await logouts.end(aMinuteLater) == 2)
+            #expect(try await Self.live(database).isEmpty)
+        }
+    }
+
     /// The token is used up once; L-13: and counts at its own issuer.
     @Test func aTokenIsUsedOnce() async throws {
         try await TestDatabase.withFixture { database in
@@ -226,11 +241,10 @@ import Testing
         try await TestDatabase.withFixture { database in
             let logouts = PostgresLogoutRegistry(database: database.service)
             _ = try await logouts.end(LogoutRecord.told(Self.user, "one"))
-            let policy = RetentionPolicy(sessions: .days(90), audit: .days(400))
-            let sweeper = Sweeper(database: database.service, policy: policy, pause: .zero)
+            let sweeper = Sweeper(database: database.service, pause: .zero)
             #expect(try await sweeper.sweep(unlessWithin: 0)?.logouts == 0)
             try await database.run(Self.age, [])
-            #expect(try await Sweeper(database: database.superuser, policy: policy).prospect().logouts == 1)
+            #expect(try await Sweeper(database: database.superuser).prospect().logouts == 1)
             #expect(try await sweeper.sweep(unlessWithin: 0)?.logouts == 1)
         }
     }

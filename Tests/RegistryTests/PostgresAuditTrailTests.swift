@@ -1,3 +1,4 @@
+import Glibc
 import NativeSSO
 import PostgresClient
 import Registry
@@ -6,10 +7,13 @@ import Testing
 
 @Suite("Audit of refusals", .serialized)
 struct PostgresAuditTrailTests {
+    /// The database runs on this machine.
+    private static let instant = Int64(time(nil)) * 1000 - 59_877
+
     private static func event(_ number: UInt64, client: ClientID? = nil) -> AuditEvent {
         AuditEvent(
             kind: .exchangeRefused, requestID: UniqueID(high: 7, low: number),
-            occurredAtMilliseconds: 1_700_000_000_123,
+            occurredAtMilliseconds: instant,
             client: client, reason: "session_ended")
     }
 
@@ -29,17 +33,17 @@ struct PostgresAuditTrailTests {
             #expect(try rows[4].optionalText(1) == nil)
             #expect(try rows[0].text(2) == "session_ended")
             #expect(try rows[0].text(3) == "exchange_refused")
-            #expect(try rows[0].timestamp(4).microseconds == 1_700_000_000_123_000)
+            #expect(try rows[0].timestamp(4).microseconds == Self.instant * 1000)
         }
     }
 
-    @Test("Whoever has the service's password can record refusals, and neither an act nor the future")
+    @Test("Whoever has the service's password can record refusals, and neither an act, nor the future, nor the past")
     func forgesNothing() async throws {
         try await TestDatabase.withFixture { database in
-            _ = try await database.service.query(Self.forge, [])
+            for days in [-400, 40] as [Int32] { _ = try await database.service.query(Self.forge, [.int32(days)]) }
             let rows = try await database.run(Self.forged, [])
-            #expect(try rows.map { try $0.text(0) } == ["request_refused"])
-            #expect(try rows.map { try $0.bool(1) } == [true])
+            #expect(try rows.map { try $0.text(0) } == ["request_refused", "request_refused"])
+            #expect(try rows.map { try $0.bool(1) } == [true, true])
         }
     }
 
@@ -47,11 +51,28 @@ struct PostgresAuditTrailTests {
     private static let forge = Statement(
         """
         SELECT native_sso.record_audit(
-            array_fill(now() + interval '40 days', ARRAY[5]),
+            array_fill(now() + make_interval(days => $1), ARRAY[5]),
             '{session_ended,client_added,request_refused,refused,request_refused_not}',
             array_fill(gen_random_uuid(), ARRAY[5]), array_fill(''::text, ARRAY[5]), array_fill('x'::text, ARRAY[5]))
         """)
-    private static let forged = Statement("SELECT kind, occurred_at <= now() FROM native_sso.audit_event")
+    private static let forged = Statement(
+        "SELECT kind, occurred_at BETWEEN now() - interval '25 hours' AND now() FROM native_sso.audit_event")
+
+    @Test("One call records a bounded number of events")
+    func isBounded() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await database.service.query(Self.flood, [])
+            #expect(try await database.run(Self.forged, []).count == 1000)
+        }
+    }
+
+    private static let flood = Statement(
+        """
+        SELECT native_sso.record_audit(
+            array_fill(now(), ARRAY[2000]), array_fill('request_refused'::text, ARRAY[2000]),
+            array_fill(gen_random_uuid(), ARRAY[2000]), array_fill(''::text, ARRAY[2000]),
+            array_fill('x'::text, ARRAY[2000]))
+        """)
 
     @Test("While the database is away events wait; those beyond the bound are lost and counted")
     func waits() async throws {

@@ -218,6 +218,27 @@ struct PostgresCodeRegisterTests {
         }
     }
 
+    /// Nobody gets tokens for it, so a flood of them must not stay for a day.
+    @Test("A code that the identity provider refused is kept for 15 minutes, any other for a day")
+    func forgetsRefusals() async throws {
+        try await withRegister { database, register in
+            for (settlement, next) in [
+                (CodeSettlement.answered([1]), CodeClaim.granted), (.kept([1]), .used), (.lost, .used),
+            ] {
+                _ = try await database.superuser.query(CodeSQL.clear, [])
+                _ = try await register.claim(entry(1))
+                _ = try await send(register)
+                #expect(try await register.settle(Self.name, of: Self.request(1), as: settlement))
+                for minutes in [14, 2] as [Int32] {
+                    #expect(try await register.claim(entry(2)) != .granted)
+                    _ = try await database.superuser.query(CodeSQL.passMinutes, [.int32(minutes)])
+                    _ = try await database.superuser.query(RetentionSQL.sweepProofsFirst, [])
+                }
+                #expect(try await register.claim(entry(3)) == next)
+            }
+        }
+    }
+
     @Test("The service reads nothing of it")
     func isClosed() async throws {
         try await withRegister { database, _ in
@@ -237,6 +258,12 @@ struct PostgresCodeRegisterTests {
 private enum CodeSQL {
     static let pass = Statement("UPDATE native_sso.relayed_code SET valid_until = now() - interval '1 second'")
     static let age = Statement("UPDATE native_sso.relayed_code SET expires_at = now() - interval '2 hours'")
+    static let clear = Statement("DELETE FROM native_sso.relayed_code")
+    static let passMinutes = Statement(
+        """
+        UPDATE native_sso.relayed_code SET expires_at = expires_at - make_interval(mins => $1),
+            valid_until = valid_until - make_interval(mins => $1)
+        """)
     static let left = Statement(
         "SELECT ceil(extract(epoch FROM valid_until - now()))::bigint FROM native_sso.relayed_code")
     static let answers = Statement("SELECT count(*) FROM native_sso.relayed_code WHERE answer IS NOT NULL")

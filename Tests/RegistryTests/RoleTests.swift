@@ -72,6 +72,11 @@ enum RoleSQL {
         Statement("SELECT count(*) FROM native_sso.subject_logout"),
         Statement("DELETE FROM native_sso.subject_logout"),
         Statement("SELECT * FROM native_sso.register_session('https://idp.example.com', 'x', 'user')"),
+        Statement("SELECT count(*) FROM native_sso.retention"),
+        Statement("UPDATE native_sso.retention SET audit_days = 30"),
+        Statement("SELECT count(*) FROM native_sso.sweep"),
+        Statement("UPDATE native_sso.sweep SET begun_at = 'infinity'"),
+        Statement("SELECT count(*) FROM native_sso.dead_device"),
         Statement("CREATE TABLE native_sso.mine (x int)"),
     ]
 

@@ -2,27 +2,41 @@ import NativeSSO
 import PostgresClient
 
 extension Administration {
-    /// What ``sweep(_:_:)`` would remove now.
-    public func sweepable(_ policy: RetentionPolicy) async throws(AdministrationError) -> SweepReport {
-        try await Self.database { () async throws(PostgresError) in
-            try await Sweeper(database: pool, policy: policy).prospect()
-        }
+    /// How long records are kept.
+    public func retention() async throws(AdministrationError) -> RetentionPolicy {
+        let found = try await rows(RetentionStatements.policy) { try RetentionPolicy($0) }
+        guard let policy = found.first else { throw .notFound("the row of the table retention") }
+        return policy
+    }
+
+    /// Changes how long records are kept. A shorter period deletes records in the next sweep.
+    /// - Parameters:
+    ///   - sessionDays: `nil`: as it was.
+    ///   - auditDays: The same.
+    /// - Returns: What holds now.
+    @discardableResult
+    public func setRetention(
+        sessionDays: Int32?, auditDays: Int32?, _ act: AdministrativeAct
+    ) async throws(AdministrationError) -> RetentionPolicy {
+        try await change(
+            RetentionStatements.setPolicy, [sessionDays, auditDays].map { $0.map(PostgresValue.int32) ?? .null },
+            as: .retentionSet, act,
+            details: { [("session_days", "\($0.sessionDays)"), ("audit_days", "\($0.auditDays)")] },
+            orElse: .notFound("the row of the table retention")
+        ) { row throws(PostgresError) in try RetentionPolicy(row) }
+    }
+
+    /// What ``sweep(_:)`` would remove now.
+    public func sweepable() async throws(AdministrationError) -> SweepReport {
+        try await Self.database { () async throws(PostgresError) in try await Sweeper(database: pool).prospect() }
     }
 
     /// Sweeps now, and records how much went.
     /// - Returns: `nil` where another sweep is running.
-    public func sweep(_ policy: RetentionPolicy, _ act: AdministrativeAct) async throws(AdministrationError)
-        -> SweepReport?
-    {
+    public func sweep(_ act: AdministrativeAct) async throws(AdministrationError) -> SweepReport? {
         try await Self.database { () async throws(PostgresError) in
-            guard let report = try await Sweeper(database: pool, policy: policy).sweep(unlessWithin: 0) else {
-                return nil
-            }
-            let details = [
-                ("sessions", "\(report.sessions)"), ("grants", "\(report.grants)"), ("devices", "\(report.devices)"),
-                ("proofs", "\(report.proofs)"), ("logouts", "\(report.logouts)"),
-                ("audit_months", report.auditMonths.joined(separator: " ")),
-            ]
+            guard let report = try await Sweeper(database: pool).sweep(unlessWithin: 0) else { return nil }
+            let details = report.counts.map { ($0.name, "\($0.count)") }
             _ = try await pool.query(AdministrativeAct.record, act.parameters(kind: .swept, details: details))
             return report
         }
@@ -36,5 +50,11 @@ extension Administration {
         } catch {
             throw .database(error)
         }
+    }
+}
+
+extension RetentionPolicy {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(sessionDays: try row.int32(0), auditDays: try row.int32(1))
     }
 }

@@ -45,5 +45,6 @@ public enum AuditKind: String, Sendable, CaseIterable {
     case keyActive = "key_active"
     case keyRetired = "key_retired"
     case keyRemoved = "key_removed"
+    case retentionSet = "retention_set"
     case swept
 }

@@ -1,21 +1,13 @@
-public import NativeSSO
-
-/// For how long what is over is kept.
+/// How long records are kept after their end. Only an administrator reads and changes it: see the table `retention`.
 public struct RetentionPolicy: Sendable, Hashable {
-    /// After the end of a session: its row and its grants. Revoked grants and forgotten devices go by it too.
-    public let sessions: Seconds
-    /// After the end of a month: its audit.
-    public let audit: Seconds
+    /// Sessions with their grants, revoked grants, forgotten devices and logouts of users.
+    public let sessionDays: Int32
+    /// The audit, counted from the end of its month.
+    public let auditDays: Int32
 
-    /// The longest for which a subject token can be accepted: until then the row of an ended session is what refuses it.
-    /// The schema holds to it as well, whatever it is asked.
-    public static let shortestForSessions: Seconds = .days(90)
-    /// The schema's, too.
-    public static let shortestForAudit: Seconds = .days(30)
-
-    public init(sessions: Seconds, audit: Seconds) {
-        self.sessions = sessions
-        self.audit = audit
+    public init(sessionDays: Int32, auditDays: Int32) {
+        self.sessionDays = sessionDays
+        self.auditDays = auditDays
     }
 }
 
@@ -26,13 +18,22 @@ public struct SweepReport: Sendable, Hashable {
     /// Revoked grants of sessions that stay.
     public internal(set) var grants: Int64 = 0
     public internal(set) var devices: Int64 = 0
+    /// Used proofs and relayed codes.
     public internal(set) var proofs: Int64 = 0
     /// Marks of users who logged out everywhere.
     public internal(set) var logouts: Int64 = 0
-    /// Partitions of the audit that were emptied, such as `audit_event_p2026_11`.
-    public internal(set) var auditMonths: [String] = []
+    /// Partitions of the audit that were emptied.
+    public internal(set) var auditMonths: Int64 = 0
     /// `false`: it was stopped, or another sweep came between.
     public internal(set) var isComplete = false
 
-    public var isEmpty: Bool { sessions + grants + devices + proofs + logouts == 0 && auditMonths.isEmpty }
+    public var isEmpty: Bool { counts.allSatisfy { $0.count == 0 } }
+
+    /// The counts with their names in the log and in the audit.
+    public var counts: [(name: String, count: Int64)] {
+        [
+            ("sessions", sessions), ("grants", grants), ("devices", devices), ("proofs", proofs), ("logouts", logouts),
+            ("audit_months", auditMonths),
+        ]
+    }
 }

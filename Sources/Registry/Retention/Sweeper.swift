@@ -4,23 +4,18 @@ public import PostgresClient
 /// Removes what is over and can no longer be referred to.
 ///
 /// In small transactions with pauses between them, and never waiting for a row that somebody has: no exchange and no
-/// refresh waits for it. Stopped at any moment it has done what it had done; the next sweep goes on. One at a time in a
-/// database, however many brokers there are.
+/// refresh waits for it. A sweep that was stopped keeps what it had done, and the next one goes on where it stopped. One at a
+/// time in a database, however many brokers there are.
 public struct Sweeper: Sendable {
     private let database: any StatementExecutor
-    private let policy: RetentionPolicy
     private let batch: Int64
     private let pause: Duration
 
     /// - Parameters:
     ///   - batch: Rows looked at in one transaction, at most 1000.
     ///   - pause: Between two transactions.
-    public init(
-        database: any StatementExecutor, policy: RetentionPolicy, batch: Int64 = 500,
-        pause: Duration = .milliseconds(50)
-    ) {
+    public init(database: any StatementExecutor, batch: Int64 = 500, pause: Duration = .milliseconds(50)) {
         self.database = database
-        self.policy = policy
         self.batch = batch
         self.pause = pause
     }
@@ -38,31 +33,22 @@ public struct Sweeper: Sendable {
         }
         _ = try await query(AuditStatements.preparePartitions, []) { _ in }
         var report = SweepReport()
-        let parts: [(Statement, WritableKeyPath<SweepReport, Int64>)] = [
-            (RetentionStatements.sessions, \.sessions), (RetentionStatements.grants, \.grants),
-            (RetentionStatements.devices, \.devices), (RetentionStatements.proofs, \.proofs),
-            (RetentionStatements.logouts, \.logouts),
-        ]
-        for (statement, count) in parts {
-            guard try await sweep(statement, counting: { report[keyPath: count] += $0 }) else { return report }
+        for part in RetentionStatements.parts {
+            guard try await sweep(part.statement, counting: { report[keyPath: part.count] += $0 }) else {
+                return report
+            }
         }
-        report.isComplete = try await sweepAudit { report.auditMonths.append($0) }
+        report.isComplete = true
         return report
     }
 
     /// What a sweep would remove now.
     public func prospect() async throws(PostgresError) -> SweepReport {
         var report = SweepReport()
-        let counts = try await query(RetentionStatements.count, [.int64(policy.sessions.count)]) {
-            row throws(PostgresError) in
-            (try row.int64(0), try row.int64(1), try row.int64(2), try row.int64(3), try row.int64(4))
+        let counts = try await query(RetentionStatements.count, []) { row throws(PostgresError) in
+            try RetentionStatements.parts.indices.map { index throws(PostgresError) in try row.int64(index) }
         }
-        if let counts = counts.first {
-            (report.sessions, report.grants, report.devices, report.proofs, report.logouts) = counts
-        }
-        report.auditMonths = try await query(
-            RetentionStatements.audit, [.int64(policy.audit.count), .bool(false)],
-            { row throws(PostgresError) in try row.text(0) })
+        for (part, count) in zip(RetentionStatements.parts, counts.joined()) { report[keyPath: part.count] = count }
         report.isComplete = true
         return report
     }
@@ -71,30 +57,14 @@ public struct Sweeper: Sendable {
     private func sweep(
         _ statement: Statement, counting removed: (Int64) -> Void
     ) async throws(PostgresError) -> Bool {
-        var after: [String]?
         while await rest() {
-            let batches = try await query(
-                statement,
-                [after.map { .textArray($0) } ?? .null, .int64(batch), .int64(policy.sessions.count)]
-            ) { row throws(PostgresError) in
-                (lookedAt: try row.int64(0), removed: try row.int64(1), after: try row.optionalTextArray(2))
+            let batches = try await query(statement, [.int64(batch)]) { row throws(PostgresError) in
+                (lookedAt: try row.int64(0), removed: try row.int64(1))
             }
             // None: another sweep holds the lock.
             guard let done = batches.first else { return false }
             removed(done.removed)
             if done.lookedAt < batch { return true }
-            after = done.after
-        }
-        return false
-    }
-
-    private func sweepAudit(emptied: (String) -> Void) async throws(PostgresError) -> Bool {
-        while await rest() {
-            let months = try await query(
-                RetentionStatements.audit, [.int64(policy.audit.count), .bool(true)],
-                { row throws(PostgresError) in try row.text(0) })
-            guard let month = months.first else { return true }
-            emptied(month)
         }
         return false
     }

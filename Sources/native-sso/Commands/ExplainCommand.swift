@@ -65,7 +65,7 @@ struct ExplainCommand: AsyncParsableCommand {
             throw CommandFailure.notFound(
                 "nothing is recorded under this request id. No event has a refresh that was granted, an answer of status 5xx, "
                     + "or what was no request to the token endpoint: the log of the broker has every request, by request_id. "
-                    + "Of a flood of refusals the audit keeps a sample, and for no longer than retention.audit")
+                    + "Of a flood of refusals the audit keeps a sample, for as long as `retention show` says")
         }
         try options.output.show(RequestReport(requestID: requestID, records: records))
         options.output.warn(page.warning(records.count, "events"))

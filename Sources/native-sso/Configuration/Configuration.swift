@@ -22,7 +22,6 @@ struct Configuration: Sendable {
     let dpop: DPoP
     /// How often anybody may ask, of this broker.
     let limits: RequestLimits
-    let retention: Retention
     let log: Log
 
     /// `nil` only where something was reported. Every section is read whatever became of the ones before it.
@@ -44,7 +43,6 @@ struct Configuration: Sendable {
         limits = root.section("limits") {
             RequestLimits(reading: $0, tellsCallersApart: publicListener?.tellsCallersApart ?? true)
         }
-        retention = root.section("retention") { Retention(reading: $0) }
         log = root.section("log") { Log(reading: $0) }
         identityProviders = IdentityProvider.all(reading: root, brokerIssuer: given, sessions)
         guard let publicListener, let internalListener, let dpop else { return nil }

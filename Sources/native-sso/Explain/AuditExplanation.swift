@@ -103,6 +103,10 @@ extension AuditExplanation {
         case .keyActive: self = words.act("made \(of("kid")) the active key")
         case .keyRetired: self = words.act("retired the key \(of("kid"))")
         case .keyRemoved: self = words.act("removed the key \(of("kid"))")
+        case .retentionSet:
+            self = words.act(
+                "set how long records are kept: sessions for \(of("session_days")) days, the audit for \(of("audit_days")) days"
+            )
         case .swept: self = words.act("removed what was over for longer than it is kept")
         }
     }

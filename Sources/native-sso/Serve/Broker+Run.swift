@@ -61,7 +61,7 @@ extension Broker {
         let reload = reload
         let (keys, audit, pool, lanes, commits, pendingCodes) = (keys, audit, pool, lanes, commits, pendingCodes)
         let (documents, codes, providers) = (documents, codes.values, providers.map(\.keys))
-        let sweep = SweepService(configuration.retention, database: pool, logger: logger)
+        let sweep = SweepService(database: pool, logger: logger)
         var services: [any Service] = [
             ClosingService { await pool.shutdown() },
             ClosingService { await lanes.shutdown() },
@@ -72,7 +72,7 @@ extension Broker {
                 await directory.refresh()
                 await keys.refresh()
             },
-            BackgroundService.periodic(sweep.interval) { await sweep.run() },
+            BackgroundService.periodic(SweepService.interval) { await sweep.run() },
             BackgroundService.periodic(CommitProbe.interval) { await commits.run() },
             HangupService {
                 reload?.readAgain()

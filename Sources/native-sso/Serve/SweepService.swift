@@ -5,23 +5,23 @@ import Registry
 
 /// Sweeps in the background. Nothing waits for it, and liveness does not depend on it.
 struct SweepService: Sendable {
-    let interval: Duration
-    private let spacing: Seconds
+    /// Between two sweeps, of however many brokers.
+    private static let spacing: Seconds = .hours(1)
+    static let interval: Duration = .seconds(spacing.count)
+
     private let sweeper: Sweeper
     private let logger: Logger
     private let changes: ChangeLog
 
-    init(_ retention: Configuration.Retention, database: any StatementExecutor, logger: Logger) {
-        spacing = retention.interval
-        interval = .seconds(retention.interval.count)
-        sweeper = Sweeper(database: database, policy: retention.policy)
+    init(database: any StatementExecutor, logger: Logger) {
+        sweeper = Sweeper(database: database)
         self.logger = logger
         changes = ChangeLog(logger)
     }
 
     func run() async {
         do throws(PostgresError) {
-            let report = try await sweeper.sweep(unlessWithin: spacing)
+            let report = try await sweeper.sweep(unlessWithin: Self.spacing)
             changes.note(nil, Self.message)
             if let report, !report.isEmpty { log(report) }
         } catch {
@@ -30,15 +30,9 @@ struct SweepService: Sendable {
     }
 
     private func log(_ report: SweepReport) {
-        logger.info(
-            "swept",
-            metadata: [
-                "sessions": .stringConvertible(report.sessions), "grants": .stringConvertible(report.grants),
-                "devices": .stringConvertible(report.devices), "proofs": .stringConvertible(report.proofs),
-                "logouts": .stringConvertible(report.logouts),
-                "audit_months": .string(report.auditMonths.joined(separator: " ")),
-                "complete": .stringConvertible(report.isComplete),
-            ])
+        var metadata: Logger.Metadata = ["complete": .stringConvertible(report.isComplete)]
+        for (name, count) in report.counts { metadata[name] = .stringConvertible(count) }
+        logger.info("swept", metadata: metadata)
     }
 
     private static let message: Logger.Message = "what is over cannot be removed"

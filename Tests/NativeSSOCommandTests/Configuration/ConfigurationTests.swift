@@ -31,9 +31,6 @@ import Testing
         #expect(configuration.limits == RequestLimits())
         #expect(configuration.sessions.absolute == .days(90))
         #expect(configuration.dpop.nonce == .off)
-        #expect(configuration.retention.sessions == .days(90))
-        #expect(configuration.retention.audit == .days(400))
-        #expect(configuration.retention.interval == .hours(1))
         #expect(configuration.log == Configuration.Log(level: .info, format: nil))
 
         let provider = try #require(configuration.identityProviders.first)

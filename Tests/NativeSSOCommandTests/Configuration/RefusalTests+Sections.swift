@@ -80,9 +80,6 @@ extension RefusalTests {
             "sessions: { subject_token_max_age: 91d }", "10: sessions.subject_token_max_age: must be from 1m to 90d"),
         .added(
             "sessions: { absolute: 1d, idle: 25h }", "10: sessions.idle: must not be longer than sessions.absolute, 1d"),
-        .added("retention: { sessions: 89d }", "10: retention.sessions: must be from 90d to 3650d"),
-        .added("retention: { audit: 29d }", "10: retention.audit: must be from 30d to 3650d"),
-        .added("retention: { interval: 59s }", "10: retention.interval: must be from 1m to 7d"),
         .added("limits: { address: 100 }", "10: limits.address: \(rate)"),
         .added("limits: { address: none }", "10: limits.address: \(rate)"),
         .added("limits: { session: 60/1m/1 }", "10: limits.session: \(rate)"),

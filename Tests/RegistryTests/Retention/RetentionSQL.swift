@@ -38,6 +38,15 @@ enum RetentionSQL {
             NULL, now(), now(), now() - make_interval(days => $2), 'operator'
         FROM native_sso.session WHERE sid = $1
         """)
+    /// A grant that has bound the key of a device: $1 session, $2 device value, $3 key, $4 days since it was revoked.
+    static let addBoundGrant = Statement(
+        """
+        INSERT INTO native_sso.sso_grant
+        SELECT gen_random_uuid(), session_id, 'app-two', 'app-one', sha256($2::text::bytea), 1, now(), '{}', '{}', NULL, NULL,
+            '{}', $3, now(), now() + interval '30 days', now() - make_interval(days => $4),
+            CASE WHEN $4 IS NOT NULL THEN 'operator' END
+        FROM native_sso.session WHERE sid = $1
+        """)
     /// All that are revoked were replayed, past the rule that a revoked grant stays as it is.
     static let replay = Statement(
         """
@@ -50,9 +59,7 @@ enum RetentionSQL {
     static let sweepablePlan = Statement(
         """
         EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
-        SELECT g.grant_id FROM native_sso.sso_grant g
-        WHERE g.revoked_at < now() - interval '90 days' AND g.revoke_reason <> 'refresh_token_reused'
-        ORDER BY g.revoked_at LIMIT 1000
+        SELECT g.grant_id FROM native_sso.dead_grant g ORDER BY g.revoked_at LIMIT 1000
         """)
     /// $1 of whose device value, $2 days since it was first seen, $3 whether it is blocked.
     static let addDevice = Statement(
@@ -70,11 +77,26 @@ enum RetentionSQL {
     static let deadSessions = Statement("SELECT count(*) FROM native_sso.session WHERE sid LIKE 'dead-%'")
     static let devices = Statement(
         """
-        SELECT name FROM native_sso.device, unnest('{forgotten,fresh,blocked,live}'::text[]) AS name
+        SELECT name FROM native_sso.device, unnest('{forgotten,fresh,blocked,live,second,revoked,unbound}'::text[]) AS name
         WHERE device_digest = sha256(name::bytea) ORDER BY name
         """)
     static let grants = Statement("SELECT count(*), count(revoked_at) FROM native_sso.sso_grant")
     static let proofs = Statement("SELECT count(*) FROM native_sso.used_proof")
+
+    static let retainSessions = Statement("UPDATE native_sso.retention SET session_days = $1")
+    static let retainAudit = Statement("UPDATE native_sso.retention SET audit_days = $1")
+    static let cursor = Statement("SELECT after_issuer || encode(after_device, 'hex') FROM native_sso.sweep")
+    static let sweepDevicesByOne = Statement("SELECT removed FROM native_sso.sweep_devices(1)")
+    /// What the service gives to a sweep, and gets from it.
+    static let sweepInterface = Statement(
+        """
+        SELECT DISTINCT pg_get_function_arguments(p.oid) || ': '
+            || (SELECT string_agg(a.attname || ' ' || format_type(a.atttypid, NULL), ', ' ORDER BY a.attnum)
+                FROM pg_type t JOIN pg_attribute a ON a.attrelid = t.typrelid WHERE t.oid = p.prorettype)
+        FROM pg_proc p
+        WHERE p.pronamespace = 'native_sso'::regnamespace AND p.proname LIKE 'sweep\\_%'
+            AND has_function_privilege('native_sso_broker', p.oid, 'EXECUTE')
+        """)
 
     static let addOldMonths = Statement(
         """
@@ -115,11 +137,11 @@ enum RetentionSQL {
         "SELECT count(*) FROM pg_locks WHERE NOT granted AND (locktype, objid) IS DISTINCT FROM ('advisory', 11)")
 
     // Parts of a sweep, as a sweeper runs them.
-    static let sweepSessions = Statement("SELECT removed FROM native_sso.sweep_sessions(NULL, 1000, 0)")
-    static let sweepGrants = Statement("SELECT removed FROM native_sso.sweep_grants(NULL, 1000, 0)")
-    static let sweepDevices = Statement("SELECT removed FROM native_sso.sweep_devices(NULL, 1000, 0)")
-    static let sweepProofsFirst = Statement("SELECT removed FROM native_sso.sweep_proofs(NULL, 1000, 0)")
-    static let sweepAudit = Statement("SELECT * FROM native_sso.sweep_audit(0, true)")
+    static let sweepSessions = Statement("SELECT removed FROM native_sso.sweep_sessions(1000)")
+    static let sweepGrants = Statement("SELECT removed FROM native_sso.sweep_grants(1000)")
+    static let sweepDevices = Statement("SELECT removed FROM native_sso.sweep_devices(1000)")
+    static let sweepProofsFirst = Statement("SELECT removed FROM native_sso.sweep_proofs(1000)")
+    static let sweepAudit = Statement("SELECT removed FROM native_sso.sweep_audit(1000)")
     static let prepareMonths = Statement("SELECT native_sso.prepare_audit_partitions()")
 
     static let holdDead = Statement("SELECT session_id FROM native_sso.session WHERE sid = 'dead-1' FOR UPDATE")

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Registry
+
+/// `native-sso retention`
+struct RetentionCommand: CommandGroup {
+    static let configuration = CommandConfiguration(
+        commandName: "retention", abstract: "How long records are kept after their end.",
+        subcommands: [RetentionShowCommand.self, RetentionSetCommand.self])
+
+    fileprivate static func record(_ policy: RetentionPolicy) -> Record {
+        ["session_days": .number(Int64(policy.sessionDays)), "audit_days": .number(Int64(policy.auditDays))]
+    }
+}
+
+/// `native-sso retention show`
+struct RetentionShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the retention periods.")
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let policy = try await options.administer { try await $0.retention() }
+        try options.output.show(RetentionCommand.record(policy))
+    }
+}
+
+/// `native-sso retention set`
+struct RetentionSetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Change the retention periods.",
+        discussion: "A shorter period deletes records in the next sweep: native-sso sweep shows which.")
+
+    @Option(help: "Days to keep sessions, grants, devices and logouts of users after their end, from 90 to 3650.")
+    var sessionDays: Int32?
+
+    @Option(help: "Days to keep the audit after the end of its month, from 30 to 3650.")
+    var auditDays: Int32?
+
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: GlobalOptions
+
+    mutating func validate() throws {
+        if sessionDays == nil, auditDays == nil { throw ValidationError("Give --session-days, --audit-days or both.") }
+    }
+
+    func run() async throws {
+        let act = options.act(why)
+        let policy = try await options.administer {
+            try await $0.setRetention(sessionDays: sessionDays, auditDays: auditDays, act)
+        }
+        try options.output.show(RetentionCommand.record(policy))
+    }
+}
