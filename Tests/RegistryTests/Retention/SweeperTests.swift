@@ -94,7 +94,7 @@ struct SweeperTests {
             }
             let patient = try #require(try await Self.sweeper(database.service).sweep(unlessWithin: 0))
             #expect(patient.isComplete && patient.isEmpty)
-            try await database.run(RetentionSQL.retainSessions, [.int32(99)])
+            try await database.run(RetentionSQL.retainSessions, [.int32(95)])
             #expect(try await Self.sweeper(database.service).sweep(unlessWithin: 0)?.sessions == 3)
         }
     }
