@@ -70,7 +70,7 @@ enum HotStatement: String, CaseIterable, Sendable {
             \\set i (:i + 1) % :rows
             \\set generation CASE WHEN :i = 0 THEN :generation + 1 ELSE :generation END
             \\set n :first + :client_id * :rows + :i
-            SELECT native_sso.\(rawValue)(ARRAY[ROW (\(call))::native_sso.\(rawValue)_call]);
+            SELECT native_sso.\(rawValue)(ARRAY[CAST (ROW (\(call)) AS native_sso.\(rawValue)_call)]);
 
             """
     }
