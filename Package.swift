@@ -63,35 +63,45 @@ let package = Package(
     ],
     targets: [
         // The broker.
-        .target(name: "StrictCoding", swiftSettings: strict),
-        .target(name: "RegularFiles", swiftSettings: strict),
-        .target(name: "NativeSSO", dependencies: ["StrictCoding", .crypto], swiftSettings: strict),
-        .target(name: "OAuthWire", dependencies: ["StrictCoding"], swiftSettings: strict),
-        .target(name: "JOSE", dependencies: ["StrictCoding", .crypto, .cryptoExtras], swiftSettings: strict),
+        .target(name: "StrictCoding", path: "Sources/Broker/StrictCoding", swiftSettings: strict),
+        .target(name: "RegularFiles", path: "Sources/Broker/RegularFiles", swiftSettings: strict),
+        .target(
+            name: "NativeSSO", dependencies: ["StrictCoding", .crypto], path: "Sources/Broker/NativeSSO",
+            swiftSettings: strict),
+        .target(
+            name: "OAuthWire", dependencies: ["StrictCoding"], path: "Sources/Broker/OAuthWire", swiftSettings: strict),
+        .target(
+            name: "JOSE", dependencies: ["StrictCoding", .crypto, .cryptoExtras], path: "Sources/Broker/JOSE",
+            swiftSettings: strict),
         .target(
             name: "KeyModule", dependencies: ["NativeSSO", "JOSE", "StrictCoding", "COpenSSL"],
+            path: "Sources/Broker/KeyModule",
             swiftSettings: strictWithC),
-        .target(name: "PostgresClient", dependencies: ["CLibPQ"], swiftSettings: strictWithC),
         .target(
-            name: "Registry", dependencies: ["NativeSSO", "PostgresClient", "StrictCoding"], swiftSettings: strict),
-        .plugin(name: "EmbedMigrations", capability: .buildTool(), path: "Sources/EmbedMigrations"),
+            name: "PostgresClient", dependencies: ["CLibPQ"], path: "Sources/Broker/PostgresClient",
+            swiftSettings: strictWithC),
+        .target(
+            name: "Registry", dependencies: ["NativeSSO", "PostgresClient", "StrictCoding"],
+            path: "Sources/Broker/Registry", swiftSettings: strict),
+        .plugin(name: "EmbedMigrations", capability: .buildTool(), path: "Sources/Broker/EmbedMigrations"),
         .target(
             name: "Migrations", path: "Migrations", swiftSettings: strict, plugins: ["EmbedMigrations"]),
         .target(
-            name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], swiftSettings: strict),
+            name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], path: "Sources/Broker/Migrator",
+            swiftSettings: strict),
         .target(
             name: "IdentityProvider",
             dependencies: [
                 "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", "RegularFiles", .asyncHTTPClient, .nioCore,
                 .nioPosix, .nioHTTP1, .nioSSL, .logging,
-            ],
+            ], path: "Sources/Broker/IdentityProvider",
             swiftSettings: strict),
         .target(
             name: "BrokerHTTP",
             dependencies: [
                 "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .hummingbirdCore, .nioCore, .nioPosix, .nioHTTP1,
                 .nioHTTP2, .nioHPACK, .nioTLS, .nioSSL, .logging, .serviceLifecycle,
-            ],
+            ], path: "Sources/Broker/BrokerHTTP",
             swiftSettings: strict),
         .executableTarget(
             name: "native-sso",
@@ -100,15 +110,20 @@ let package = Package(
                 "IdentityProvider", "BrokerHTTP", "StrictCoding", "RegularFiles", .argumentParser, .yams, .logging,
                 .serviceLifecycle,
                 .unixSignals,
-            ],
+            ], path: "Sources/Broker/native-sso",
             swiftSettings: strict),
 
         // For those who meet it.
-        .target(name: "TokenVerifier", dependencies: ["JOSE", "StrictCoding"], swiftSettings: strict),
+        .target(
+            name: "TokenVerifier", dependencies: ["JOSE", "StrictCoding"], path: "Sources/Libraries/TokenVerifier",
+            swiftSettings: strict),
         .target(
             name: "TokenVerifierHummingbird", dependencies: ["TokenVerifier", .hummingbird, .httpTypes],
+            path: "Sources/Libraries/TokenVerifierHummingbird",
             swiftSettings: strict),
-        .target(name: "NativeSSOClient", dependencies: ["OAuthWire", "StrictCoding", .crypto], swiftSettings: strict),
+        .target(
+            name: "NativeSSOClient", dependencies: ["OAuthWire", "StrictCoding", .crypto],
+            path: "Sources/Libraries/NativeSSOClient", swiftSettings: strict),
 
         // Development only: never linked by the broker.
         .target(
@@ -116,17 +131,19 @@ let package = Package(
             dependencies: [
                 "JOSE", "OAuthWire", "StrictCoding", .crypto, .cryptoExtras, .hummingbird, .httpTypes, .nioCore,
                 .logging,
-            ],
+            ], path: "Sources/Development/DevelopmentIdP",
             swiftSettings: strict),
-        .target(name: "ChildProcesses", swiftSettings: strict),
-        .target(name: "PrivateCluster", dependencies: ["ChildProcesses"], swiftSettings: strict),
+        .target(name: "ChildProcesses", path: "Sources/Development/ChildProcesses", swiftSettings: strict),
+        .target(
+            name: "PrivateCluster", dependencies: ["ChildProcesses"], path: "Sources/Development/PrivateCluster",
+            swiftSettings: strict),
         .executableTarget(
             name: "native-sso-dev",
             dependencies: [
                 "DevelopmentIdP", "NativeSSOClient", "PrivateCluster", "ChildProcesses", "TokenVerifier",
                 "TokenVerifierHummingbird", "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .asyncHTTPClient,
                 .hummingbird, .httpTypes, .nioCore, .nioHTTP1, .logging, .unixSignals,
-            ],
+            ], path: "Sources/Development/native-sso-dev",
             swiftSettings: strict),
         .executableTarget(
             name: "native-sso-bench",
@@ -134,13 +151,13 @@ let package = Package(
                 "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry", "OAuthWire", "JOSE",
                 "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioSSL,
                 .nioTLS,
-            ],
+            ], path: "Sources/Development/native-sso-bench",
             swiftSettings: strict),
         .target(
             name: "BrokerTesting",
             dependencies: [
                 "NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioHPACK, .nioSSL,
-            ],
+            ], path: "Sources/Development/BrokerTesting",
             swiftSettings: strict),
 
         // What runs the programs as a whole.
@@ -149,21 +166,23 @@ let package = Package(
             dependencies: [
                 "PrivateCluster", "ChildProcesses", "BrokerTesting", "JOSE", "OAuthWire", "StrictCoding", .crypto,
             ],
-            path: "Tests/SystemTesting", swiftSettings: strict),
-        .testTarget(name: "RepositoryTests", swiftSettings: strict),
+            path: "Tests/Whole/SystemTesting", swiftSettings: strict),
+        .testTarget(name: "RepositoryTests", path: "Tests/Whole/RepositoryTests", swiftSettings: strict),
         .testTarget(
             name: "AbuseTests",
             dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding", .crypto],
+            path: "Tests/Whole/AbuseTests",
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
-            ],
+            ], path: "Tests/Whole/EndToEndTests",
             swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",
             dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding"],
+            path: "Tests/Whole/LedgerTests",
             swiftSettings: strict),
 
         // The readers of what comes from outside, under any octets. Also compiled by deploy/fuzz, which links it to libFuzzer.
@@ -172,42 +191,56 @@ let package = Package(
             dependencies: [
                 "native-sso", "BrokerHTTP", "BrokerTesting", "IdentityProvider", "JOSE", "NativeSSO", "OAuthWire",
                 "PostgresClient", "StrictCoding", .logging, .nioCore, .nioEmbedded, .nioHTTP1, .nioHPACK,
-            ],
+            ], path: "Tests/Broker/FuzzingTests",
             swiftSettings: strict),
 
         // C libraries, each imported by one target.
-        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CLibPQ", path: "Sources/Broker/CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(
+            name: "COpenSSL", path: "Sources/Broker/COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]
+        ),
 
         .testTarget(
             name: "RegistryTests",
             dependencies: [
                 "Registry", "NativeSSO", "PostgresClient", "Migrator", "Migrations", "PrivateCluster", "BrokerTesting",
-            ],
+            ], path: "Tests/Broker/RegistryTests",
             swiftSettings: strict),
-        .testTarget(name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: strict),
-        .testTarget(name: "PrivateClusterTests", dependencies: ["PrivateCluster"], swiftSettings: strict),
         .testTarget(
-            name: "PostgresClientTests", dependencies: ["PostgresClient", "PrivateCluster"], swiftSettings: strict),
+            name: "ChildProcessesTests", dependencies: ["ChildProcesses"],
+            path: "Tests/Development/ChildProcessesTests", swiftSettings: strict),
+        .testTarget(
+            name: "PrivateClusterTests", dependencies: ["PrivateCluster"],
+            path: "Tests/Development/PrivateClusterTests", swiftSettings: strict),
+        .testTarget(
+            name: "PostgresClientTests", dependencies: ["PostgresClient", "PrivateCluster"],
+            path: "Tests/Broker/PostgresClientTests", swiftSettings: strict),
         .testTarget(
             name: "MigratorTests", dependencies: ["Migrator", "Migrations", "PostgresClient", "PrivateCluster"],
+            path: "Tests/Broker/MigratorTests",
             swiftSettings: strict),
-        .testTarget(name: "StrictCodingTests", dependencies: ["StrictCoding"], swiftSettings: strict),
         .testTarget(
-            name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], swiftSettings: strict),
+            name: "StrictCodingTests", dependencies: ["StrictCoding"], path: "Tests/Broker/StrictCodingTests",
+            swiftSettings: strict),
+        .testTarget(
+            name: "OAuthWireTests", dependencies: ["OAuthWire", "StrictCoding"], path: "Tests/Broker/OAuthWireTests",
+            swiftSettings: strict),
         .testTarget(
             name: "KeyModuleTests",
             dependencies: ["KeyModule", "ChildProcesses", "NativeSSO", "JOSE", "StrictCoding", .crypto, .jwtKit],
+            path: "Tests/Broker/KeyModuleTests",
             swiftSettings: strict),
         .testTarget(
             name: "BrokerHTTPTests",
             dependencies: [
                 "BrokerHTTP", "BrokerTesting", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .hummingbirdCore,
                 .logging, .nioCore, .nioPosix, .nioHTTP1, .nioHPACK, .nioSSL, .serviceLifecycle,
-            ],
+            ], path: "Tests/Broker/BrokerHTTPTests",
             swiftSettings: strict),
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "ChildProcesses", "StrictCoding", "BrokerTesting", .jwtKit],
+            path: "Tests/Broker/JOSETests",
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "IdentityProviderTests",
@@ -215,52 +248,55 @@ let package = Package(
                 "IdentityProvider", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", "BrokerTesting", .nioCore,
                 .nioPosix, .nioSSL,
                 .logging,
-            ],
+            ], path: "Tests/Broker/IdentityProviderTests",
             swiftSettings: strict),
         .testTarget(
             name: "TokenVerifierTests",
             dependencies: ["TokenVerifier", "JOSE", "StrictCoding", "BrokerTesting", .crypto],
+            path: "Tests/Libraries/TokenVerifierTests",
             swiftSettings: strict),
         .testTarget(
             name: "TokenVerifierHummingbirdTests",
             dependencies: [
                 "TokenVerifierHummingbird", "TokenVerifier", "JOSE", "StrictCoding", "BrokerTesting", .hummingbird,
                 .hummingbirdTesting, .httpTypes,
-            ],
+            ], path: "Tests/Libraries/TokenVerifierHummingbirdTests",
             swiftSettings: strict),
         .testTarget(
             name: "NativeSSOClientTests", dependencies: ["NativeSSOClient", "OAuthWire", "StrictCoding", "JOSE"],
+            path: "Tests/Libraries/NativeSSOClientTests",
             swiftSettings: strict),
         .testTarget(
             name: "DevelopmentIdPTests",
             dependencies: [
                 "DevelopmentIdP", "JOSE", "OAuthWire", "StrictCoding", .crypto, .hummingbird, .hummingbirdTesting,
                 .httpTypes, .nioCore, .logging,
-            ],
+            ], path: "Tests/Development/DevelopmentIdPTests",
             swiftSettings: strict),
         .testTarget(
             name: "DevelopmentToolTests",
             dependencies: [
                 "native-sso-dev", "ChildProcesses", "DevelopmentIdP", "NativeSSOClient", "OAuthWire", "PrivateCluster",
                 "StrictCoding", "SystemTesting", .hummingbird, .hummingbirdTesting, .logging,
-            ],
+            ], path: "Tests/Development/DevelopmentToolTests",
             swiftSettings: strict),
         .testTarget(
             name: "BenchmarkToolTests",
             dependencies: [
                 "native-sso-bench", "SystemTesting", "BrokerTesting", "Migrator", "PostgresClient", "PrivateCluster",
                 "Registry", "JOSE", "OAuthWire", "StrictCoding",
-            ],
+            ], path: "Tests/Development/BenchmarkToolTests",
             swiftSettings: strict),
         .testTarget(
             name: "NativeSSOTests", dependencies: ["NativeSSO", "BrokerTesting", "StrictCoding"],
+            path: "Tests/Broker/NativeSSOTests",
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "NativeSSOProcessTests",
             dependencies: [
                 "native-sso", "BrokerTesting", "ChildProcesses", "JOSE", "NativeSSO", "PrivateCluster", "StrictCoding",
                 .asyncHTTPClient, .nioCore, .nioHTTP1,
-            ], swiftSettings: strict),
+            ], path: "Tests/Broker/NativeSSOProcessTests", swiftSettings: strict),
         .testTarget(
             name: "NativeSSOCommandTests",
             dependencies: [
@@ -269,7 +305,7 @@ let package = Package(
                 "PostgresClient", "StrictCoding", .logging,
                 .serviceLifecycle,
                 .unixSignals,
-            ],
+            ], path: "Tests/Broker/NativeSSOCommandTests",
             resources: [.copy("Golden")], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

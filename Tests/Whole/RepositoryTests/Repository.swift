@@ -2,7 +2,7 @@ import Foundation
 
 /// The checkout that these tests were built from.
 enum Repository {
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
     /// The files below `folder` whose names end in `suffix`, in the order of their paths.
@@ -32,7 +32,7 @@ enum Repository {
 
 /// One text file of the checkout.
 struct RepositoryFile: Sendable {
-    /// From the root: `Sources/JOSE/CompactJWS.swift`.
+    /// From the root: `Sources/Broker/JOSE/CompactJWS.swift`.
     let path: String
     let lines: [Substring]
 
@@ -49,5 +49,5 @@ struct RepositoryFile: Sendable {
     }
 
     /// The target that a source belongs to, or a test.
-    var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
+    var target: String { path.split(separator: "/").dropFirst(2).first.map(String.init) ?? "" }
 }

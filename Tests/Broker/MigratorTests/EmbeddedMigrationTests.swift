@@ -3,7 +3,7 @@ import Migrations
 import Testing
 
 @Suite struct EmbeddedMigrationTests {
-    static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Migrations")
 
     @Test func listIsTheDirectory() throws {

@@ -16,7 +16,7 @@ struct SourceRuleTests {
     @Test(arguments: ["Sources", "Tests"]) func aFileHasOneSubject(_ folder: String) throws {
         // The table of refusals is one subject, too, and longer.
         let long = try Repository.files(below: folder, suffix: ".swift").filter { $0.lines.count > 400 }.map(\.path)
-            .filter { $0 != "Sources/BrokerHTTP/Refusals/RefusalTable.swift" }
+            .filter { $0 != "Sources/Broker/BrokerHTTP/Refusals/RefusalTable.swift" }
         #expect(long.isEmpty, "over 400 lines")
     }
 
@@ -31,15 +31,15 @@ struct SourceRuleTests {
         ])
     func aRuleFindsWhatItIsFor(_ name: String, _ line: String) throws {
         let rule = try #require(SourceRule.sources.first { $0.name == name })
-        let planted = RepositoryFile(path: "Sources/NativeSSO/Planted.swift", text: "import Crypto\n\(line)\n")
-        #expect(rule.violations(in: [planted]) == ["Sources/NativeSSO/Planted.swift:2: \(name) (\(rule.reason))"])
+        let planted = RepositoryFile(path: "Sources/Broker/NativeSSO/Planted.swift", text: "import Crypto\n\(line)\n")
+        #expect(rule.violations(in: [planted]) == ["Sources/Broker/NativeSSO/Planted.swift:2: \(name) (\(rule.reason))"])
     }
 
     @Test func aRuleLeavesCommentsAndOtherTargetsAlone() throws {
         let rule = try #require(SourceRule.sources.first { $0.name == "print" })
-        let commented = RepositoryFile(path: "Sources/NativeSSO/A.swift", text: "f()  // not print(x)\n/// print(x)\n")
-        let elsewhere = RepositoryFile(path: "Sources/native-sso/B.swift", text: "print(line)\n")
-        let address = RepositoryFile(path: "Sources/NativeSSO/C.swift", text: "f(\"http://a\"); print(x)\n")
+        let commented = RepositoryFile(path: "Sources/Broker/NativeSSO/A.swift", text: "f()  // not print(x)\n/// print(x)\n")
+        let elsewhere = RepositoryFile(path: "Sources/Broker/native-sso/B.swift", text: "print(line)\n")
+        let address = RepositoryFile(path: "Sources/Broker/NativeSSO/C.swift", text: "f(\"http://a\"); print(x)\n")
         #expect(rule.violations(in: [commented, elsewhere]).isEmpty)
         #expect(rule.violations(in: [address]).count == 1)
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// The inputs that every run begins with: small, made by hand or from the vectors of the other tests.
 enum Corpus {
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fuzzing")
 
     static func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
