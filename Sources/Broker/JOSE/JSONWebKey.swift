@@ -101,3 +101,67 @@ extension JSONWebKey: Equatable, Hashable {
 
     private var keyIDOctets: [UInt8]? { keyID.map { Array($0.utf8) } }
 }
+
+/// Why a JSON Web Key cannot be used to verify signatures.
+public enum JSONWebKeyError: Error, Sendable, Equatable {
+    case notObject
+    /// `kty` or `crv` names nothing that we verify with; symmetric keys (`oct`) among them.
+    case unsupportedKeyType
+    /// `alg` names nothing that we verify, for instance an encryption algorithm.
+    case unsupportedAlgorithm
+    /// `alg` belongs to another kind of key or another curve.
+    case algorithmDoesNotFitKey
+    /// `use` or `key_ops` say that the key is for something else (RFC 7517 §4.2, §4.3).
+    case notForVerification
+    /// A private member (`d`, `p`, …) is present: the key is no secret any more.
+    case privateKey
+    /// A member is missing, of the wrong type, not canonical base64url, or of the wrong length.
+    case malformedMember
+    /// RSA: modulus under 2048 or over 8192 bits, even, or of a generator known to be broken; exponent under 65537, over 32
+    /// bits, or even.
+    case weakKey
+    /// The point is not on the curve.
+    case invalidPoint
+}
+
+extension JSONWebKeyError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notObject: "no JSON object"
+        case .unsupportedKeyType: "kty or crv is none that is known"
+        case .unsupportedAlgorithm: "alg is none that is known"
+        case .algorithmDoesNotFitKey: "alg is for another kind of key"
+        case .notForVerification: "use or key_ops say that it is for something else"
+        case .privateKey: "it has private members"
+        case .malformedMember: "a member is missing or malformed"
+        case .weakKey: "it is weak"
+        case .invalidPoint: "it is no point of its curve"
+        }
+    }
+}
+
+/// RSA keys of a smart-card generator whose primes had so little freedom that they can be factored (CVE-2017-15361).
+enum ROCAFingerprint {
+    /// Such a modulus is a power of 65537 modulo every small prime. Of other moduli one in about 2^27 is so by chance.
+    static func matches(modulus: [UInt8]) -> Bool {
+        primes.allSatisfy { prime in
+            let residue = modulus.reduce(0 as UInt32) { ($0 << 8 | UInt32($1)) % prime }
+            return isPowerOfGenerator(residue, modulo: prime)
+        }
+    }
+
+    private static let primes: [UInt32] = [
+        3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109,
+        113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
+    ]
+
+    private static func isPowerOfGenerator(_ residue: UInt32, modulo prime: UInt32) -> Bool {
+        let generator = 65537 % prime
+        var power: UInt32 = 1
+        repeat {
+            if power == residue { return true }
+            power = power * generator % prime
+        } while power != 1
+        return false
+    }
+}

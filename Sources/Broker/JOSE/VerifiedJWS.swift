@@ -52,3 +52,56 @@ extension CompactJWS {
         return try verified(by: try keys.key(for: header))
     }
 }
+
+/// The header of a compact JWS, RFC 7515 §4, as far as a verifier may trust it: as a hint which key to take, no more.
+///
+/// Keys and key addresses in the header (`jwk`, `jku`, `x5u`, `x5c`) are never used by this target; a DPoP proof's own key is
+/// read from ``parameters`` by the code that knows what it means.
+public struct JOSEHeader: Sendable, Equatable {
+    public let algorithm: SignatureAlgorithm
+    public let keyID: String?
+    /// `typ` as written.
+    public let type: String?
+    /// The whole header.
+    public let parameters: JSONObject
+
+    /// Longer key identifiers are refused: they go into logs and look-ups.
+    static let longestKeyID = 255
+
+    init(_ bytes: [UInt8], limits: JSONLimits) throws(JWSError) {
+        guard case .object(let parameters) = try Self.parse(bytes, limits) else { throw .headerNotObject }
+        guard !parameters.contains("crit") else { throw .criticalHeader }
+        guard !parameters.contains("b64") else { throw .unencodedPayload }
+        guard !parameters.contains("zip") else { throw .compressed }
+        guard let name = parameters.string("alg") else { throw .malformedHeader }
+        guard let algorithm = SignatureAlgorithm(name: name) else { throw .unsupportedAlgorithm }
+        self.algorithm = algorithm
+        keyID = try Self.optionalText("kid", of: parameters)
+        type = try Self.optionalText("typ", of: parameters)
+        self.parameters = parameters
+    }
+
+    /// Whether `typ` is present and names `mediaType`, given without its `application/` prefix: case-insensitive, the
+    /// prefix optional (RFC 7515 §4.1.9).
+    public func hasType(_ mediaType: String) -> Bool {
+        guard let type else { return false }
+        let prefix = "application/"
+        let written = type.lowercased()
+        let expected = mediaType.lowercased()
+        return written.hasSameOctets(as: expected) || written.hasSameOctets(as: prefix + expected)
+    }
+
+    private static func parse(_ bytes: [UInt8], _ limits: JSONLimits) throws(JWSError) -> JSONValue {
+        do throws(JSONError) {
+            return try JSONReader.parse(bytes, limits: limits)
+        } catch {
+            throw .headerNotJSON(error)
+        }
+    }
+
+    private static func optionalText(_ name: String, of parameters: JSONObject) throws(JWSError) -> String? {
+        guard let value = parameters[name] else { return nil }
+        guard let text = value.string, !text.isEmpty, text.utf8.count <= longestKeyID else { throw .malformedHeader }
+        return text
+    }
+}

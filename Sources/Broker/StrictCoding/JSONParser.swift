@@ -227,3 +227,76 @@
         }
     }
 }
+
+/// A strict reader of JSON texts, RFC 8259: the whole input is one value, in UTF-8, within limits, without repeated names.
+public enum JSONReader {
+    /// Reads `bytes` as one JSON text; whitespace may surround it, nothing else.
+    @inlinable public static func parse(
+        _ bytes: some Collection<UInt8>, limits: JSONLimits = .default
+    ) throws(JSONError) -> JSONValue {
+        try withSpan(of: bytes) { span -> Result<JSONValue, JSONError> in
+            var parser = JSONParser(limits: limits)
+            do throws(JSONError) {
+                return .success(try parser.document(span))
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+    }
+}
+
+/// How large a document may be before the reader stops.
+public struct JSONLimits: Sendable {
+    /// How deep arrays and objects may nest; 1 allows `{}`. At most ``deepest``, whatever is set.
+    public var depth: Int
+    /// Members of all objects of the document together.
+    public var members: Int
+    /// Elements of all arrays of the document together.
+    public var elements: Int
+
+    /// The reader recurses once per level, so depth has a bound of its own.
+    static let deepest = 64
+
+    /// - Parameters:
+    ///   - depth: 8: no token of ours or of an identity provider needs more than four.
+    ///   - members: 128: large id_tokens have about forty.
+    ///   - elements: 1024: group lists are long (one large provider sends up to 200), and an element is cheap.
+    public init(depth: Int = 8, members: Int = 128, elements: Int = 1024) {
+        self.depth = depth
+        self.members = members
+        self.elements = elements
+    }
+
+    /// For the header or the claims of a token.
+    public static let `default` = JSONLimits()
+}
+
+/// Why a document was refused. Holds nothing of the document, so that it can be logged.
+public enum JSONError: Error, Sendable, Equatable {
+    case unexpectedEnd
+    case unexpectedByte(offset: Int)
+    /// Something follows the value.
+    case trailingBytes(offset: Int)
+    /// Octets that are not UTF-8, or a `\u` escape that is half of a surrogate pair.
+    case invalidUnicode(offset: Int)
+    /// Two members of one object have the same name (RFC 8725 §2.4: readers disagree on which counts).
+    case duplicateName(offset: Int)
+    case tooDeep
+    case tooManyMembers
+    case tooManyElements
+}
+
+extension JSONError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unexpectedEnd: "the JSON ends early"
+        case .unexpectedByte(let offset): "no JSON at octet \(offset)"
+        case .trailingBytes(let offset): "something follows the JSON at octet \(offset)"
+        case .invalidUnicode(let offset): "no UTF-8 at octet \(offset)"
+        case .duplicateName(let offset): "a repeated name at octet \(offset)"
+        case .tooDeep: "the JSON is nested too deeply"
+        case .tooManyMembers: "the JSON has too many members"
+        case .tooManyElements: "the JSON has too many elements"
+        }
+    }
+}

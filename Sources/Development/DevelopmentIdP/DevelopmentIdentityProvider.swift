@@ -1,6 +1,9 @@
 public import Foundation
+import HTTPTypes
 public import Hummingbird
 public import Logging
+import OAuthWire
+import StrictCoding
 
 /// An OpenID provider for a developer's machine: login page, code with PKCE, discovery, userinfo, logout.
 ///
@@ -61,5 +64,70 @@ public struct DevelopmentIdentityProvider: Sendable {
         router.get("/logout", use: logout.logout)
         router.post("/logout", use: logout.logout)
         return router
+    }
+}
+
+/// `GET` and `POST /userinfo`: OpenID Connect Core §5.3, with a bearer token in the header (RFC 6750 §2.1).
+struct UserInfoController: Sendable {
+    let provider: Provider
+
+    func userInfo(_ request: Request, _ context: some RequestContext) async -> Response {
+        guard let authorization = request.headers[.authorization] else {
+            // RFC 6750 §3.1: no error code where no token was sent.
+            return refuse("Bearer realm=\"development-idp\"")
+        }
+        let scheme = "bearer "
+        guard authorization.prefix(scheme.count).lowercased() == scheme,
+            let (subject, scope) = await provider.state.access(
+                token: String(authorization.dropFirst(scheme.count)), at: provider.now()),
+            let user = provider.users.user(subject: subject)
+        else { return refuse("Bearer realm=\"development-idp\", error=\"invalid_token\"") }
+        return .json { json in
+            json.member("sub", user.subject)
+            if scope.contains("profile") {
+                json.member("name", user.name)
+                json.member("preferred_username", user.username)
+            }
+            if scope.contains("email") { json.member("email", user.email) }
+        }
+    }
+
+    private func refuse(_ challenge: String) -> Response {
+        .json(.unauthorized, headers: [.wwwAuthenticate: challenge]) { _ in }
+    }
+}
+
+/// `POST /login`: what the login page's form sends.
+struct LoginController: Sendable {
+    let provider: Provider
+
+    func login(_ request: Request, _ context: some RequestContext) async -> Response {
+        guard let form = try? await request.formParameters() else {
+            return .page(.problem("The form could not be read."), status: .badRequest)
+        }
+        let now = provider.now()
+        guard let transaction = form["transaction"], let csrfToken = form["csrf_token"],
+            let login = await provider.state.pendingLogin(
+                transaction: transaction, browser: request.cookies[BrowserCookie.browser]?.value, csrfToken: csrfToken,
+                at: now)
+        else {
+            return .page(
+                .problem("This login page is too old, or not yours. Start again in the app."), status: .badRequest)
+        }
+        let username = form["username"] ?? ""
+        guard let user = provider.users.authenticate(username: username, password: form["password"] ?? "") else {
+            guard await provider.state.recordFailure(login) else {
+                return .page(.problem("Too many wrong passwords. Start again in the app."), status: .forbidden)
+            }
+            return .page(
+                .login(login, username: username, problem: "User name or password is wrong."), status: .forbidden)
+        }
+        guard let (cookie, session) = await provider.state.completeLogin(login, as: user, at: now) else {
+            return .page(.problem("This login page was used already."), status: .badRequest)
+        }
+        let code = await provider.state.issueCode(for: login.request, in: session, at: now)
+        var response = provider.redirect(login.request, code: code)
+        response.setCookie(BrowserCookie.make(BrowserCookie.session, cookie))
+        return response
     }
 }

@@ -1,3 +1,5 @@
+import JOSE
+
 /// Why an access token was not accepted.
 ///
 /// A struct with codes, so that a later version can tell apart more without breaking anybody's `switch`. Holds nothing of the
@@ -44,4 +46,20 @@ public struct VerificationError: Error, Sendable, Hashable, CustomStringConverti
     }
 
     public var description: String { claim.map { "\(code) (\($0))" } ?? code.description }
+}
+
+extension VerificationError {
+    init(_ error: JWSError) {
+        let code: Code =
+            switch error {
+            case .tooLong, .notCompact, .encrypted, .emptySegment, .notBase64URL, .headerNotJSON, .headerNotObject,
+                .payloadNotJSON, .payloadNotObject, .malformedHeader, .criticalHeader, .unencodedPayload, .compressed:
+                .malformed
+            case .wrongType: .wrongType
+            case .unsupportedAlgorithm, .algorithmNotAllowed, .keyDoesNotFitAlgorithm: .algorithmNotAllowed
+            case .unknownKey, .ambiguousKey: .unknownKey
+            case .badSignature: .badSignature
+            }
+        self.init(code)
+    }
 }

@@ -10,7 +10,8 @@ import Testing
 struct OpenAPITests {
     private static let text = Result {
         try String(
-            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent()
                 .deletingLastPathComponent().appending(path: "Sources/Broker/BrokerHTTP/BrokerHTTP.docc/openapi.yaml"),
             encoding: .utf8)
     }

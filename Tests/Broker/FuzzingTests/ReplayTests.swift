@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// The corpora, and a fixed number of inputs near them, as an ordinary test. Building everything for libFuzzer takes longer
@@ -34,5 +35,22 @@ import Testing
     @Test func aBrokenPromiseIsFound() {
         #expect(throws: Violation.self) { try hold(false, "broken") }
         #expect(throws: Never.self) { try hold(true, "kept") }
+    }
+}
+
+/// The inputs that every run begins with: small, made by hand or from the vectors of the other tests.
+enum Corpus {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+        .appending(path: "Fuzzing")
+
+    static func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
+
+    static func seeds(of target: FuzzTarget) throws -> [(name: String, octets: [UInt8])] {
+        try FileManager.default.contentsOfDirectory(
+            at: folder.appending(path: target.rawValue), includingPropertiesForKeys: nil
+        )
+        .sorted { $0.lastPathComponent < $1.lastPathComponent }
+        .map { ($0.lastPathComponent, Array(try Data(contentsOf: $0))) }
     }
 }

@@ -1,6 +1,6 @@
 extension Catalogue {
     private static let administration = "NativeSSOProcessTests/AdministrationCommandTests.swift"
-    private static let builtCommand = "NativeSSOCommandTests/CommandLine/BuiltCommandTests.swift"
+    private static let builtCommand = "NativeSSOCommandTests/BuiltCommandTests.swift"
     private static let refusals = "NativeSSOCommandTests/Configuration/RefusalTests.swift"
     private static let sections = "NativeSSOCommandTests/Configuration/RefusalTests+Sections.swift"
 

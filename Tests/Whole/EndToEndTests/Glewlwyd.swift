@@ -13,7 +13,8 @@ final class Glewlwyd: Sendable {
     /// Where its program, modules and libraries are: installed, or unpacked by `deploy/packages --tests`; `nil` where it is
     /// neither.
     static let root: URL? = {
-        let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
             .deletingLastPathComponent()
         return [repository.appending(path: ".build/glewlwyd"), URL(filePath: "/")].first {
             FileManager.default.isExecutableFile(atPath: $0.appending(path: "usr/bin/glewlwyd").path)

@@ -2,7 +2,8 @@ import Foundation
 
 /// The checkout that these tests were built from.
 enum Repository {
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
         .deletingLastPathComponent()
 
     /// The files below `folder` whose names end in `suffix`, in the order of their paths.

@@ -32,12 +32,14 @@ struct SourceRuleTests {
     func aRuleFindsWhatItIsFor(_ name: String, _ line: String) throws {
         let rule = try #require(SourceRule.sources.first { $0.name == name })
         let planted = RepositoryFile(path: "Sources/Broker/NativeSSO/Planted.swift", text: "import Crypto\n\(line)\n")
-        #expect(rule.violations(in: [planted]) == ["Sources/Broker/NativeSSO/Planted.swift:2: \(name) (\(rule.reason))"])
+        #expect(
+            rule.violations(in: [planted]) == ["Sources/Broker/NativeSSO/Planted.swift:2: \(name) (\(rule.reason))"])
     }
 
     @Test func aRuleLeavesCommentsAndOtherTargetsAlone() throws {
         let rule = try #require(SourceRule.sources.first { $0.name == "print" })
-        let commented = RepositoryFile(path: "Sources/Broker/NativeSSO/A.swift", text: "f()  // not print(x)\n/// print(x)\n")
+        let commented = RepositoryFile(
+            path: "Sources/Broker/NativeSSO/A.swift", text: "f()  // not print(x)\n/// print(x)\n")
         let elsewhere = RepositoryFile(path: "Sources/Broker/native-sso/B.swift", text: "print(line)\n")
         let address = RepositoryFile(path: "Sources/Broker/NativeSSO/C.swift", text: "f(\"http://a\"); print(x)\n")
         #expect(rule.violations(in: [commented, elsewhere]).isEmpty)

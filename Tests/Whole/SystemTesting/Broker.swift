@@ -83,3 +83,37 @@ public final class Broker: Sendable {
             environment: environment, log: log)
     }
 }
+
+extension Broker {
+    /// Sends one token request, and again while the broker says that it cannot do its work just now, as an app would: on a
+    /// busy machine, whoever comes last in a crowd is told so.
+    public func settledToken(_ form: TokenForm) async throws -> HTTPAnswer {
+        try await eventually("an answer that is no outage") {
+            let answer = try await token(form)
+            return answer.status == 503 && answer.error == "temporarily_unavailable" ? nil : answer
+        }
+    }
+}
+
+/// Waits until something is so, where nobody tells of the moment in which it becomes so.
+///
+/// - Parameters:
+///   - limit: Generous: it bounds a failing test, never a passing one.
+///   - pause: Between two looks; longer where looking is counted.
+/// - Returns: The first value that is not `nil`.
+public func eventually<Value: Sendable>(
+    _ what: String, within limit: Duration = .seconds(30), every pause: Duration = .milliseconds(10),
+    _ look: () async throws -> Value?
+) async throws -> Value {
+    let deadline = ContinuousClock.now + limit
+    while true {
+        if let value = try await look() { return value }
+        guard ContinuousClock.now < deadline else { throw NeverHappened(what: what) }
+        try await Task.sleep(for: pause)
+    }
+}
+
+public struct NeverHappened: Error, CustomStringConvertible {
+    let what: String
+    public var description: String { "it never happened: \(what)" }
+}

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// A request to the token endpoint of an identity provider, as it came.
@@ -50,5 +51,26 @@ public enum CodeReply: Sendable {
             gate.wait()
             StubIdentityProvider.write(peer, status: 200, body: Array(body.utf8))
         }
+    }
+}
+
+/// Holds threads of a stub until a test lets them go on.
+public final class StubGate: Sendable {
+    private let condition = NSCondition()
+    nonisolated(unsafe) private var isOpen = false  // only under the condition's lock
+
+    public init() {}
+
+    public func open() {
+        condition.lock()
+        isOpen = true
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    func wait() {
+        condition.lock()
+        while !isOpen { condition.wait() }
+        condition.unlock()
     }
 }

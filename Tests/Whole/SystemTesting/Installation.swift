@@ -1,5 +1,8 @@
+public import BrokerTesting
 public import Foundation
+import JOSE
 public import PrivateCluster
+import StrictCoding
 
 /// A broker's database, keys and configuration, made with the broker's own commands as an operator would.
 public final class Installation: Sendable {
@@ -109,5 +112,25 @@ public final class Installation: Sendable {
             database: address(user), passwordFile: passwordFile.path,
             keys: directory.appending(path: "keys").path)
         try Data(yaml.utf8).write(to: file(name))
+    }
+}
+
+extension Installation {
+    /// Makes a secret for a client, by command.
+    public func rotateSecret(of client: String) async throws -> String {
+        let output = try await command("client", "secret", "rotate", client, "--json")
+        guard let secret = (try JSONReader.parse(Array(output.utf8))).object?.string("client_secret") else {
+            throw CommandFailed(description: "client secret rotate showed no secret")
+        }
+        return secret
+    }
+
+    /// Registers the public part of a client's key, by command.
+    public func addKey(_ key: TestKey, of client: String) async throws {
+        var json = JSONWriter()
+        json.value(.object(key.publicKey.json))
+        let file = directory.appending(path: "\(client).jwk")
+        try Data(json.bytes).write(to: file)
+        try await command("client", "key", "add", client, "--file", file.path)
     }
 }

@@ -43,3 +43,56 @@ enum HeadRules {
         head.headers.contains(name: "upgrade")
     }
 }
+
+/// Why what arrived on a connection is no request that may be answered on its merits. After any of these the connection
+/// is closed: what follows on it cannot be trusted to be where it seems.
+package enum HTTPFault: Error, Sendable, CaseIterable {
+    /// The parser refused it: two lengths, a length and chunks, an obsolete line fold, control characters, …
+    case malformed
+    /// A method that the parser does not know.
+    case method
+    /// RFC 9112 §3.2: exactly one `Host`, and it is one. Two of them are read differently by different servers.
+    case host
+    /// Not in origin form: only a proxy is asked in another. RFC 9112 §3.2.
+    case targetForm
+    /// Anything but `chunked`, or chunks in HTTP/1.0. RFC 9112 §6.1.
+    case transferCoding
+    /// Header fields after the body: nothing here reads them, something in front of us might.
+    case trailers
+    case chunkExtension
+    case expectation
+    case targetTooLong
+    case headerTooLarge
+    case bodyTooLarge
+    case headerTimeout
+    case bodyTimeout
+    /// Not the client's doing: all connections together keep as much as ``ListenerLimits/bufferedOctets`` allows.
+    case bodyMemory
+}
+
+extension HTTPHeaders {
+    /// The same fields, whose values neither begin nor end with a space or a tab: such are no part of a value. RFC 9110 §5.5.
+    ///
+    /// The parser leaves those at the end. They go once, before anything reads a value, so that nothing reads it in another way
+    /// than the parser has framed the body by: that takes `Content-Length: 5 ` for 5, and `chunked ` for chunks.
+    var withoutOuterWhitespace: HTTPHeaders {
+        guard contains(where: { OuterWhitespace.isIn($0.value) }) else { return self }
+        return HTTPHeaders(map { ($0.name, OuterWhitespace.removed(from: $0.value)) })
+    }
+}
+
+/// Spaces and tabs around the value of a field.
+enum OuterWhitespace {
+    static func isIn(_ value: String) -> Bool {
+        value.utf8.first.map(isSpace) ?? false || value.utf8.last.map(isSpace) ?? false
+    }
+
+    static func removed(from value: String) -> String {
+        guard let first = value.utf8.firstIndex(where: { !isSpace($0) }),
+            let last = value.utf8.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        return String(value[first...last])
+    }
+
+    private static func isSpace(_ octet: UInt8) -> Bool { octet == 0x20 || octet == 0x09 }
+}

@@ -36,3 +36,12 @@ enum Arrival: Sendable {
     /// - Parameter from: As ``ReceivedRequest/client``; whose connection it is, where the headers did not arrive.
     case fault(HTTPFault, from: ClientAddress?)
 }
+
+/// The other end of a connection, and whether it may speak for others.
+struct RequestOrigin: Sendable {
+    /// `nil` for a Unix socket.
+    let peer: NetworkAddress?
+    let proxies: TrustedProxies
+
+    func client(_ headers: HTTPHeaders) -> ClientAddress? { proxies.client(of: peer, headers) }
+}

@@ -1,5 +1,8 @@
-import JOSE
+public import JOSE
+import Logging
 import NativeSSO
+import StrictCoding
+import Synchronization
 
 /// A `client_assertion`, taken apart: its signature is not verified yet. It prints as `****`.
 struct ClientAssertion: Sendable, CustomStringConvertible, CustomReflectable {
@@ -59,5 +62,154 @@ extension ClientRefusal {
         case .unknownKey, .ambiguousKey: self = .assertionUnknownKey
         case .badSignature: self = .assertionSignature
         }
+    }
+}
+
+/// The signatures of client assertions.
+public enum AssertionSignature {
+    /// What an assertion may be signed with, as far as its key is for it. RFC 8725 §3.1.
+    public static let algorithms: Set<SignatureAlgorithm> = [.es256, .ps256, .rs256]
+}
+
+/// What an assertion is verified with.
+enum AssertionKey {
+    case registered(JSONWebKey)
+    /// There is none for it. Verifying with the decoy costs a verification under the same algorithm nevertheless, so that an
+    /// unknown client, or one without a key, is not told by an answer that comes at once. An RSA key of another length than
+    /// the decoy's 2048 bits can be told by the time.
+    case none(ClientRefusal, decoy: JSONWebKey)
+
+    /// - Parameter keys: All that one client has; `nil` if there is none.
+    init(for header: JOSEHeader, among keys: JSONWebKeySet?) throws(PortError) {
+        do throws(JWSError) {
+            guard let keys else { throw .unknownKey }
+            self = .registered(try keys.key(for: header))
+        } catch {
+            self = .none(ClientRefusal(error), decoy: try Self.decoy(for: header.algorithm))
+        }
+    }
+
+    private static func decoy(for algorithm: SignatureAlgorithm) throws(PortError) -> JSONWebKey {
+        guard case .success(let key) = algorithm == .es256 ? curve : rsa else {
+            throw .broken("the decoy for \(algorithm.rawValue) is no key")
+        }
+        return key
+    }
+
+    // Made for this purpose; their private parts were thrown away, and nothing that they verify is good.
+    private static let curve = key(
+        """
+        {"kty":"EC","crv":"P-256","alg":"ES256",\
+        "x":"gRMGM8QpXtULL2qeR6izrcS8ozgypph6d8KtS258vVc","y":"RXN9okdXQwVHlgPvR-juLQ1x1ouwPKmgCNzmNzX0u0Q"}
+        """)
+    private static let rsa = key(
+        """
+        {"kty":"RSA","e":"AQAB",\
+        "n":"0dpGfGeQDaE7y6n1-Y6Dc16nVN4pPzuGI64jbWtvx4-3L3AzllbZpjf5OM9LliuB2tJQgCIcwM0q4ERvetnwCZQr0qdwixVBQopq\
+        eCvAknrtW1QKwoPdrxrgmHcw4faCjo09TGd_EfCFtr8cCKAeMzk-im9qKef6Hd2Xi5xjGSFWJ4THrM2fuu3l0Cw4YVMKMn8wSGEr_y2F\
+        4s419JEpvsubo9s53pwxxojg_JHcwI01c-2J4eNZ7mDkMrVWFocYQ_EWgVZ-eCnGHf7ZisPerK8a6MqKxfXJOJAw_SO5nWJ0Wu2ljqlg\
+        36XwIRsP8w9mlSnGurO32qM72kR1qZ3OLw"}
+        """)
+
+    private static func key(_ json: String) -> Result<JSONWebKey, any Error> {
+        Result { try JSONWebKey(try JSONReader.parse(json.utf8).object ?? JSONObject()) }
+    }
+}
+
+/// The registered keys of clients, ready to verify: each client's are read once, and again when they have changed.
+final class ClientKeySets: Sendable {
+    private struct Entry {
+        let registered: [ClientKey]
+        /// `nil`: not one can be read.
+        let keys: JSONWebKeySet?
+    }
+
+    /// By registered client, so that nobody from outside makes it grow.
+    private let entries = Mutex<[ClientID: Entry]>([:])
+    private let logger: Logger
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    /// - Parameter registered: All that the client has now.
+    /// - Returns: `nil` where it has none that can verify.
+    func keys(of client: ClientID, _ registered: [ClientKey]) -> JSONWebKeySet? {
+        entries.withLock { entries in
+            guard !registered.isEmpty else {
+                entries[client] = nil
+                return nil
+            }
+            if let entry = entries[client], entry.registered == registered { return entry.keys }
+            let keys = registered.compactMap { read($0, of: client) }
+            // By one `kid` there is one row, so that no two can be confused.
+            let entry = Entry(registered: registered, keys: try? JSONWebKeySet(keys))
+            entries[client] = entry
+            return entry.keys
+        }
+    }
+
+    /// A key that cannot be read came by no command. It is left out: the client's others go on, and whoever signs with it is
+    /// refused.
+    private func read(_ key: ClientKey, of client: ClientID) -> JSONWebKey? {
+        if let json = try? JSONReader.parse(key.publicJWK.utf8).object, let own = try? JSONWebKey(json),
+            let named = try? JSONWebKey(own.parameters, keyID: key.id.string, algorithm: own.algorithm)
+        {
+            return named
+        }
+        logger.error(
+            "a registered key of a client cannot be read",
+            metadata: ["client_id": .string(client.string), "kid": .string(key.id.string)])
+        return nil
+    }
+}
+
+/// An assertion that shows who its client is, as long as it is its first use: RFC 7523 §3, OpenID Connect Core §9.
+extension PresentedAssertion {
+    /// Clock difference between client and broker.
+    static let skew: Seconds = 60
+    /// An assertion is made for one request. RFC 7523 §3, 4 lets us refuse what is good for unreasonably long.
+    static let longestLife: Seconds = .minutes(5)
+    /// Octets of a `jti`.
+    private static let longestID = 255
+
+    /// The claims, in the order in which RFC 7523 §3 has them.
+    ///
+    /// - Parameters:
+    ///   - client: Whose key verified the token.
+    ///   - issuer: Ours. The token endpoint's address is no audience, and neither is anything beside us: an assertion that
+    ///     another server may also take could be passed on (RFC 7523bis §3).
+    init(_ token: VerifiedJWS, of client: ClientID, at issuer: Issuer, now: UnixTime) throws(ClientRefusal) {
+        let claims = token.claims
+        guard claims.string("iss")?.hasSameOctets(as: client.string) == true else { throw .assertionIssuer }
+        guard claims.string("sub")?.hasSameOctets(as: client.string) == true else { throw .assertionSubject }
+        let audience = claims.string("aud").map { [$0] } ?? claims.strings("aud")
+        guard let audience, audience.count == 1, audience[0].hasSameOctets(as: issuer.string) else {
+            throw .assertionAudience
+        }
+        let until = try Self.expiry(claims, at: now).adding(Self.skew)
+        // OpenID Connect Core §9: required.
+        guard let jti = claims.string("jti"), (1...Self.longestID).contains(jti.utf8.count) else { throw .assertionID }
+        self.init(id: AssertionID(client: client, jti: jti), until: until)
+    }
+
+    /// `exp`, which is required, still to come and not far ahead; `nbf` and `iat` are past, where they are given.
+    private static func expiry(_ claims: JSONObject, at now: UnixTime) throws(ClientRefusal) -> UnixTime {
+        let latestNow = now.adding(skew)
+        guard let expiry = time("exp", of: claims), now < expiry.adding(skew),
+            expiry <= latestNow.adding(longestLife)
+        else { throw .assertionExpiry }
+        if claims.contains("nbf") {
+            guard let notBefore = time("nbf", of: claims), notBefore <= latestNow else { throw .assertionNotBefore }
+        }
+        if claims.contains("iat") {
+            guard let issuedAt = time("iat", of: claims), issuedAt <= latestNow else { throw .assertionIssuedAt }
+            guard expiry <= issuedAt.adding(longestLife) else { throw .assertionExpiry }
+        }
+        return expiry
+    }
+
+    private static func time(_ name: String, of claims: JSONObject) -> UnixTime? {
+        claims.number(name)?.wholeSeconds.map(UnixTime.init(seconds:))
     }
 }

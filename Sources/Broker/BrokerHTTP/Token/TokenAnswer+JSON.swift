@@ -33,3 +33,30 @@ extension TokenAnswer.Issued {
         }
     }
 }
+
+extension AuthorizationRequest {
+    /// What an exchange lacks and the user could give, as a request to the identity provider: by the client that asked, for
+    /// the scope that it asked for, by a login as its policy demands.
+    ///
+    /// The app adds what only it knows: `redirect_uri`, `state`, `nonce` and its PKCE challenge.
+    init(of request: ExchangeRequest, to endpoint: String, maximumAuthenticationAge: Seconds?) {
+        let scope = request.loginScope
+        // OpenID Connect Core §3.1.2.1: without it there would be no id_token.
+        let tokens = (scope.contains("openid") ? [] : ["openid"]) + scope.tokens
+        self.init(to: endpoint, clientID: request.client.id.string, scope: Scope(tokens).description)
+        demand(
+            contextClasses: request.client.acceptedContextClasses,
+            maximumAge: maximumAuthenticationAge?.count)
+    }
+}
+
+extension ExchangeRefusal {
+    /// Whether a login in the browser mends it. Native SSO §4.4.
+    var needsUser: Bool { self == .consentRequired || self == .assuranceInsufficient || self == .loginAfterReplay }
+
+    /// How old the login may be that mends it. After a theft it is a new one, whatever the client's policy: whoever has the device
+    /// would else come back with the login that is there. OpenID Connect Core §3.1.2.1 (`max_age`).
+    func maximumAuthenticationAge(for client: Client) -> Seconds? {
+        self == .loginAfterReplay ? 0 : client.maximumAuthenticationAge
+    }
+}

@@ -1,4 +1,6 @@
 import COpenSSL
+import JOSE
+import StrictCoding
 
 /// Owns one `EVP_PKEY` with its private part.
 ///
@@ -64,5 +66,46 @@ import COpenSSL
             throw .openSSL("BN_bn2binpad")
         }
         return octets
+    }
+}
+
+extension EVPKey {
+    /// The modulus lengths we sign with, in bits. RFC 7518 §3.3 asks for 2048 at least.
+    static let modulusBits = 2048...8192
+
+    /// Which algorithm the key is for, after a look at everything that could be wrong with it.
+    func checkedAlgorithm() throws(KeyFileDefect) -> KeyAlgorithm {
+        if isA("EC") {
+            guard curve == "prime256v1" else { throw .wrongCurve(curve ?? "unnamed") }
+            guard isConsistent else { throw .inconsistentKey }
+            return .es256
+        }
+        guard isA("RSA") else { throw .unsupportedKey }
+        guard Self.modulusBits.contains(bits) else { throw .wrongModulus(bits: bits) }
+        guard isConsistent else { throw .inconsistentKey }
+        return .rs256
+    }
+}
+
+extension EVPKey {
+    /// The public half, named by its RFC 7638 thumbprint.
+    func publicKey(_ algorithm: KeyAlgorithm) throws(KeyError) -> JSONWebKey {
+        let (parameters, signature) = try publicParameters(algorithm)
+        do throws(JSONWebKeyError) {
+            let thumbprint = Base64URL.encode(try JSONWebKey(parameters).thumbprint)
+            return try JSONWebKey(parameters, keyID: thumbprint, algorithm: signature)
+        } catch {
+            throw .cryptography("no JWK can be made of the public key: \(error)")
+        }
+    }
+
+    private func publicParameters(
+        _ algorithm: KeyAlgorithm
+    ) throws(KeyError) -> (JSONWebKey.Parameters, SignatureAlgorithm) {
+        switch algorithm {
+        case .es256: (.ec(.p256, x: try number("qx", width: 32), y: try number("qy", width: 32)), .es256)
+        case .rs256: (.rsa(modulus: try number("n"), exponent: try number("e")), .rs256)
+        case .hs256: throw .algorithmDoesNotFit(algorithm, .accessToken)
+        }
     }
 }

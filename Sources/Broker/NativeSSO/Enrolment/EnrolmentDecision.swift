@@ -1,3 +1,5 @@
+import Crypto
+
 /// The decision on an enrolment from what the broker and the registry saw. Pure.
 ///
 /// The registry's statement guards the write by the same rules; where the two disagree all the same, the answer is an error of
@@ -37,4 +39,94 @@ private func stateRefusal(_ asked: EnrolmentEntry, _ facts: EnrolmentFacts) -> E
         return .pinConflict
     }
     return facts.tokenIsUsed ? .tokenUsed : nil
+}
+
+/// The request checks of an enrolment: what the request, the id_token and the client's registration decide alone.
+public struct EnrolmentChecks: Sendable {
+    /// First reason against the id_token or its binding.
+    let binding: EnrolmentRefusal?
+    /// First reason against the scope: last of all.
+    let scopeRefusal: EnrolmentRefusal?
+
+    /// `false`: the registry looks, but records nothing, so that this refusal takes the caller as much time as any other.
+    public var isPermitted: Bool { binding == nil && scopeRefusal == nil }
+
+    /// The longest time between a login and its enrolment. An app enrols at once; who found the token later comes too late.
+    public static let maximumAge: Seconds = .minutes(5)
+
+    package init(
+        of request: EnrolmentRequest, _ idToken: IDTokenClaims, at now: UnixTime
+    ) {
+        binding =
+            if idToken.sourceClient != request.client.id || idToken.audience.count != 1 {
+                .otherClient
+            } else if idToken.expiresAt <= now {
+                .expired
+            } else if now.since(idToken.issuedAt) > Self.maximumAge {
+                .stale
+            } else if request.manner == .exchange, !idToken.isBound(to: request.device, mode: request.issuer.hashMode) {
+                .deviceHashMismatch
+            } else {
+                nil
+            }
+        scopeRefusal = Self.scopeRefusal(request)
+    }
+
+    /// `device_sso` asks for the device secret, Native SSO §3.1; it belongs to the login, and to no client's registration.
+    private static func scopeRefusal(_ request: EnrolmentRequest) -> EnrolmentRefusal? {
+        let named = request.scope ?? .empty
+        if request.device == nil {
+            guard named.contains(ScopeDemand.ignoredToken) else { return .scopeLacksDeviceSSO }
+            guard named.contains("openid") else { return .scopeLacksOpenID }
+        }
+        let rest = named.removing(ScopeDemand.ignoredToken)
+        return rest.isSubset(of: request.client.allowedScope) ? nil : .scopeExceedsClient
+    }
+}
+
+/// Why an enrolment is refused.
+public enum EnrolmentRefusal: Error, Sendable, CaseIterable {
+    /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
+    case assertionReplayed
+    /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
+    case proofReplayed
+
+    // State, binding, relationship. One answer for all of them.
+    /// Issued to another app, or to several.
+    case otherClient
+    case expired
+    /// Issued too long ago to be the login that just happened.
+    case stale
+    /// The identity provider has bound the token to a device that was not shown.
+    case deviceHashMismatch
+    case clientDisabled
+    case clientNotInGroup
+    case directionForbidden
+    case loginEnded
+    case deviceBlocked
+    /// On this device the app has shown another key before.
+    case pinConflict
+    /// Used before, with another device value.
+    case tokenUsed
+
+    // Scope: RFC 6749 §3.3, Native SSO §3.1.
+    case scopeLacksOpenID
+    case scopeLacksDeviceSSO
+    case scopeExceedsClient
+}
+
+public typealias EnrolmentError = GrantError<EnrolmentRefusal>
+
+/// Names an id_token by what was signed: SHA-256 of header and payload as they travelled.
+///
+/// Not of the whole token: whoever holds an ECDSA signature can write another that is as good, and the token would pass for
+/// a second one.
+public struct EnrolledTokenDigest: Hashable, Sendable {
+    /// 32 octets.
+    public let octets: [UInt8]
+
+    public init(of token: SubjectToken) {
+        let end = token.octets.lastIndex(of: UInt8(ascii: ".")) ?? token.octets.endIndex
+        octets = Array(SHA256.hash(data: token.octets[..<end]))
+    }
 }

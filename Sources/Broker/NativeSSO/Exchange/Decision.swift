@@ -80,3 +80,141 @@ extension ExchangeRefusal {
         }
     }
 }
+
+/// Why an exchange is refused. `BrokerHTTP` has the table: reason, answer, cause and remedy of each case.
+public enum ExchangeRefusal: Error, Sendable, CaseIterable {
+    /// `may_act` names another client. RFC 8693 §4.4.
+    case mayActOther
+
+    /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
+    case assertionReplayed
+    /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
+    case proofReplayed
+
+    // State, binding, relationship: Native SSO §4.3. One answer for all of them.
+    case subjectTokenTooOld
+    case subjectTokenExpired
+    case deviceHashMismatch
+    case selfExchange
+    case sourceNotInGroup
+    case clientNotInGroup
+    case otherGroup
+    case directionForbidden
+    case audienceOutsideGroup
+    case clientDisabled
+    case sessionUnknown
+    /// The session is unknown, and the key of the id_token has left the identity provider's key set.
+    case firstSightKeyNotCurrent
+    /// The session is unknown, and the id_token was issued too long ago to bring it in.
+    case firstSightTokenTooOld
+    /// The session is live, but an earlier one of the same name ended after this id_token, or its login.
+    case subjectTokenBeforeEnd
+    case sessionEnded
+    case sessionExpired
+    case sessionIdle
+    case subjectMismatch
+    case deviceBlocked
+    /// On this device the client has shown another key before, or now shows none.
+    case pinConflict
+
+    // Scope: RFC 6749 §3.3.
+    case scopeLacksOpenID
+    case scopeEmpty
+    case scopeExceedsClient
+    case scopeExceedsMember
+
+    // The user must act: Native SSO §4.4.
+    case consentRequired
+    case assuranceInsufficient
+    /// A copy of this client's refresh token was used in this session: whoever holds the id_token may be the thief, so that only
+    /// a login that came after goes on. RFC 9700 §4.14.2.
+    case loginAfterReplay
+}
+
+/// Why a session is no longer live.
+package enum SessionDeath: Sendable, Hashable {
+    /// By logout or by an operator.
+    case ended
+    /// Its absolute lifetime is over.
+    case expired
+    /// It was not used for longer than the idle limit.
+    case idle
+}
+
+extension SessionFacts {
+    /// `nil` while the session is live. It is dead at the very second of its expiry.
+    package func refusal(idleLimit: Seconds, at now: UnixTime) -> SessionDeath? {
+        if endedAt != nil { return .ended }
+        if now >= expiresAt { return .expired }
+        if now.since(lastUsedAt) >= idleLimit { return .idle }
+        return nil
+    }
+
+    /// Whether an id_token counts after the ends of this name. Instants are compared exactly, without leeway.
+    func counts(_ idToken: IDTokenClaims) -> Bool {
+        if let iatAfter, idToken.issuedAt <= iatAfter { return false }
+        guard let authTimeAfter else { return true }
+        return idToken.login.authenticatedAt.map { $0 > authTimeAfter } ?? false
+    }
+
+    /// Whether a session that died of `death` makes room for one that begins with `idToken`. What an end that was recorded asks,
+    /// ``counts(_:)`` knows. An end by time asks for a later id_token; after the absolute lifetime, for a later login.
+    func makesRoom(for idToken: IDTokenClaims, after death: SessionDeath, idleLimit: Seconds) -> Bool {
+        switch death {
+        case .ended: true
+        case .expired where hasAuthTime: idToken.login.authenticatedAt.map { $0 > expiresAt } ?? false
+        case .expired: idToken.issuedAt > expiresAt
+        case .idle: idToken.issuedAt > lastUsedAt.adding(idleLimit)
+        }
+    }
+}
+
+/// Whether one app may use the logins of another, as far as their registration decides it: the very rules of an exchange,
+/// asked about a login and a request with which nothing is wrong.
+///
+/// Does not say: what the app's next login, its device or its request will be refused for.
+public struct LoginSharing: Sendable {
+    /// The first rule that says no; `nil`: it may.
+    public let refusal: ExchangeRefusal?
+    /// What an exchange would grant.
+    public let scope: Scope
+
+    /// - Parameters:
+    ///   - source: The app that logged in, and its place at this issuer.
+    ///   - target: The app that would use the login, and its place.
+    ///   - scope: What the app would ask for; `nil`: nothing, so that it gets its default.
+    public init(
+        of source: (client: ClientID, membership: Membership?), with target: (client: Client, membership: Membership?),
+        at issuer: IssuerPolicy, profile: Profile, scope: Scope?, scopesRequiringConsent: Scope, now: UnixTime
+    ) {
+        let device = DeviceValue(octets: [UInt8](repeating: UInt8(ascii: "A"), count: 43), profile: profile)
+        let mode = profile == .deviceID ? DeviceHashMode.leftHalf : issuer.hashMode
+        let hash = device.hash(function: .sha256, mode: mode)
+        let anyID = UniqueID(high: 0, low: 0)
+        let subject = Subject(validated: "anybody")
+        let sessionID = SessionID(validated: "any")
+        let request = ExchangeRequest(
+            requestID: anyID, client: target.client, issuer: issuer, subjectToken: SubjectToken(""), device: device,
+            scope: scope)
+        let idToken = IDTokenClaims(
+            issuer: issuer.issuer, subject: subject, sessionID: sessionID,
+            sourceClient: source.client, audience: [source.client], issuedAt: now, expiresAt: now.adding(1),
+            login: Login(authenticatedAt: now, contextClass: target.client.acceptedContextClasses.first),
+            deviceIDHash: hash, deviceSecretHash: hash, hashFunction: .sha256)
+        let checks = ExchangeChecks(
+            of: request, idToken, deviceHash: hash, scopesRequiringConsent: scopesRequiringConsent, idleLimit: 1,
+            at: now)
+        let asked = Admission(
+            request, idToken, sessionID: sessionID, checks,
+            device: DeviceDigest(validated: [UInt8](repeating: 0, count: 32)),
+            proposedGrantID: anyID, proposedSessionRowID: anyID)
+        let facts = AdmissionFacts(
+            now: now, clientIsEnabled: target.client.isEnabled, source: source.membership, target: target.membership,
+            otherAudienceInGroup: true,
+            session: SessionFacts(
+                id: anyID, subject: subject, endedAt: nil, expiresAt: now.adding(1), lastUsedAt: now),
+            deviceIsBlocked: false, grant: nil)
+        self.refusal = NativeSSO.refusal(asked, facts)
+        self.scope = checks.scope
+    }
+}

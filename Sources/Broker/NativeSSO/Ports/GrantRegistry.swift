@@ -77,3 +77,78 @@ public struct GrantFacts: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 }
+
+/// How often one login, user, device or client may ask: implemented by `BrokerHTTP`.
+///
+/// Nothing is charged to anybody before the token that names them was verified, so that nobody can use up what is
+/// somebody else's.
+public protocol UseLimits: Sendable {
+    /// An exchange whose id_token is genuine, however old, and whose device value fits it.
+    /// - Parameter deviceHash: The claim that names the device.
+    func charge(
+        exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
+    ) throws(RateLimited)
+
+    /// A genuine id_token that came with another device's value. Not charged to its login: whoever holds the login presents
+    /// the right value, and must not be kept out by one who guesses.
+    func charge(failureOf idToken: IDTokenClaims) throws(RateLimited)
+
+    /// Whether an enrolment may be tried whose id_token is genuine, fresh and the client's own. Counts nothing: whoever found a
+    /// token of somebody else's, and is refused, must not have used up what is that user's.
+    func check(
+        enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
+    ) throws(RateLimited)
+
+    /// An enrolment that was recorded.
+    func count(enrolmentOf idToken: IDTokenClaims, by client: Client)
+
+    /// A genuine id_token whose enrolment is refused. Charged to that token and to nobody: not even to its user, who may come
+    /// with another.
+    func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited)
+
+    /// A refresh whose token is one of ours.
+    func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited)
+}
+
+/// Too many requests. Not a refusal, and not an outage: nothing was judged, and the same request is good later.
+public struct RateLimited: Error, Sendable, Hashable {
+    /// Whose share is used up.
+    public enum Limit: Sendable, CaseIterable {
+        /// The public listener: everybody.
+        case listener
+        /// An IPv4 address, or the 64-bit prefix of an IPv6 address.
+        case address
+        /// The 48-bit prefix of an IPv6 address.
+        case network
+        case client
+        /// Failed authentications of one client from one address.
+        case clientFailures
+        /// A login, or one app's grant in it.
+        case session
+        case user
+        case device
+        /// Device values that are not those of one login; refused enrolments of one id_token.
+        case deviceFailures
+        /// Codes from one address.
+        case code
+        /// All logout tokens, of whomever.
+        case logout
+    }
+
+    public let limit: Limit
+    /// Until the next request is granted, if nobody else asks meanwhile; at least one second.
+    public let retryAfter: Seconds
+
+    public init(_ limit: Limit, retryAfter: Seconds) {
+        self.limit = limit
+        self.retryAfter = retryAfter
+    }
+
+    /// Whether a token or the client's authentication was verified before it, so that its number is bounded by theirs.
+    public var followsProof: Bool {
+        switch limit {
+        case .listener, .address, .network, .clientFailures, .code, .logout: false
+        case .client, .session, .user, .device, .deviceFailures: true
+        }
+    }
+}

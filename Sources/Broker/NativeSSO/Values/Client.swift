@@ -1,3 +1,6 @@
+import Crypto
+import StrictCoding
+
 /// An app as the registry knows it.
 public struct Client: Sendable, Hashable {
     /// How the client proves who it is at the token endpoint. RFC 6749 §2.3; no other method is accepted for it.
@@ -79,4 +82,114 @@ public struct Client: Sendable, Hashable {
     /// A public client is known by its key alone, where it has one: what it got with one key is for that key. A confidential
     /// one is known by how it authenticates, and may change the key. RFC 9449 §5.
     public var isKnownByKey: Bool { authentication == .none && proofPolicy != .off }
+}
+
+/// Clients and scopes as of the last few seconds: serves identification, authentication and everything that only
+/// depends on a client's registration. Whether an app may share a login *now* is decided by ``GrantRegistry``.
+public protocol ClientDirectory: Sendable {
+    /// `nil` for an unknown client. Throws an outage where the directory was never loaded.
+    func client(_ id: ClientID) throws(PortError) -> Client?
+
+    /// What the client proves itself with; nothing for a public or an unknown one.
+    func credentials(of id: ClientID) throws(PortError) -> ClientCredentials
+
+    /// The scope tokens that need the user's consent.
+    var scopesRequiringConsent: Scope { get throws(PortError) }
+}
+
+/// The spans that hold for every issuer and client which says nothing else.
+public struct Lifetimes: Sendable, Hashable {
+    /// `expires_in` of an access token.
+    public let accessToken: Seconds
+    /// How long a lost refresh answer may be asked for again where a key binds the client.
+    public let refreshGrace: Seconds
+    /// The same where nothing but the token itself shows who is asking.
+    public let unboundRefreshGrace: Seconds
+    /// Longest time between two uses of a session.
+    public let sessionIdle: Seconds
+
+    public init(
+        accessToken: Seconds = .minutes(5), refreshGrace: Seconds = 60, unboundRefreshGrace: Seconds = 10,
+        sessionIdle: Seconds = .days(30)
+    ) {
+        self.accessToken = accessToken
+        self.refreshGrace = refreshGrace
+        self.unboundRefreshGrace = unboundRefreshGrace
+        self.sessionIdle = sessionIdle
+    }
+}
+
+/// What a confidential client proves itself with, as the registry knows it. Nothing of it is secret.
+public struct ClientCredentials: Sendable, Hashable {
+    /// Two at most: a secret and its successor. Empty unless the client is one of `client_secret_basic`.
+    public let secrets: [ClientSecretDigest]
+    /// Empty unless the client is one of `private_key_jwt`.
+    public let keys: [ClientKey]
+
+    public init(secrets: [ClientSecretDigest] = [], keys: [ClientKey] = []) {
+        self.secrets = secrets
+        self.keys = keys
+    }
+
+    public static let none = ClientCredentials()
+}
+
+/// A public key of a `private_key_jwt` client.
+public struct ClientKey: Sendable, Hashable {
+    public let id: ClientKeyID
+    /// RFC 7517, with `alg`: the one algorithm that the key is for.
+    public let publicJWK: String
+
+    public init(id: ClientKeyID, publicJWK: String) {
+        self.id = id
+        self.publicJWK = publicJWK
+    }
+
+    /// Octet by octet.
+    public static func == (a: ClientKey, b: ClientKey) -> Bool {
+        a.id == b.id && a.publicJWK.utf8.elementsEqual(b.publicJWK.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+    }
+}
+
+/// A secret that was made here for a client: 256 random bits in base64url. It prints as `****`.
+///
+/// Shown once, to whoever asked for it; what is kept is its ``ClientSecretDigest``.
+public struct ClientSecret: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The text itself. Never for a log.
+    public let secret: String
+
+    /// - Parameter randomness: Good for keys; that of the operating system is.
+    public init(using randomness: inout some RandomNumberGenerator) {
+        secret = Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &randomness) })
+    }
+
+    public var digest: ClientSecretDigest { ClientSecretDigest(of: secret) }
+
+    public var description: String { "****" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// SHA-256 of a client's secret, and all that is stored of it: nobody guesses 256 bits, however fast the hash.
+public struct ClientSecretDigest: Hashable, Sendable {
+    public let octets: [UInt8]
+
+    public init?(octets: [UInt8]) {
+        guard octets.count == 32 else { return nil }
+        self.octets = octets
+    }
+
+    /// - Parameter secret: As it was presented.
+    public init(of secret: String) {
+        octets = Array(SHA256.hash(data: Array(secret.utf8)))
+    }
+
+    /// In a time that does not depend on where they differ.
+    public func matches(_ other: ClientSecretDigest) -> Bool { ConstantTime.equal(octets, other.octets) }
+
+    /// The first eight hexadecimal digits: tells the secrets of a client apart, and whoever holds one which it is.
+    public var label: String { Hexadecimal.encode(octets.prefix(4)) }
 }

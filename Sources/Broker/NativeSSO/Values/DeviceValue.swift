@@ -1,3 +1,6 @@
+import Crypto
+import StrictCoding
+
 /// The `actor_token` of an exchange: a `device_id` or a `device_secret`. A secret of the device: it prints as `****`.
 public struct DeviceValue: Sendable, CustomStringConvertible, CustomReflectable {
     public let profile: Profile
@@ -42,4 +45,75 @@ public struct DeviceDigest: Hashable, Sendable {
     }
 
     init(validated octets: [UInt8]) { self.octets = octets }
+}
+
+extension DeviceValue {
+    /// A new `device_secret`: 256 random bits in base64url. Native SSO §3.4 leaves the form to whoever makes it.
+    static func newSecret() -> DeviceValue {
+        var randomness = SystemRandomNumberGenerator()
+        let octets = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &randomness) }
+        return DeviceValue(octets: Array(Base64URL.encode(octets).utf8), profile: .deviceSecret)
+    }
+
+    /// The text itself. Never for a log.
+    var secret: String { String(decoding: octets, as: UTF8.self) }
+}
+
+extension SessionID {
+    /// 128 random bits: never used before.
+    static func new() -> SessionID { SessionID(validated: JWTID.random()) }
+}
+
+/// The hash function that an id_token's `alg` implies for the hashes inside it. OpenID Connect Core §3.1.3.6.
+public enum TokenHashFunction: Sendable {
+    case sha256, sha384, sha512
+
+    func digest(_ octets: [UInt8]) -> [UInt8] {
+        switch self {
+        case .sha256: Array(SHA256.hash(data: octets))
+        case .sha384: Array(SHA384.hash(data: octets))
+        case .sha512: Array(SHA512.hash(data: octets))
+        }
+    }
+
+    /// base64url of the left half of the hash: the construction of `at_hash`. OpenID Connect Core §3.1.3.6.
+    func leftHalf(of text: String) -> String {
+        let digest = digest(Array(text.utf8))
+        return Base64URL.encode(digest[..<(digest.count / 2)])
+    }
+}
+
+/// How an issuer computes `ds_hash`, which no draft defines. `di_hash` is always the left half.
+public enum DeviceHashMode: String, Sendable, CaseIterable {
+    /// The construction of `at_hash`: base64url of the left half, hash function by the id_token's `alg`. The default.
+    case leftHalf = "left_half"
+    /// base64url of the whole SHA-256 (Janssen, Authlete).
+    case fullSHA256 = "full_sha256_b64url"
+    /// Lower-case hexadecimal SHA-256 (Authgear).
+    case fullSHA256Hex = "full_sha256_hex"
+    /// Hexadecimal SHA-512, compared without regard to case (Apereo CAS).
+    case fullSHA512Hex = "full_sha512_hex"
+}
+
+extension DeviceValue {
+    /// Whether `claim` is the hash of this value: exact, case-sensitive and in constant time, on the encoded strings.
+    /// A claim that decodes to the right octets but is not canonical base64url does not match.
+    public func matches(claim: String, function: TokenHashFunction, mode: DeviceHashMode) -> Bool {
+        let mode = profile == .deviceID ? .leftHalf : mode
+        let computed = hash(function: function, mode: mode)
+        let presented = mode == .fullSHA512Hex ? claim.lowercased() : claim
+        return ConstantTime.equal(computed.utf8, presented.utf8)
+    }
+
+    /// The value of `di_hash` or `ds_hash` for this device value.
+    public func hash(function: TokenHashFunction, mode: DeviceHashMode = .leftHalf) -> String {
+        switch mode {
+        case .leftHalf:
+            let digest = function.digest(octets)
+            return Base64URL.encode(digest[..<(digest.count / 2)])
+        case .fullSHA256: return Base64URL.encode(TokenHashFunction.sha256.digest(octets))
+        case .fullSHA256Hex: return Hexadecimal.encode(TokenHashFunction.sha256.digest(octets))
+        case .fullSHA512Hex: return Hexadecimal.encode(TokenHashFunction.sha512.digest(octets))
+        }
+    }
 }

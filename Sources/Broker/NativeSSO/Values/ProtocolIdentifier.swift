@@ -72,3 +72,34 @@ public struct KeyThumbprint: ProtocolIdentifier {
     public let string: String
     public init(validated string: String) { self.string = string }
 }
+
+/// Which text of Native SSO a request follows. The `actor_token_type` selects it, never a claim of the id_token.
+public enum Profile: String, Sendable, CaseIterable {
+    /// The 2018 slides: the app makes a `device_id`, the id_token holds `di_hash`.
+    case deviceID = "device-id"
+
+    /// Drafts 02 to 06: `device_secret` and `ds_hash` under the older `urn:x-oath:` type.
+    case deviceSecretTransitional = "device-secret-x-oath"
+
+    /// Draft 07, the second Implementer's Draft: `device_secret` and `ds_hash` under `urn:openid:`.
+    case deviceSecret = "device-secret"
+
+    /// Native SSO draft 07 §4.1: a `scope`, where present, must contain `openid`. The older texts do not ask for it.
+    public var requiresOpenIDScope: Bool { self == .deviceSecret }
+}
+
+/// How and when the user proved who they are at the identity provider. Copied into every token that descends from the
+/// login, never refreshed by an exchange. RFC 9068 §2.2.1.
+public struct Login: Hashable, Sendable {
+    public var authenticatedAt: UnixTime?
+    /// `acr`: the authentication context class that the login satisfied.
+    public var contextClass: String?
+    /// `amr`: the methods used.
+    public var methods: [String]
+
+    public init(authenticatedAt: UnixTime? = nil, contextClass: String? = nil, methods: [String] = []) {
+        self.authenticatedAt = authenticatedAt
+        self.contextClass = contextClass
+        self.methods = methods
+    }
+}

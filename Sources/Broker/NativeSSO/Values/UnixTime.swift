@@ -41,3 +41,13 @@ public struct Seconds: Hashable, Comparable, Sendable, ExpressibleByIntegerLiter
     public static func < (a: Seconds, b: Seconds) -> Bool { a.count < b.count }
     public var description: String { "\(count)s" }
 }
+
+/// The wall clock. An argument everywhere, so that expiry at the exact second can be tested.
+public protocol WallClock: Sendable {
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    var milliseconds: Int64 { get }
+}
+
+extension WallClock {
+    public var now: UnixTime { UnixTime(seconds: milliseconds / 1000) }
+}

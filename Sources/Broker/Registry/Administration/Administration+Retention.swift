@@ -58,3 +58,74 @@ extension RetentionPolicy {
         self.init(sessionDays: try row.int32(0), auditDays: try row.int32(1))
     }
 }
+
+/// How long records are kept after their end. Only an administrator reads and changes it: see the table `retention`.
+public struct RetentionPolicy: Sendable, Hashable {
+    /// Sessions with their grants, revoked grants, forgotten devices and logouts of users.
+    public let sessionDays: Int32
+    /// The audit, counted from the end of its month.
+    public let auditDays: Int32
+
+    public init(sessionDays: Int32, auditDays: Int32) {
+        self.sessionDays = sessionDays
+        self.auditDays = auditDays
+    }
+}
+
+/// What a sweep removed, or would.
+public struct SweepReport: Sendable, Hashable {
+    /// Sessions, and with each its grants.
+    public internal(set) var sessions: Int64 = 0
+    /// Revoked grants of sessions that stay.
+    public internal(set) var grants: Int64 = 0
+    public internal(set) var devices: Int64 = 0
+    /// Used proofs and relayed codes.
+    public internal(set) var proofs: Int64 = 0
+    /// Marks of users who logged out everywhere.
+    public internal(set) var logouts: Int64 = 0
+    /// Partitions of the audit that were emptied.
+    public internal(set) var auditMonths: Int64 = 0
+    /// `false`: it was stopped, or another sweep came between.
+    public internal(set) var isComplete = false
+
+    public var isEmpty: Bool { counts.allSatisfy { $0.count == 0 } }
+
+    /// The counts with their names in the log and in the audit.
+    public var counts: [(name: String, count: Int64)] {
+        [
+            ("sessions", sessions), ("grants", grants), ("devices", devices), ("proofs", proofs), ("logouts", logouts),
+            ("audit_months", auditMonths),
+        ]
+    }
+}
+
+enum RetentionStatements {
+    /// $1 seconds that must have gone by since the last sweep was begun.
+    static let begin = Statement("SELECT native_sso.begin_sweep($1)")
+    /// What a sweep would remove, in the order of ``parts``.
+    static let count = Statement(
+        """
+        SELECT (SELECT count(*) FROM native_sso.dead_session), (SELECT count(*) FROM native_sso.dead_grant),
+            (SELECT count(*) FROM native_sso.dead_device),
+            (SELECT count(*) FROM native_sso.dead_proof) + (SELECT count(*) FROM native_sso.dead_code),
+            (SELECT count(*) FROM native_sso.dead_logout), (SELECT count(*) FROM native_sso.dead_audit_month)
+        """)
+    /// A batch each: $1 how many rows to look at.
+    static let parts: [(statement: Statement, count: any WritableKeyPath<SweepReport, Int64> & Sendable)] = [
+        (Statement("SELECT looked_at, removed FROM native_sso.sweep_sessions($1)"), \.sessions),
+        (Statement("SELECT looked_at, removed FROM native_sso.sweep_grants($1)"), \.grants),
+        (Statement("SELECT looked_at, removed FROM native_sso.sweep_devices($1)"), \.devices),
+        (Statement("SELECT looked_at, removed FROM native_sso.sweep_proofs($1)"), \.proofs),
+        (Statement("SELECT looked_at, removed FROM native_sso.sweep_logouts($1)"), \.logouts),
+        (Statement("SELECT looked_at, removed FROM native_sso.sweep_audit($1)"), \.auditMonths),
+    ]
+
+    static let policy = Statement("SELECT session_days, audit_days FROM native_sso.retention")
+    static let setPolicy = Statement(
+        """
+        UPDATE native_sso.retention SET session_days = coalesce($1, session_days), audit_days = coalesce($2, audit_days)
+        RETURNING session_days, audit_days
+        """)
+
+    static let all = [begin, count, policy, setPolicy] + parts.map(\.statement)
+}

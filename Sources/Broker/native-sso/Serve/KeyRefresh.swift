@@ -1,7 +1,10 @@
+import IdentityProvider
+import JOSE
 import KeyModule
 import Logging
 import NativeSSO
 import Registry
+import StrictCoding
 
 /// Keeps the key ring in step with the registry's key table and with the key files.
 actor KeyRefresh {
@@ -87,5 +90,93 @@ extension KeyRecord {
             kid: row.kid, use: use, algorithm: algorithm, reference: row.reference, publicJWK: row.publicJWK,
             state: state, createdAt: row.createdAt, publishedAt: row.publishedAt,
             activatedAt: row.activatedAt, retiredAt: row.retiredAt)
+    }
+}
+
+/// The registry's `idp_key` table as the archive of one identity provider's keys.
+///
+/// The service's database role may write to that table, and what a key of it signed is a login: without more, the
+/// database password alone would be enough to log in as anybody. So each row carries a tag that only a broker can make,
+/// and a row without is as good as none. A revocation is the database owner's word and needs no tag.
+struct RegisteredKeyArchive: KeyArchive {
+    private let store: ProviderKeyStore
+    private let authenticator: any RecordAuthenticator
+    private let clock: any WallClock
+    private let changes: ChangeLog
+
+    init(
+        _ store: ProviderKeyStore, authenticator: any RecordAuthenticator, clock: any WallClock, logger: Logger
+    ) {
+        self.store = store
+        self.authenticator = authenticator
+        self.clock = clock
+        changes = ChangeLog(logger)
+    }
+
+    func keys(of issuer: Issuer) async throws(PortError) -> ArchivedKeys {
+        var keys = ArchivedKeys()
+        var strangers = 0
+        for row in try await store.keys(of: issuer) {
+            if row.revokedAt != nil, let thumbprint = Base64URL.decode(row.thumbprint) {
+                keys.revoked.insert(thumbprint)
+            }
+            if let life = try life(row, of: issuer) {
+                keys.lives.append(life)
+            } else {
+                strangers += 1
+            }
+        }
+        changes.note(
+            strangers == 0
+                ? nil : "\(strangers) rows of idp_key for \(issuer) were not made by a broker with these keys",
+            level: .error, "keys of an identity provider are ignored")
+        return keys
+    }
+
+    func record(_ keys: [JSONWebKey], of issuer: Issuer) async throws(PortError) {
+        let known = Dictionary(try await self.keys(of: issuer).lives.map { ($0.key, $0) }) { first, _ in first }
+        let now = clock.now
+        var rows: [ProviderKeyRow] = []
+        for key in keys {
+            let life = ArchivedKey(
+                key: key, firstSeen: min(known[key]?.firstSeen ?? now, now),
+                lastSeen: max(known[key]?.lastSeen ?? now, now))
+            let thumbprint = Base64URL.encode(key.thumbprint)
+            rows.append(
+                ProviderKeyRow(
+                    thumbprint: thumbprint, kid: key.keyID, algorithm: key.algorithm?.rawValue,
+                    publicJWK: String(decoding: key.octets, as: UTF8.self), firstSeenAt: life.firstSeen,
+                    lastSeenAt: life.lastSeen, tag: Base64URL.encode(try tag(life, of: issuer))))
+        }
+        try await store.record(rows, of: issuer)
+    }
+
+    /// `nil` for a row that no broker made, and one that holds no key.
+    private func life(_ row: ProviderKeyRow, of issuer: Issuer) throws(PortError) -> ArchivedKey? {
+        guard let json = try? JSONReader.parse(row.publicJWK.utf8).object, let key = try? JSONWebKey(json) else {
+            return nil
+        }
+        let life = ArchivedKey(key: key, firstSeen: row.firstSeenAt, lastSeen: row.lastSeenAt)
+        let tag = Base64URL.encode(try tag(life, of: issuer))
+        return ConstantTime.equal(tag.utf8, row.tag.utf8) ? life : nil
+    }
+
+    /// Over everything that a row says, with the key as this program writes it: `jsonb` keeps neither order nor spaces.
+    private func tag(_ life: ArchivedKey, of issuer: Issuer) throws(PortError) -> [UInt8] {
+        try authenticator.tag(
+            .providerKey,
+            [
+                Array(issuer.string.utf8), life.key.thumbprint, life.key.octets,
+                Array(String(life.firstSeen.seconds).utf8), Array(String(life.lastSeen.seconds).utf8),
+            ])
+    }
+}
+
+extension JSONWebKey {
+    /// JSON: thumbprint members, `use`, `alg` and `kid`, always in the same order.
+    fileprivate var octets: [UInt8] {
+        var writer = JSONWriter()
+        writer.value(.object(json))
+        return writer.bytes
     }
 }

@@ -1,6 +1,7 @@
 import ChildProcesses
 import Foundation
 import PrivateCluster
+import StrictCoding
 
 /// Everything that runs: PostgreSQL, the identity provider, the broker, two resource servers.
 ///
@@ -130,5 +131,66 @@ actor DevelopmentEnvironment {
         let file = try FileHandle(appendingTo: path)  // 0600 from the first moment
         try file.write(contentsOf: Data(bytes))
         try file.close()
+    }
+}
+
+/// The development identity provider's configuration file.
+struct IdentityProviderConfiguration {
+    let port: Int
+    /// Where the broker hears of logouts.
+    let backChannelLogoutURI: String
+
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("port", Int64(port))
+            json.member("mode", "stamping")
+            json.member(
+                "clients",
+                array: { json in
+                    for app in SampleApp.all {
+                        json.object { json in
+                            json.member("client_id", app.clientID)
+                            json.member("redirect_uris", [app.redirectURI])
+                            json.member("backchannel_logout_uri", backChannelLogoutURI)
+                        }
+                    }
+                })
+        }
+        return json.bytes
+    }
+}
+
+/// The broker's configuration file, as text.
+struct BrokerConfiguration {
+    let ports: Ports
+    let layout: Layout
+    let issuer: String
+    let databaseURL: String
+    let identityProvider: String
+    let profiles: [ProfileOption]
+    let accessTokenLifetime: Int
+
+    var yaml: String {
+        """
+        # Written by native-sso-dev. For development only.
+        development: true
+        issuer: \(issuer)
+        public: { listen: "127.0.0.1:\(ports.brokerPublic)" }
+        internal: { listen: "127.0.0.1:\(ports.brokerInternal)" }
+        database:
+          url: "\(databaseURL)"
+          password_file: "\(layout.databasePassword)"
+        keys: { directory: "\(layout.brokerKeys)" }
+        identity_providers:
+          - issuer: \(identityProvider)
+            profiles: [\(profiles.map(\.rawValue).joined(separator: ", "))]
+            algorithms: [ES256, RS256]
+            admit_on_first_sight: true
+            enrolment: exchange
+            code_relay: {}
+        tokens: { access: \(accessTokenLifetime)s }
+
+        """
     }
 }

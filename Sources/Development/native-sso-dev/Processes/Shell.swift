@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Synchronization
 
 /// A shell that outlives this process for as long as it takes to clean up after it: its standard input is a ``Lifeline``.
 struct Shell: Sendable {
@@ -38,5 +39,22 @@ struct Shell: Sendable {
             return nil
         }
         return status
+    }
+}
+
+/// The writing end of a pipe that nobody writes to. Its end is the message.
+final class Lifeline: Sendable {
+    private let handle: Mutex<FileHandle?>
+
+    /// - Parameter handle: The end of a ``PrivateChannel``: no child may hold it open.
+    init(_ handle: FileHandle) {
+        self.handle = Mutex(handle)
+    }
+
+    func sever() {
+        handle.withLock { handle in
+            try? handle?.close()
+            handle = nil
+        }
     }
 }

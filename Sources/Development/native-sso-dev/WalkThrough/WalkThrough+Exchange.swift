@@ -1,4 +1,7 @@
+import AsyncHTTPClient
 import Foundation
+import NIOCore
+import NIOHTTP1
 import NativeSSOClient
 import OAuthWire
 import StrictCoding
@@ -96,5 +99,28 @@ extension WalkThrough {
             "\(app.app.clientID): GET \(address) Bearer \(Narrator.short(token.secret)) ← \(answer.status) \(answer.body)"
         )
         return answer.status
+    }
+}
+
+enum Expiry {
+    /// Returns when the clock says that `expiry` (seconds since 1970) has passed.
+    static func wait(until expiry: Int64) async throws {
+        while case let now = Int64(time(nil)), now <= expiry {
+            try await Task.sleep(for: .seconds(expiry - now + 1))
+        }
+    }
+}
+
+/// One request to a resource server.
+struct ServerCall {
+    let address: String
+    let token: Credential
+
+    func run() async throws -> (status: Int, body: String) {
+        var request = HTTPClientRequest(url: address)
+        request.headers.add(name: "authorization", value: "Bearer \(token.secret)")
+        let response = try await PlainHTTP.client.execute(request, timeout: .seconds(10))
+        let body = try await response.body.collect(upTo: 64 << 10)
+        return (Int(response.status.code), String(buffer: body))
     }
 }

@@ -6,7 +6,8 @@ import Testing
 /// What the README shows of the configuration is read as it stands there.
 @Suite struct ReadmeTests {
     private static let text = Result {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         return try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
     }

@@ -1,3 +1,4 @@
+import Foundation
 import NativeSSO
 import StrictCoding
 import Testing
@@ -112,5 +113,28 @@ import Testing
     private func device(_ vector: JSONObject, _ profile: Profile) throws -> DeviceValue {
         let value = try #require(vector.string("value"))
         return try #require(DeviceValue(value, profile: profile))
+    }
+}
+
+/// A JSON file of `Vectors/`.
+struct VectorFile {
+    private let name: String
+
+    init(_ name: String) { self.name = name }
+
+    var root: JSONObject {
+        get throws {
+            let url = try #require(
+                Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Vectors"))
+            let limits = JSONLimits(members: 10_000, elements: 10_000)
+            return try #require(try JSONReader.parse([UInt8](Data(contentsOf: url)), limits: limits).object)
+        }
+    }
+
+    /// The elements of the array `name`; never none.
+    func objects(_ name: String) throws -> [JSONObject] {
+        let objects = try #require(try root.array(name)).compactMap(\.object)
+        try #require(!objects.isEmpty)
+        return objects
     }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import StrictCoding
 
 /// What is kept of a code, for whoever repeats the request: only ever sealed.
@@ -51,5 +52,55 @@ enum KeptAnswer: Equatable {
             accessToken: accessToken, expiresIn: json.number("expires_in")?.int64,
             refreshToken: json.string("refresh_token"), scope: json.string("scope"), idToken: idToken,
             deviceSecret: json.string("device_secret"))
+    }
+}
+
+/// Seals what is kept for a code, so that only the same request can open it: same issuer, client, code, verifier, redirect URI,
+/// device value, scope and key.
+///
+/// The key comes of the code and its verifier, which the database never sees, under the device key of the key module, which it
+/// does not hold either. So a stolen database, with all its backups, opens nothing, and whoever has but the code no more.
+struct CodeSeal {
+    let name: CodeName
+    let binding: CodeBinding
+    private let key: SymmetricKey
+
+    init(_ request: CodeRequest, _ records: any RecordAuthenticator) throws(PortError) {
+        let issuer = Array(request.issuer.issuer.string.utf8)
+        let code = Array(request.code.code.utf8)
+        // Without the client: whoever brings another app's code must not make the identity provider see it twice.
+        name = CodeName(octets: try records.tag(.authorizationCode, [issuer, code]))
+        let secret = try records.tag(
+            .codeAnswer,
+            [
+                issuer, code, Array(request.code.verifier.utf8), Array(request.code.redirectURI.utf8),
+                Array(request.client.id.string.utf8), request.device?.octets ?? [],
+                // In whatever order the app writes it, RFC 6749 §3.3.
+                request.scope.map { Array(Scope($0.tokens.sorted()).description.utf8) } ?? [],
+                request.proof.map { Array($0.key.string.utf8) } ?? [],
+            ])
+        let input = SymmetricKey(data: secret)
+        binding = CodeBinding(octets: Self.derive("native-sso code binding", from: input).withUnsafeBytes(Array.init))
+        key = Self.derive("native-sso code answer", from: input)
+    }
+
+    private static func derive(_ purpose: String, from secret: SymmetricKey) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Array(purpose.utf8), outputByteCount: 32)
+    }
+
+    /// AES-256-GCM under a random nonce; of one key there are three of these at most.
+    func seal(_ kept: KeptAnswer) throws(PortError) -> [UInt8] {
+        guard
+            let box = try? AES.GCM.seal(kept.octets, using: key, authenticating: name.octets), let sealed = box.combined
+        else { throw .broken("an answer cannot be sealed") }
+        return Array(sealed)
+    }
+
+    func open(_ sealed: [UInt8]) throws(PortError) -> KeptAnswer {
+        guard let box = try? AES.GCM.SealedBox(combined: sealed),
+            let octets = try? AES.GCM.open(box, using: key, authenticating: name.octets),
+            let kept = KeptAnswer(octets: Array(octets))
+        else { throw .broken("the answer that is kept for a code cannot be opened") }
+        return kept
     }
 }

@@ -1,0 +1,163 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The right to listen on the path of a Unix socket.
+///
+/// The name of a socket outlives whoever listened on it, so a new listener has to remove it first: and would take it from one that
+/// is alive, which goes on without a word where nobody reaches it. A lock beside it, which ends with its process however that
+/// ends, says who may; and who answers on the socket without the lock is left alone too.
+final class UnixSocketClaim: Sendable {
+    enum Refused: Error, CustomStringConvertible {
+        case locked(String)
+        case answered
+        case noSocket
+        case system(String, Int32)
+
+        var description: String {
+            switch self {
+            case .locked(let file): "another process listens there, and holds \(file)"
+            case .answered: "another process answers there"
+            case .noSocket: "there is a file of that name that is no socket"
+            case .system(let what, let code): "cannot \(what): \(String(cString: strerror(code)))"
+            }
+        }
+    }
+
+    private struct FileID: Equatable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    private let path: String
+    private let lock: Int32
+    /// The socket that was bound; `nil` before, and where binding fails.
+    private let bound = Mutex<FileID?>(nil)
+
+    /// Removes what a listener left behind that has ended.
+    init(path: String) throws(Refused) {
+        self.path = path
+        let file = path + ".lock"
+        // It stays when it is free: whoever removed it could remove the one that somebody else has just locked.
+        lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR)
+        guard lock >= 0 else { throw .system("open \(file)", errno) }
+        do throws(Refused) {
+            guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+                throw errno == EWOULDBLOCK ? .locked(file) : .system("lock \(file)", errno)
+            }
+            try Self.removeRemains(of: path)
+        } catch {
+            close(lock)
+            throw error
+        }
+    }
+
+    /// For a listener that has just been bound to the path.
+    func didBind() { bound.withLock { $0 = Self.fileID(of: path) } }
+
+    /// For a listener that has ended, or could not be bound. Removes the socket that it was bound to, and no other: whoever asks
+    /// for no lock may have put one of his own there (which stays only if the listener was never bound: NIO removes what is at
+    /// the path of a socket that it closes).
+    func release() {
+        if let socket = bound.withLock(\.self), Self.fileID(of: path) == socket { unlink(path) }
+        close(lock)
+    }
+
+    private static func fileID(of path: String) -> FileID? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        return FileID(
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
+    }
+
+    private static func removeRemains(of path: String) throws(Refused) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT { return }
+            throw .system("look at \(path)", errno)
+        }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw .noSocket }
+        switch try connect(to: path) {
+        case ECONNREFUSED: unlink(path)
+        case ENOENT: return
+        // Nobody has time for it, but somebody is there.
+        case 0, EAGAIN: throw .answered
+        case let code: throw .system("connect to \(path)", code)
+        }
+    }
+
+    /// - Returns: The error, or 0.
+    private static func connect(to path: String) throws(Refused) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let fits = withUnsafeMutableBytes(of: &address.sun_path) { room in
+            guard path.utf8.count < room.count else { return false }
+            room.copyBytes(from: path.utf8)
+            return true
+        }
+        guard fits else { throw .system("connect to \(path)", ENAMETOOLONG) }
+        #if canImport(Darwin)
+            let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
+            _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        #else
+            let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+            let descriptor = socket(AF_UNIX, kind, 0)
+        #endif
+        guard descriptor >= 0 else { throw .system("make a socket", errno) }
+        defer { close(descriptor) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Self.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        return result == 0 ? 0 : errno
+    }
+
+    private static func connect(
+        _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
+    ) -> Int32 {
+        #if canImport(Glibc)
+            Glibc.connect(descriptor, address, length)
+        #elseif canImport(Musl)
+            Musl.connect(descriptor, address, length)
+        #else
+            Darwin.connect(descriptor, address, length)
+        #endif
+    }
+}
+
+/// The right of one listener to its address, from before it is bound to its end.
+///
+/// Of a port there is nothing to claim: the system keeps two listeners apart by itself.
+final class AddressClaim: Sendable {
+    let address: BrokerServer.Address
+    private let socket = Mutex<UnixSocketClaim?>(nil)
+
+    init(_ address: BrokerServer.Address) { self.address = address }
+
+    func take() throws(UnixSocketClaim.Refused) {
+        guard case .unixSocket(let path) = address else { return }
+        let claim = try UnixSocketClaim(path: path)
+        socket.withLock { $0 = claim }
+    }
+
+    /// For a listener that has just been bound.
+    func didBind() {
+        socket.withLock(\.self)?.didBind()
+        address.openToGroup()
+    }
+
+    /// For a listener that has ended, or could not be bound.
+    func release() {
+        socket.withLock { socket in
+            socket?.release()
+            socket = nil
+        }
+    }
+}

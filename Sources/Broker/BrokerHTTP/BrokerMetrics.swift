@@ -1,0 +1,101 @@
+import NativeSSO
+
+/// What the broker counts. The set of series is fixed when the program is compiled.
+public final class BrokerMetrics: Sendable {
+    private let inFlight = Counter()
+    private let requests: [GrantLabel: [OutcomeLabel: Counter]]
+    private let durations: [GrantLabel: Histogram]
+    private let refusals: [String: Counter]
+    private let sampledOut = Counter()
+    private let logouts = LogoutCounts()
+    private let sources: [any MetricSource]
+
+    public init(sources: [any MetricSource] = []) {
+        self.sources = sources
+        requests = Self.byLabel { _ in Self.byLabel { (_: OutcomeLabel) in Counter() } }
+        durations = Self.byLabel { _ in Histogram() }
+        refusals = Dictionary(RefusalRow.all.map { ($0.row.reason, Counter()) }) { first, _ in first }
+    }
+
+    private static func byLabel<Label: CaseIterable & Hashable, Value>(
+        _ make: (Label) -> Value
+    ) -> [Label: Value] {
+        Dictionary(Label.allCases.map { ($0, make($0)) }) { first, _ in first }
+    }
+
+    func requestBegan() { inFlight.add() }
+
+    func requestEnded(grant: GrantLabel, outcome: OutcomeLabel, reason: String?, _ duration: Duration) {
+        inFlight.add(-1)
+        requests[grant]?[outcome]?.add()
+        durations[grant]?.record(microseconds: duration.microseconds)
+        if let reason { refusals[reason]?.add() }
+    }
+
+    func logoutEnded(_ outcome: LogoutOutcome) {
+        logouts.note(outcome)
+        if case .failure(let error) = outcome, let refusal = error.refusal { refusals[refusal.reason]?.add() }
+    }
+
+    func internalRequestRefused(_ refusal: Refusal) { refusals[refusal.reason]?.add() }
+
+    /// A refusal was counted and logged, and not written to the audit.
+    func auditEventSampledOut() { sampledOut.add() }
+
+    /// Prometheus text exposition format 0.0.4.
+    public var text: String {
+        var text = PrometheusText()
+        text.family("requests_total", "Requests to the public listener.", .counter)
+        for grant in GrantLabel.allCases {
+            for outcome in OutcomeLabel.allCases {
+                text.sample(
+                    "requests_total", [("grant", grant.rawValue), ("outcome", outcome.rawValue)],
+                    requests[grant]?[outcome]?.value ?? 0)
+            }
+        }
+        text.family("refusals_total", "Refused requests by reason.", .counter)
+        for reason in refusals.keys.sorted() {
+            text.sample("refusals_total", [("reason", reason)], refusals[reason]?.value ?? 0)
+        }
+        text.family("audit_events_sampled_out_total", "Refusals of a flood that the audit leaves out.", .counter)
+        text.sample("audit_events_sampled_out_total", [], sampledOut.value)
+        text.family("requests_in_flight", "Requests being answered.", .gauge)
+        text.sample("requests_in_flight", [], inFlight.value)
+        text.histogramFamily("request_duration_seconds", "From the whole request to the answer.")
+        for grant in GrantLabel.allCases {
+            if let histogram = durations[grant] {
+                text.histogram("request_duration_seconds", [("grant", grant.rawValue)], histogram)
+            }
+        }
+        logouts.write(to: &text)
+        for sample in sources.flatMap(\.samples) {
+            text.family(sample.name.description, sample.help.description, sample.kind)
+            text.sample(sample.name.description, [], sample.value)
+        }
+        return text.text
+    }
+}
+
+/// What is counted of logouts. A fixed set of series.
+final class LogoutCounts: Sendable {
+    private let requests: [LogoutLabel: Counter]
+    private let sessions = Counter()
+
+    init() {
+        requests = Dictionary(LogoutLabel.allCases.map { ($0, Counter()) }) { first, _ in first }
+    }
+
+    func note(_ outcome: LogoutOutcome) {
+        requests[LogoutLabel(outcome)]?.add()
+        if case .success(let count) = outcome { sessions.add(count) }
+    }
+
+    func write(to text: inout PrometheusText) {
+        text.family("logouts_total", "Requests to the back-channel logout endpoint.", .counter)
+        for label in LogoutLabel.allCases {
+            text.sample("logouts_total", [("outcome", label.rawValue)], requests[label]?.value ?? 0)
+        }
+        text.family("sessions_logged_out_total", "Sessions that their identity provider ended.", .counter)
+        text.sample("sessions_logged_out_total", [], sessions.value)
+    }
+}

@@ -1,0 +1,138 @@
+import NativeSSO
+import Synchronization
+
+/// Names of flows: 64 bits under a key that this process alone knows, so that nobody can aim at another's.
+enum Flow {
+    /// The one flow of a limit that is nobody's in particular.
+    static let everybody: UInt64 = 1
+
+    static func key(_ address: ClientAddress) -> UInt64 { hash { $0.combine(address) } }
+
+    static func key(_ network: NetworkAddress) -> UInt64 { hash { $0.combine(network) } }
+
+    static func key(logoutFrom caller: ClientAddress?) -> UInt64 { hash { $0.combine(caller) } }
+
+    static func key(logoutOf issuer: Issuer, from caller: ClientAddress?) -> UInt64 {
+        hash { hasher in
+            combine(issuer.string, into: &hasher)
+            hasher.combine(caller)
+        }
+    }
+
+    static func key(_ client: ClientID) -> UInt64 { hash { combine(client.string, into: &$0) } }
+
+    /// - Parameter client: As a request names it, registered or not.
+    static func key(client: String, _ address: ClientAddress) -> UInt64 {
+        hash { hasher in
+            combine(client, into: &hasher)
+            hasher.combine(address)
+        }
+    }
+
+    static func key(_ issuer: Issuer, _ name: String) -> UInt64 {
+        hash { hasher in
+            combine(issuer.string, into: &hasher)
+            combine(name, into: &hasher)
+        }
+    }
+
+    /// An exchange's id_token has a `sid`.
+    static func key(sessionOf idToken: IDTokenClaims) -> UInt64 { key(idToken.issuer, idToken.sessionID?.string ?? "") }
+
+    static func key(_ token: EnrolledTokenDigest) -> UInt64 { hash { $0.combine(token) } }
+
+    static func key(_ grant: UniqueID) -> UInt64 { hash { $0.combine(grant) } }
+
+    private static func hash(_ combine: (inout Hasher) -> Void) -> UInt64 {
+        var hasher = Hasher()
+        combine(&hasher)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+
+    /// Octet by octet, and ended: `String`'s own hash is that of its normal form.
+    private static func combine(_ text: String, into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+/// One rate limit for many flows, each named by a hash, in memory that never grows.
+///
+/// A fixed table of sets of eight entries: a look-up reads one set, whatever the table holds. What is forgotten to make
+/// room owes nothing, so that forgetting it changes nothing. A debt is never forgotten: if it were, whoever can ask under many
+/// names could ask his debts away. A set that holds eight debts has no room for a ninth flow, which is then admitted uncounted
+/// or refused, as the limit is for those who have proved something or for anybody.
+///
+/// Its locks are many, each held for a few nanoseconds.
+final class FlowTable: Sendable {
+    enum WhenFull: Sendable {
+        case admit, refuse
+    }
+
+    private struct Entry {
+        /// 0: none.
+        var flow: UInt64
+        /// When it owes nothing again.
+        var due: Int64
+    }
+
+    private final class Shard: Sendable {
+        /// Empty until it is used.
+        let entries = Mutex<[Entry]>([])
+    }
+
+    private static let shardBits = 6
+    private static let setSize = 8
+
+    private let rule: FlowRule
+    private let whenFull: WhenFull
+    private let setMask: Int
+    private let shards: [Shard]
+
+    /// - Parameter capacity: Entries, 16 octets each; a power of two, at least 512.
+    init(_ limit: RateLimit, capacity: Int, whenFull: WhenFull) {
+        rule = FlowRule(limit)
+        self.whenFull = whenFull
+        setMask = max(1, capacity >> (Self.shardBits + 3)) - 1
+        shards = (0..<(1 << Self.shardBits)).map { _ in Shard() }
+    }
+
+    /// Admits one of `flow` and counts it, or says how many nanoseconds to wait.
+    func charge(_ flow: UInt64, at now: Int64) -> Int64 {
+        withSet(of: flow) { entries, set, flow in
+            var free: Int?
+            for index in set {
+                if entries[index].flow == flow { return rule.charge(&entries[index].due, at: now) }
+                if entries[index].due <= now, free == nil { free = index }
+            }
+            if let free {
+                entries[free] = Entry(flow: flow, due: now)
+                return rule.charge(&entries[free].due, at: now)
+            }
+            guard whenFull == .refuse else { return 0 }
+            return set.reduce(Int64.max) { min($0, entries[$1].due - now) }
+        }
+    }
+
+    /// What ``charge(_:at:)`` would say, if not for want of room; counts nothing.
+    func wait(_ flow: UInt64, at now: Int64) -> Int64 {
+        withSet(of: flow) { entries, set, flow in
+            for index in set where entries[index].flow == flow {
+                return rule.wait(due: entries[index].due, at: now)
+            }
+            return 0
+        }
+    }
+
+    private func withSet(of flow: UInt64, _ body: (inout [Entry], Range<Int>, UInt64) -> Int64) -> Int64 {
+        let shard = shards[Int(truncatingIfNeeded: flow) & (shards.count - 1)]
+        let set = (Int(truncatingIfNeeded: flow >> Self.shardBits) & setMask) * Self.setSize
+        return shard.entries.withLock { entries in
+            if entries.isEmpty {
+                entries = Array(repeating: Entry(flow: 0, due: .min), count: (setMask + 1) * Self.setSize)
+            }
+            return body(&entries, set..<(set + Self.setSize), flow == 0 ? 1 : flow)
+        }
+    }
+}

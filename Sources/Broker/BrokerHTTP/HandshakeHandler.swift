@@ -1,0 +1,97 @@
+import NIOCore
+import NIOTLS
+
+/// Stands behind TLS until the handshake is over, and then makes room for the protocol that was agreed on.
+///
+/// Nothing is read in the clear meanwhile, and it may not take longer than the head of a request.
+final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let limit: TimeAmount
+    private let counts: ConnectionCounts
+    private let configure: (ApplicationProtocol) throws -> Void
+    private let timer = DeadlineTimer()
+    private var isOver = false
+    private var isStopping = false
+
+    /// - Parameter configure: Adds the handlers of the protocol, at once.
+    init(limit: TimeAmount, counts: ConnectionCounts, configure: @escaping (ApplicationProtocol) throws -> Void) {
+        self.limit = limit
+        self.counts = counts
+        self.configure = configure
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        timer.set(.now() + limit, context) { [self] in fail(context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case TLSUserEvent.handshakeCompleted(let agreed): succeed(agreed, context)
+        case is ChannelShouldQuiesceEvent: isStopping = true  // whoever is on its way in is still served
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        countFailure()
+        context.fireChannelInactive()
+    }
+
+    /// TLS says what was wrong to the client, and closes.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(context) }
+
+    /// A client that names no protocol speaks HTTP/1.1.
+    private func succeed(_ agreed: String?, _ context: ChannelHandlerContext) {
+        guard !isOver else { return }
+        isOver = true
+        do {
+            try configure(agreed.flatMap(ApplicationProtocol.init) ?? .http1)
+        } catch {
+            context.close(promise: nil)
+            return
+        }
+        if isStopping { context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+
+    private func fail(_ context: ChannelHandlerContext) {
+        countFailure()
+        context.close(promise: nil)
+    }
+
+    private func countFailure() {
+        if !isOver { counts.handshakeFailed() }
+        isOver = true
+    }
+}
+
+/// Lets a connection that we close be closed as soon as its client agrees.
+///
+/// Half-closed connections are allowed, for clients that have said all they want to say. TLS would take the answer to our
+/// close_notify for such a half, and keep the connection until its patience ends.
+///
+/// And lets nothing in that came after: no answer would go out any more, and a request that is carried out without one is lost to
+/// its app. RFC 9112 §9.6.
+final class TLSCloseHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var isClosing = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if !isClosing { context.fireChannelRead(data) }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if mode == .all {
+            isClosing = true
+            try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
+        }
+        context.close(mode: mode, promise: promise)
+    }
+}

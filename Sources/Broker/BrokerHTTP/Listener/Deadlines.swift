@@ -1,0 +1,200 @@
+import NIOCore
+import NIOHTTP1
+
+/// How long the client may take for what it is doing now. Pure: times are arguments.
+struct ReadDeadline {
+    enum Phase: Equatable {
+        case idle
+        case header
+        case body
+    }
+
+    private(set) var phase = Phase.idle
+    private var owed = 0
+    private let limits: ListenerLimits
+
+    /// `nil` while we owe an answer: then the time is ours.
+    private(set) var deadline: NIODeadline?
+
+    init(limits: ListenerLimits, now: NIODeadline) {
+        self.limits = limits
+        restart(now)
+    }
+
+    /// More of it buys no time.
+    mutating func receivedPartOfHead(now: NIODeadline) {
+        if phase == .idle { enter(.header, now) }
+    }
+
+    mutating func receivedHead(now: NIODeadline) { enter(.body, now) }
+
+    mutating func receivedEnd(now: NIODeadline) {
+        owed += 1
+        enter(.idle, now)
+    }
+
+    mutating func answered(now: NIODeadline) {
+        if owed > 0 { owed -= 1 }  // a fault is answered too, and owes nothing here
+        restart(now)
+    }
+
+    private mutating func enter(_ phase: Phase, _ now: NIODeadline) {
+        self.phase = phase
+        restart(now)
+    }
+
+    private mutating func restart(_ now: NIODeadline) {
+        guard owed == 0 else {
+            deadline = nil
+            return
+        }
+        switch phase {
+        case .idle: deadline = now + limits.idleTimeout
+        case .header: deadline = now + limits.headerTimeout
+        case .body: deadline = now + limits.bodyTimeout
+        }
+    }
+}
+
+/// Ends the patience with a client that sends slowly or not at all. The rules are ``ReadDeadline``'s.
+final class ReadDeadlineHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// A request was begun and not finished in time. (An idle connection is closed without a word.)
+    enum Expired {
+        case header
+        case body
+    }
+
+    private var state: ReadDeadline
+    private let timer = DeadlineTimer()
+    private let framing: BodyFraming
+
+    init(limits: ListenerLimits, framing: BodyFraming) {
+        state = ReadDeadline(limits: limits, now: .now())
+        self.framing = framing
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { arm(context) }
+    func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head: state.receivedHead(now: .now())
+        case .body: break  // no fresh start: the limit is on the body as a whole
+        case .end: state.receivedEnd(now: .now())
+        }
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if framing.isHeadUnfinished { state.receivedPartOfHead(now: .now()) }
+        arm(context)
+        context.fireChannelReadComplete()
+    }
+
+    /// One whole answer; or an interim response, which follows a head at once and so buys its body no time.
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        state.answered(now: .now())
+        arm(context)
+        context.write(data, promise: promise)
+    }
+
+    private func arm(_ context: ChannelHandlerContext) {
+        guard let deadline = state.deadline else { return timer.clear() }
+        timer.set(deadline, context) { [self] in
+            switch state.phase {
+            case .idle: context.close(promise: nil)
+            case .header: context.fireUserInboundEventTriggered(Expired.header)
+            case .body: context.fireUserInboundEventTriggered(Expired.body)
+            }
+        }
+    }
+}
+
+/// Closes a connection whose client does not read: an answer must be in the kernel's hands within the limit.
+final class WriteDeadlineHandler: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let limit: TimeAmount
+    private let timer = DeadlineTimer()
+    private let share: BufferShare?
+    private var pending = 0
+
+    /// - Parameter share: Holds what the kernel has not taken; `nil` where somebody else sees to that.
+    init(limit: TimeAmount, share: BufferShare?) {
+        self.limit = limit
+        self.share = share
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        pending += 1
+        if pending == 1 { arm(context) }
+        let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+        let octets = unwrapOutboundIn(data).readableBytes
+        share?.takeInAnyCase(octets)
+        written.futureResult.assumeIsolated().whenComplete { _ in
+            self.share?.giveBack(octets)
+            self.wrote(context)
+        }
+        context.write(data, promise: written)
+    }
+
+    /// Answers are written in order, so each that goes out is progress, and the next one has the whole time.
+    private func wrote(_ context: ChannelHandlerContext) {
+        pending -= 1
+        pending == 0 ? timer.clear() : arm(context)
+    }
+
+    private func arm(_ context: ChannelHandlerContext) {
+        timer.set(.now() + limit, context) { context.close(promise: nil) }
+    }
+}
+
+/// One deadline on an event loop. Moving it later costs nothing: the wake-up that is already planned looks again.
+final class DeadlineTimer {
+    private var deadline: NIODeadline?
+    private var planned: (at: NIODeadline, task: Scheduled<Void>)?
+    private var action: () -> Void = {}
+
+    func set(_ deadline: NIODeadline, _ context: ChannelHandlerContext, action: @escaping () -> Void) {
+        self.deadline = deadline
+        self.action = action
+        if let planned, planned.at <= deadline { return }
+        planned?.task.cancel()
+        plan(deadline, context)
+    }
+
+    /// No deadline. A wake-up that is planned finds nothing to do.
+    func clear() {
+        deadline = nil
+        action = {}
+    }
+
+    /// For the end of a channel: lets go of everything.
+    func cancel() {
+        planned?.task.cancel()
+        planned = nil
+        clear()
+    }
+
+    private func plan(_ deadline: NIODeadline, _ context: ChannelHandlerContext) {
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.wake(context) }
+        planned = (deadline, task)
+    }
+
+    private func wake(_ context: ChannelHandlerContext) {
+        planned = nil
+        guard let deadline else { return }
+        guard deadline <= .now() else { return plan(deadline, context) }
+        let action = action
+        clear()
+        action()
+    }
+}

@@ -1,0 +1,168 @@
+public import Logging
+
+/// One event as one line of ASCII, line end included.
+struct LogLine {
+    private(set) var octets: [UInt8] = []
+
+    init(_ format: LogFormat, _ event: LogEvent, _ metadata: Logger.Metadata, _ time: LogTime) {
+        var metadata = metadata
+        if let error = event.error { metadata["error"] = .string(String(describing: error)) }
+        self.init(format, event.level, event.message.description, metadata, time)
+    }
+
+    init(
+        _ format: LogFormat, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata, _ time: LogTime
+    ) {
+        octets.reserveCapacity(384)
+        let fields = metadata.sorted { $0.key < $1.key }
+        switch format {
+        case .json: appendJSON(level, message, fields, time)
+        case .text: appendText(level, message, fields, time)
+        }
+        octets.append(UInt8(ascii: "\n"))
+    }
+
+    private mutating func appendJSON(
+        _ level: Logger.Level, _ message: String, _ fields: [(key: String, value: Logger.MetadataValue)],
+        _ time: LogTime
+    ) {
+        octets.append(contentsOf: "{\"ts\":\"".utf8)
+        time.append(to: &octets)
+        octets.append(contentsOf: "\",\"level\":\"".utf8)
+        octets.append(contentsOf: level.rawValue.utf8)
+        octets.append(contentsOf: "\",\"msg\":".utf8)
+        LogText.appendJSON(message, to: &octets)
+        for (name, value) in fields {
+            octets.append(UInt8(ascii: ","))
+            // A field that bears one of our names keeps its value under another: no object may hold a name twice.
+            LogText.appendJSON(["ts", "level", "msg"].contains(name) ? "field_\(name)" : name, to: &octets)
+            octets.append(UInt8(ascii: ":"))
+            if let number = Self.number(value) {
+                octets.append(contentsOf: String(number).utf8)
+            } else {
+                LogText.appendJSON(Self.text(value), to: &octets)
+            }
+        }
+        octets.append(UInt8(ascii: "}"))
+    }
+
+    private mutating func appendText(
+        _ level: Logger.Level, _ message: String, _ fields: [(key: String, value: Logger.MetadataValue)],
+        _ time: LogTime
+    ) {
+        time.appendTimeOfDay(to: &octets)
+        octets.append(UInt8(ascii: " "))
+        octets.append(contentsOf: level.rawValue.uppercased().utf8)
+        octets.append(contentsOf: String(repeating: " ", count: max(1, 9 - level.rawValue.utf8.count)).utf8)
+        LogText.appendEscaped(message, to: &octets)
+        for (name, value) in fields {
+            octets.append(UInt8(ascii: " "))
+            LogText.appendText(name, to: &octets)
+            octets.append(UInt8(ascii: "="))
+            LogText.appendText(Self.text(value), to: &octets)
+        }
+    }
+
+    /// Whole numbers stay numbers in JSON.
+    private static func number(_ value: Logger.MetadataValue) -> Int? {
+        guard case .stringConvertible(let value) = value else { return nil }
+        return value as? Int
+    }
+
+    private static func text(_ value: Logger.MetadataValue) -> String {
+        if case .string(let text) = value { text } else { value.description }
+    }
+}
+
+/// Text in a log line: ASCII only, whatever it was. No control character, no line or paragraph separator and no
+/// direction override can forge a second line or hide part of one.
+enum LogText {
+    /// A JSON string, quotes included. RFC 8259 §7.
+    static func appendJSON(_ text: String, to line: inout [UInt8]) {
+        line.append(UInt8(ascii: "\""))
+        appendEscaped(text, to: &line)
+        line.append(UInt8(ascii: "\""))
+    }
+
+    /// The inside of a JSON string.
+    static func appendEscaped(_ text: String, to line: inout [UInt8]) {
+        if text.utf8.allSatisfy(isPlain) {
+            line.append(contentsOf: text.utf8)
+        } else {
+            for unit in text.utf16 {
+                if unit < 0x80, isPlain(UInt8(unit)) {
+                    line.append(UInt8(unit))
+                } else {
+                    appendEscape(unit, to: &line)
+                }
+            }
+        }
+    }
+
+    /// Bare where nothing in it could mislead a reader, else quoted as in JSON.
+    static func appendText(_ text: String, to line: inout [UInt8]) {
+        if !text.isEmpty, text.utf8.allSatisfy({ isPlain($0) && $0 != UInt8(ascii: " ") }) {
+            line.append(contentsOf: text.utf8)
+        } else {
+            appendJSON(text, to: &line)
+        }
+    }
+
+    private static func isPlain(_ octet: UInt8) -> Bool {
+        (0x20...0x7E).contains(octet) && octet != UInt8(ascii: "\"") && octet != UInt8(ascii: "\\")
+    }
+
+    private static func appendEscape(_ unit: UInt16, to line: inout [UInt8]) {
+        line.append(contentsOf: "\\u".utf8)
+        for shift in [12, 8, 4, 0] {
+            let digit = UInt8(unit >> shift & 0xF)
+            line.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + (digit - 10))
+        }
+    }
+}
+
+/// How the log looks.
+public enum LogFormat: String, Sendable, CaseIterable {
+    /// One JSON object per line, for machines.
+    case json
+    /// For a terminal.
+    case text
+
+    /// - Parameter now: The wall clock.
+    public func handler(
+        sink: LogSink, level: Logger.Level = .info, now: @escaping @Sendable () -> LogTime = LogTime.system
+    ) -> any LogHandler {
+        LineLogHandler(format: self, sink: sink, now: now, logLevel: level)
+    }
+
+    /// One event as it would be written, with its line end; metadata of the event alone.
+    public func render(_ event: LogEvent, at time: LogTime = LogTime.system()) -> String {
+        String(decoding: LogLine(self, event, event.metadata ?? [:], time).octets, as: UTF8.self)
+    }
+}
+
+/// Renders each event as one line of ASCII.
+struct LineLogHandler: LogHandler {
+    let format: LogFormat
+    let sink: LogSink
+    let now: @Sendable () -> LogTime
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let time = now()
+        var metadata = metadata
+        if let own = event.metadata {
+            metadata = metadata.isEmpty ? own : metadata.merging(own) { _, new in new }
+        }
+        let line = LogLine(format, event, metadata, time)
+        sink.write(line.octets, isUrgent: event.level >= .error) { lost in
+            LogLine(format, .error, "log lines lost", ["lines": .stringConvertible(lost)], time).octets
+        }
+    }
+}

@@ -1,0 +1,139 @@
+public import Logging
+import NIOHTTP1
+public import NativeSSO
+import OAuthWire
+
+/// `POST /backchannel-logout` of the internal listener: where an identity provider says that a login is over. OpenID Connect
+/// Back-Channel Logout 1.0 §2.5 to §2.8.
+///
+/// 200 when the end is committed, 400 where the token is refused, and 400 with `temporarily_unavailable` and `Retry-After` where
+/// the broker could not find out, could not do it, or was sent too many: §2.8 knows no other refusal.
+/// Every request that is begun ends in one answer and one line in the log; every refusal is in the audit, under the `X-Request-Id`
+/// of its answer.
+public struct LogoutEndpoint: Sendable {
+    static let path = "/backchannel-logout"
+
+    private let logout: Logout
+    private let limiter: RequestLimiter
+    private let journal: LogoutJournal
+
+    public init(
+        logout: Logout, limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
+        logger: Logger
+    ) {
+        self.logout = logout
+        self.limiter = limiter
+        journal = LogoutJournal(audit: audit, metrics: metrics, clock: clock, logger: logger)
+    }
+
+    func answer(_ request: ReceivedRequest) async -> HTTPAnswer {
+        let record = journal.begin()
+        let outcome: LogoutOutcome
+        do throws(TokenError) {
+            outcome = .success(try await end(request, record.requestID))
+        } catch {
+            outcome = .failure(error)
+        }
+        var answer = HTTPAnswer(outcome)
+        answer.headers.append(("X-Request-Id", record.requestID.description))
+        journal.end(record, outcome, status: answer.status)
+        return answer
+    }
+
+    private func end(_ request: ReceivedRequest, _ requestID: UniqueID) async throws(TokenError) -> Int64 {
+        let form = try TokenError.refusing { () throws(Refusal) in try request.form(.backChannelLogout) }
+        guard let token = form[Parameter.logoutToken] else { throw .refused(.logout(.missing)) }
+        do throws(LogoutError) {
+            let claims = try await verify(LogoutToken(token), from: request.client)
+            return try await logout.end(claims, requestID: requestID)
+        } catch {
+            throw TokenError(error) { .logout($0) }
+        }
+    }
+
+    /// Counted for whoever sends it as long as nobody has signed it, and then for whoever did.
+    private func verify(
+        _ token: LogoutToken, from caller: ClientAddress?
+    ) async throws(LogoutError) -> LogoutTokenClaims {
+        try LogoutError.counting { () throws(RateLimited) in try limiter.check(logoutFrom: caller) }
+        let claims: LogoutTokenClaims
+        do throws(LogoutError) {
+            claims = try await logout.verify(token)
+        } catch {
+            if case .refused(let reason) = error, reason.isOfNobody { limiter.count(failedLogoutFrom: caller) }
+            throw error
+        }
+        try LogoutError.counting { () throws(RateLimited) in
+            try limiter.charge(logoutOf: claims.issuer, from: caller)
+        }
+        return claims
+    }
+}
+
+extension HTTPAnswer {
+    /// Back-Channel Logout 1.0 §2.8: 200 where the end is committed, and 400 for whatever else became of it; `error` tells a
+    /// token that is refused from one that may be sent again. Its answers carry no-store like all that are not public.
+    fileprivate init(_ outcome: LogoutOutcome) {
+        switch outcome {
+        case .success: self.init(status: .ok, body: Array("{}".utf8))
+        case .failure(let error):
+            self.init(error)
+            if case .refused = error { return }
+            status = .badRequest
+        }
+    }
+}
+
+/// How a logout request ended: with so many sessions that were live, and whose end is committed.
+typealias LogoutOutcome = Result<Int64, TokenError>
+
+enum LogoutLabel: String, Sendable, CaseIterable {
+    case ended, refused, unavailable, failed
+
+    init(_ outcome: LogoutOutcome) {
+        self =
+            switch outcome {
+            case .success: .ended
+            case .failure(.invalidIDToken), .failure(.refused), .failure(.limited): .refused
+            case .failure(.outage): .unavailable
+            case .failure(.broken): .failed
+            }
+    }
+}
+
+/// One line in the log for every logout request, a count in the metrics, and an audit event for a refusal, as far as
+/// ``AuditLimit`` lets it. What a logout did is recorded by the statements that did it.
+struct LogoutJournal: Sendable {
+    private let metrics: BrokerMetrics
+    private let audit: RefusalAudit
+    private let logger: Logger
+
+    init(audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger) {
+        self.metrics = metrics
+        self.audit = RefusalAudit(audit: audit, metrics: metrics, clock: clock)
+        self.logger = logger
+    }
+
+    func begin() -> RequestRecord { .new(audit.clock) }
+
+    func end(_ record: RequestRecord, _ outcome: LogoutOutcome, status: HTTPResponseStatus) {
+        metrics.logoutEnded(outcome)
+        var (sessionsEnded, error): (Int64?, TokenError?) = (nil, nil)
+        switch outcome {
+        case .success(let count): sessionsEnded = count
+        case .failure(let failure): error = failure
+        }
+        if let refusal = error?.refusal, refusal.auditKind(of: record.grant) != nil {
+            audit.note(refusal, as: .logoutRefused, of: record, client: nil)
+        }
+        var metadata: Logger.Metadata = [
+            "request_id": .string(record.requestID.description),
+            "outcome": .string(LogoutLabel(outcome).rawValue),
+            "reason": .string(error?.reason ?? "none"),
+            "status": .stringConvertible(Int(status.code)),
+            "duration_us": .stringConvertible(Int((ContinuousClock.now - record.start).microseconds)),
+        ]
+        if let sessionsEnded { metadata["sessions_ended"] = .stringConvertible(Int(sessionsEnded)) }
+        logger.log(level: error?.level ?? .info, "logout request", metadata: metadata)
+    }
+}

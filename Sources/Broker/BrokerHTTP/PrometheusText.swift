@@ -1,0 +1,134 @@
+import OAuthWire
+import Synchronization
+
+/// Writes the Prometheus text exposition format, version 0.0.4. Names and labels come from closed sets and need no escape.
+struct PrometheusText {
+    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private(set) var text = ""
+    private static let prefix = "native_sso_"
+
+    mutating func family(_ name: String, _ help: String, _ kind: MetricSample.Kind) {
+        header(name, help, kind.rawValue)
+    }
+
+    mutating func histogramFamily(_ name: String, _ help: String) {
+        header(name, help, "histogram")
+    }
+
+    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int64) {
+        line(name, labels, String(value))
+    }
+
+    mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
+        let counts = histogram.cumulative
+        for (bound, count) in zip(Histogram.bounds, counts) {
+            line("\(name)_bucket", labels + [("le", Self.seconds(bound))], String(count))
+        }
+        let all = String(counts.last ?? 0)
+        line("\(name)_bucket", labels + [("le", "+Inf")], all)
+        line("\(name)_sum", labels, Self.seconds(histogram.sumMicroseconds))
+        line("\(name)_count", labels, all)
+    }
+
+    private mutating func header(_ name: String, _ help: String, _ kind: String) {
+        text += "# HELP \(Self.prefix)\(name) \(help)\n# TYPE \(Self.prefix)\(name) \(kind)\n"
+    }
+
+    private mutating func line(_ name: String, _ labels: [(String, String)], _ value: String) {
+        let list = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
+        text += "\(Self.prefix)\(name)\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
+    }
+
+    private static func seconds(_ microseconds: Int64) -> String { String(Double(microseconds) / 1_000_000) }
+}
+
+/// A number that many threads change at once.
+final class Counter: Sendable {
+    private let count = Atomic<Int64>(0)
+
+    var value: Int64 { count.load(ordering: .relaxed) }
+
+    func add(_ amount: Int64 = 1) { count.wrappingAdd(amount, ordering: .relaxed) }
+}
+
+/// A number that someone else keeps: connections of a database pool, lines that a log lost.
+public struct MetricSample: Sendable {
+    public enum Kind: String, Sendable {
+        case counter
+        case gauge
+    }
+
+    /// Snake case, without the prefix `native_sso_`; a counter's ends in `_total`.
+    public let name: StaticString
+    public let help: StaticString
+    public let kind: Kind
+    public let value: Int64
+
+    public init(_ name: StaticString, _ help: StaticString, _ kind: Kind, _ value: Int64) {
+        self.name = name
+        self.help = help
+        self.kind = kind
+        self.value = value
+    }
+}
+
+/// Names are literals and values are numbers, so that nothing a caller sent can become a series.
+public protocol MetricSource: Sendable {
+    /// The same names in the same order every time.
+    var samples: [MetricSample] { get }
+}
+
+/// How long requests took, in buckets of fixed bounds.
+final class Histogram: Sendable {
+    /// Upper bounds in microseconds: from a cached refusal to the deadline of a database call.
+    static let bounds: [Int64] = [
+        250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 2_500_000,
+    ]
+
+    private let buckets = (0...Histogram.bounds.count).map { _ in Counter() }
+    private let sum = Counter()
+
+    func record(microseconds: Int64) {
+        let index = Self.bounds.firstIndex { microseconds <= $0 } ?? Self.bounds.count
+        buckets[index].add()
+        sum.add(microseconds)
+    }
+
+    /// Counts up to and including each bound, then all.
+    var cumulative: [Int64] {
+        var total: Int64 = 0
+        return buckets.map { bucket in
+            total &+= bucket.value
+            return total
+        }
+    }
+
+    var sumMicroseconds: Int64 { sum.value }
+}
+
+/// What a token request asked for, as a label: a closed set, so that no caller can make a series.
+public enum GrantLabel: String, Sendable, CaseIterable {
+    case tokenExchange = "token_exchange"
+    /// An exchange for an id_token of this broker.
+    case enrolment
+    case refreshToken = "refresh_token"
+    case authorizationCode = "authorization_code"
+    /// The request did not come as far as a known grant type.
+    case none
+
+    init(_ grantType: GrantType) {
+        switch grantType {
+        case .tokenExchange: self = .tokenExchange
+        case .refreshToken: self = .refreshToken
+        case .authorizationCode: self = .authorizationCode
+        }
+    }
+}
+
+public enum OutcomeLabel: String, Sendable, CaseIterable {
+    case granted
+    case refused
+    case unavailable
+    case failed
+}

@@ -1,0 +1,119 @@
+public import JOSE
+public import NativeSSO
+import StrictCoding
+
+/// Verifies the DPoP proofs of token requests: RFC 9449 §4.3 and §5, as far as it can be done before the grant. That a proof is
+/// used once only is seen to by the statement of the grant.
+public struct ProofVerifier: Sendable {
+    private let target: TargetURI
+    private let nonces: ProofNonces?
+    private let clock: any WallClock
+
+    /// How old a proof may be, and how far ahead the clock of the device.
+    static let oldest: Seconds = 60
+    static let furthestAhead: Seconds = 30
+    /// The same where a nonce tells the time of the proof: then a clock may be as wrong as this.
+    static let largestClockError: Seconds = .minutes(10)
+
+    /// - Parameters:
+    ///   - target: The token endpoint as apps address it. Never from a header of the request: whoever sends one could say what
+    ///     the proof was made for.
+    ///   - nonces: `nil`: none are asked for.
+    public init(target: TargetURI, nonces: ProofNonces?, clock: any WallClock) {
+        self.target = target
+        self.nonces = nonces
+        self.clock = clock
+    }
+
+    /// - Parameter fields: Every `DPoP` field of the request.
+    /// - Returns: `nil` where there is no proof, and need be none, or where the client's policy heeds none.
+    func proof(_ fields: [String], of client: Client) throws(TokenError) -> PresentedProof? {
+        switch client.proofPolicy {
+        case .off: return nil
+        case .optional: if fields.isEmpty { return nil }
+        case .required: if fields.isEmpty { throw .refused(.request(.proofRequired)) }
+        }
+        let now = clock.now
+        let (oldest, furthestAhead) =
+            nonces == nil ? (Self.oldest, Self.furthestAhead) : (Self.largestClockError, Self.largestClockError)
+        let times = now.seconds - oldest.count...now.seconds + furthestAhead.count
+        let proof: DPoPProof
+        do throws(DPoPDefect) {
+            proof = try DPoPProof(fields, method: "POST", target: target, times: times)
+        } catch {
+            throw .refused(.proof(error))
+        }
+        // Last of all: a proof that is wrong in itself would be wrong with a nonce, too. RFC 9449 §8.
+        try require(proof.nonce, at: now)
+        guard let key = KeyThumbprint(proof.keyThumbprint) else { throw .broken("a thumbprint that is none") }
+        return PresentedProof(
+            key: key, id: ProofID(key: key, jti: proof.tokenID), life: Seconds(oldest.count + furthestAhead.count))
+    }
+
+    /// For the next request of whoever showed a proof; `nil` where none are asked for, or none can be made now.
+    var freshNonce: String? { nonces.flatMap { try? $0.make(at: clock.now) } }
+
+    private func require(_ nonce: String?, at now: UnixTime) throws(TokenError) {
+        guard let nonces else { return }
+        let defect = try TokenError.port { () throws(PortError) in try nonces.defect(of: nonce, at: now) }
+        guard let defect else { return }
+        let fresh = try TokenError.port { () throws(PortError) in try nonces.make(at: now) }
+        throw .refused(.nonce(defect, fresh: fresh))
+    }
+}
+
+/// The nonces that proofs must carry: an instant of the broker's clock that every replica knows for its own, and that is stored
+/// nowhere. RFC 9449 §8.
+///
+///     base64url( key id (1) ‖ seconds since 1970 (8, big-endian) ‖ tag (16) )
+///
+/// `tag` is the first half of HMAC-SHA-256 over a label and all that precedes it, under a refresh-token key of the key module.
+/// Those keys are what all replicas share, and they are replaced: the nonces of a key that was active before are good until
+/// they are too old. A refresh token begins with another label, so that neither is ever taken for the other.
+public struct ProofNonces: Sendable {
+    private let keys: any RefreshTokenAuthenticator
+    private let life: Seconds
+
+    /// Clock difference between two replicas.
+    private static let skew: Seconds = 30
+    private static let label = Array("native-sso dpop nonce\0".utf8)
+    private static let bodyLength = 1 + 8
+    private static let tagLength = 16
+
+    /// - Parameter life: From then on an app is told to take another.
+    public init(keys: any RefreshTokenAuthenticator, life: Seconds) {
+        self.keys = keys
+        self.life = life
+    }
+
+    /// Always 34 characters.
+    func make(at now: UnixTime) throws(PortError) -> String {
+        let keyID = try keys.currentKeyID
+        let time = UInt64(bitPattern: now.seconds)
+        let body = [keyID] + stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: time >> UInt64($0)) }
+        guard let tag = try keys.tag(Self.label + body, keyID: keyID) else {
+            throw .broken("the current refresh-token key is not in the key ring")
+        }
+        return Base64URL.encode(body + tag.prefix(Self.tagLength))
+    }
+
+    /// `nil`: the nonce is good now.
+    func defect(of nonce: String?, at now: UnixTime) throws(PortError) -> NonceDefect? {
+        guard let nonce else { return .missing }
+        guard let octets = Base64URL.decode(nonce), octets.count == Self.bodyLength + Self.tagLength,
+            let expected = try keys.tag(Self.label + octets[..<Self.bodyLength], keyID: octets[0]),
+            ConstantTime.equal(expected.prefix(Self.tagLength), octets[Self.bodyLength...])
+        else { return .unknown }
+        let time = octets[1..<Self.bodyLength].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let age = now.since(UnixTime(seconds: Int64(bitPattern: time)))
+        return age < life && age.count >= -Self.skew.count ? nil : .stale
+    }
+}
+
+/// Why a proof has to be made anew with another nonce.
+package enum NonceDefect: Error, Sendable, CaseIterable {
+    case missing
+    /// Made by nobody here, or under a key that is gone.
+    case unknown
+    case stale
+}

@@ -1,0 +1,130 @@
+/// So many at once, and then one each interval: the generic cell rate algorithm, ITU-T I.371.
+///
+/// Over any span of time it admits at most the burst, and one more for each whole interval in the span.
+public struct RateLimit: Sendable, Hashable {
+    public let burst: Int
+    public let interval: Duration
+
+    /// - Parameters:
+    ///   - burst: At least 1.
+    ///   - interval: More than nothing.
+    init(burst: Int, interval: Duration) {
+        self.burst = burst
+        self.interval = interval
+    }
+
+    /// `count` at once, and as many in each `period` from then on.
+    /// - Parameters:
+    ///   - count: At least 1.
+    ///   - period: More than nothing.
+    public init(_ count: Int, per period: Duration) {
+        self.init(burst: count, interval: period / count)
+    }
+
+    /// - Parameter due: The state of one flow; `nil` at first.
+    func admits(_ due: inout ContinuousClock.Instant?, at now: ContinuousClock.Instant) -> Bool {
+        let next = max(due ?? now, now)
+        guard now.duration(to: next) <= interval * (burst - 1) else { return false }
+        due = next.advanced(by: interval)
+        return true
+    }
+}
+
+/// The same limit in nanoseconds since an arbitrary instant, for tables of many flows.
+///
+/// The state of a flow is one number: when it owes nothing again. Until then it is in debt; an instant that is past is
+/// the state of whoever never asked.
+struct FlowRule: Sendable {
+    private let interval: Int64
+    /// The debt that still admits one more.
+    private let tolerance: Int64
+
+    init(_ limit: RateLimit) {
+        interval = min(max(1, limit.interval.nanoseconds), Self.longest)
+        let (product, overflow) = interval.multipliedReportingOverflow(by: Int64(max(0, limit.burst - 1)))
+        // A century is for ever, and leaves room for sums.
+        tolerance = overflow ? Self.longest : min(product, Self.longest)
+    }
+
+    private static let longest: Int64 = 100 * 366 * 86_400 * 1_000_000_000
+
+    /// Nanoseconds until the flow is admitted again; 0 if it is now.
+    func wait(due: Int64, at now: Int64) -> Int64 { max(0, due - now - tolerance) }
+
+    /// Admits one, or says how long to wait.
+    func charge(_ due: inout Int64, at now: Int64) -> Int64 {
+        let wait = wait(due: due, at: now)
+        if wait == 0 { due = max(due, now) + interval }
+        return wait
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds; saturates.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflowsToo) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflow || overflowsToo ? .max : sum
+    }
+}
+
+/// The limits of one broker; `nil`: none. Each broker counts by itself.
+public struct RequestLimits: Sendable, Hashable {
+    /// Requests to the public listener, of everybody. It would keep out those who do nothing wrong, too; the queue before the
+    /// database does as much only when there is need: off, unless it is asked for.
+    public var listener: RateLimit?
+    /// Requests of an IPv4 address, or of the 64-bit prefix of an IPv6 address. Behind one address of a mobile network
+    /// there are thousands of phones, each with a refresh every few minutes.
+    public var address: RateLimit?
+    /// Requests of the 48-bit prefix of an IPv6 address: what one customer of a provider can go through at will. Of a mobile
+    /// network it holds thousands of subscribers, any of whom could use it up for the others: off, unless it is asked for.
+    public var network: RateLimit?
+    /// Requests of one app, or of one client that has authenticated. An app's is a whole fleet.
+    public var client: RateLimit?
+    /// Failed authentications in the name of one client from one address. What is right always passes.
+    public var clientFailures: RateLimit?
+    /// Exchanges of one login, of all its apps together; and refreshes of one app in it.
+    public var session: RateLimit?
+    /// Exchanges of one user's logins, and with them the sessions that the user can bring in.
+    public var user: RateLimit?
+    /// Exchanges on one device, whoever logs in on it.
+    public var device: RateLimit?
+    /// Exchanges of one login that fail for the device value; enrolments of one id_token that are refused.
+    public var deviceFailures: RateLimit?
+    /// Codes from one address: each becomes a request to an identity provider before anything is known of whoever brings it. A
+    /// login is rare, so that this is enough for thousands of phones behind one address.
+    public var code: RateLimit?
+    /// Logout tokens of one issuer from one address; and those that nobody has signed, from one address.
+    public var logout: RateLimit?
+
+    public init(
+        listener: RateLimit? = nil,
+        address: RateLimit? = RateLimit(2000, per: .seconds(10)),
+        network: RateLimit? = nil,
+        client: RateLimit? = RateLimit(50_000, per: .seconds(10)),
+        clientFailures: RateLimit? = RateLimit(10, per: .seconds(60)),
+        session: RateLimit? = RateLimit(60, per: .seconds(60)),
+        user: RateLimit? = RateLimit(100, per: .seconds(600)),
+        device: RateLimit? = RateLimit(100, per: .seconds(600)),
+        deviceFailures: RateLimit? = RateLimit(10, per: .seconds(60)),
+        code: RateLimit? = RateLimit(300, per: .seconds(60)),
+        logout: RateLimit? = RateLimit(10_000, per: .seconds(10))
+    ) {
+        self.listener = listener
+        self.address = address
+        self.network = network
+        self.client = client
+        self.clientFailures = clientFailures
+        self.session = session
+        self.user = user
+        self.device = device
+        self.deviceFailures = deviceFailures
+        self.code = code
+        self.logout = logout
+    }
+
+    public static let none = RequestLimits(
+        listener: nil, address: nil, network: nil, client: nil, clientFailures: nil, session: nil, user: nil,
+        device: nil, deviceFailures: nil, code: nil, logout: nil)
+}

@@ -1,0 +1,83 @@
+import NIOCore
+import NIOSSL
+public import NativeSSO
+import Synchronization
+
+/// A certificate chain and its private key: what a listener proves its name with.
+public struct TLSIdentity: Sendable {
+    public enum Defect: Error, Sendable {
+        /// Not a chain of certificates in PEM, the listener's own first.
+        case certificate
+        /// Not one unencrypted private key in PEM.
+        case key
+        /// The key is not that of the first certificate.
+        case mismatch
+    }
+
+    let context: NIOSSLContext
+    /// The validity of the listener's own certificate.
+    public let notBefore: UnixTime
+    public let notAfter: UnixTime
+
+    /// - Parameters:
+    ///   - certificates: PEM, the listener's own first, then those that lead to a root.
+    ///   - key: PEM.
+    public init(certificates: [UInt8], key: [UInt8]) throws(Defect) {
+        guard let chain = try? NIOSSLCertificate.fromPEMBytes(certificates), let own = chain.first else {
+            throw .certificate
+        }
+        guard let key = try? NIOSSLPrivateKey(bytes: key, format: .pem) else { throw .key }
+        guard let context = try? NIOSSLContext(configuration: Self.configuration(chain, key)) else { throw .mismatch }
+        self.context = context
+        notBefore = UnixTime(seconds: Int64(own.notValidBefore))
+        notAfter = UnixTime(seconds: Int64(own.notValidAfter))
+    }
+
+    /// TLS 1.3, and 1.2 with forward secrecy and authenticated encryption: RFC 9325 §4.2. No renegotiation, no early data, no
+    /// client certificates.
+    private static func configuration(_ chain: [NIOSSLCertificate], _ key: NIOSSLPrivateKey) -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.cipherSuiteValues = [
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        ]
+        configuration.applicationProtocols = ApplicationProtocol.allCases.map(\.rawValue)
+        // Whoever does not answer our close_notify is not waited for.
+        configuration.shutdownTimeout = .seconds(2)
+        return configuration
+    }
+}
+
+/// What is spoken inside TLS, as ALPN names it (RFC 7301), in the order of our preference.
+enum ApplicationProtocol: String, CaseIterable {
+    case http2 = "h2"
+    case http1 = "http/1.1"
+}
+
+/// The identity that new connections get. Those that are there keep theirs.
+///
+/// A session of the identity before is not resumed under the new one: each has ticket keys of its own.
+public final class CurrentTLSIdentity: Sendable {
+    private let identity: Mutex<TLSIdentity>
+
+    public init(_ identity: TLSIdentity) {
+        self.identity = Mutex(identity)
+    }
+
+    public var value: TLSIdentity { identity.withLock { $0 } }
+
+    public func replace(by identity: TLSIdentity) { self.identity.withLock { $0 = identity } }
+}
+
+extension CurrentTLSIdentity: MetricSource {
+    public var samples: [MetricSample] {
+        [
+            MetricSample(
+                "tls_certificate_not_after_seconds", "When the certificate in use expires, in Unix time.", .gauge,
+                value.notAfter.seconds)
+        ]
+    }
+}

@@ -1,0 +1,151 @@
+import Crypto
+import StrictCoding
+
+/// A DPoP proof whose signature and claims were checked: whoever sent it holds the private half of ``key``. RFC 9449 §4.2.
+///
+/// Not checked here: whether it was used before, and its nonce.
+public struct DPoPProof: Sendable {
+    /// The sender's, as it stands in the proof's own header.
+    public let key: JSONWebKey
+    /// `jti`: of one proof, and no other by the same key.
+    public let tokenID: String
+    /// `iat`, in seconds since 1970.
+    public let issuedAt: Int64
+    /// As sent.
+    public let nonce: String?
+    private let accessTokenHash: String?
+
+    /// What a proof may be signed with. RFC 8725 §3.1.
+    public static let algorithms: Set<SignatureAlgorithm> = [.es256, .es384, .ed25519, .edDSA, .ps256, .rs256]
+
+    /// Octets of a `jti`; no more need be hashed for one proof.
+    public static let longestTokenID = 256
+
+    /// No claim of a proof is long; the largest key takes 1.4 KiB of the header.
+    private static let limits = CompactJWS.Limits(token: 8 << 10, payload: 4 << 10)
+
+    /// Checks the only proof of a request. RFC 9449 §4.3.
+    ///
+    /// The signature comes before the claims, so that nothing is read that nobody signed.
+    /// - Parameters:
+    ///   - fields: Every `DPoP` field of the request; one at least.
+    ///   - method: Of the request: `htm`.
+    ///   - target: Of the request as its sender saw it: `htu`.
+    ///   - times: When it may have been made: `iat`.
+    public init(
+        _ fields: [String], method: String, target: TargetURI, times: ClosedRange<Int64>
+    ) throws(DPoPDefect) {
+        guard fields.count == 1, !fields[0].utf8.contains(UInt8(ascii: ",")) else { throw .repeated }
+        let proof = try Self.verified(fields[0])
+        let claims = proof.claims
+        guard let htm = claims.string("htm"), htm.hasSameOctets(as: method) else { throw .method }
+        guard let htu = claims.string("htu"), TargetURI(htu) == target else { throw .target }
+        guard let issuedAt = claims.number("iat")?.wholeSeconds, times.contains(issuedAt) else { throw .issuedAt }
+        guard let tokenID = claims.string("jti"), (1...Self.longestTokenID).contains(tokenID.utf8.count) else {
+            throw .tokenID
+        }
+        if claims.contains("nonce") {
+            guard let nonce = claims.string("nonce") else { throw .nonce }
+            self.nonce = nonce
+        } else {
+            nonce = nil
+        }
+        key = proof.key
+        self.tokenID = tokenID
+        self.issuedAt = issuedAt
+        accessTokenHash = claims.string("ath")
+    }
+
+    /// `jkt`: the RFC 7638 thumbprint of the key, in base64url.
+    public var keyThumbprint: String { Base64URL.encode(key.thumbprint) }
+
+    /// Where the proof comes with an access token: it must be of this one, and of the key that the token is bound to.
+    /// RFC 9449 §4.3, 12; §7.1.
+    ///
+    /// - Parameter boundTo: `cnf.jkt` of the token.
+    public func requireAccessToken(_ token: String, boundTo thumbprint: String) throws(DPoPDefect) {
+        let hash = Base64URL.encode(Array(SHA256.hash(data: Array(token.utf8))))
+        guard let accessTokenHash, accessTokenHash.hasSameOctets(as: hash) else { throw .accessToken }
+        guard keyThumbprint.hasSameOctets(as: thumbprint) else { throw .key }
+    }
+
+    private static func verified(_ field: String) throws(DPoPDefect) -> VerifiedJWS {
+        let token = try DPoPDefect.refusing { () throws(JWSError) in
+            let token = try CompactJWS(field, limits: limits)
+            guard token.header.hasType("dpop+jwt") else { throw .wrongType }
+            try token.requireAlgorithm(among: algorithms)
+            return token
+        }
+        guard let json = token.header.parameters.object("jwk") else { throw .key }
+        let key: JSONWebKey
+        do throws(JSONWebKeyError) {
+            key = try JSONWebKey(json)
+        } catch {
+            throw DPoPDefect(error)
+        }
+        return try DPoPDefect.refusing { () throws(JWSError) in try token.verified(by: key) }
+    }
+}
+
+extension DPoPDefect {
+    fileprivate static func refusing<Value>(_ work: () throws(JWSError) -> Value) throws(DPoPDefect) -> Value {
+        do throws(JWSError) {
+            return try work()
+        } catch {
+            throw DPoPDefect(error)
+        }
+    }
+}
+
+/// What is wrong with a DPoP proof: RFC 9449 §4.3, in the order in which it is looked at.
+public enum DPoPDefect: Error, Sendable, CaseIterable {
+    /// More than one `DPoP` field, or several values in one.
+    case repeated
+    /// No compact JWS, or its JSON is none.
+    case malformed
+    /// An extension of JWS that we do not know, or a header member of the wrong type.
+    case header
+    case wrongType
+    /// `none`, a MAC, or a signature that is not for proofs.
+    case algorithm
+    /// There is none, or it is no JSON Web Key of a kind that signs.
+    case key
+    /// The key in the header is a secret one, or was: it has private members.
+    case privateKey
+    case weakKey
+    case signature
+    case method
+    case target
+    /// Missing, too old, or too far ahead.
+    case issuedAt
+    case tokenID
+    /// `nonce` is there, and no text.
+    case nonce
+    /// `ath` is not the hash of the access token that came with the proof.
+    case accessToken
+}
+
+extension DPoPDefect {
+    init(_ error: JWSError) {
+        switch error {
+        case .tooLong, .notCompact, .encrypted, .emptySegment, .notBase64URL, .headerNotJSON, .headerNotObject,
+            .payloadNotJSON, .payloadNotObject:
+            self = .malformed
+        case .malformedHeader, .criticalHeader, .unencodedPayload, .compressed: self = .header
+        case .wrongType: self = .wrongType
+        case .unsupportedAlgorithm, .algorithmNotAllowed, .keyDoesNotFitAlgorithm: self = .algorithm
+        case .unknownKey, .ambiguousKey: self = .key
+        case .badSignature: self = .signature
+        }
+    }
+
+    init(_ error: JSONWebKeyError) {
+        switch error {
+        case .privateKey: self = .privateKey
+        case .weakKey: self = .weakKey
+        case .notObject, .unsupportedKeyType, .unsupportedAlgorithm, .algorithmDoesNotFitKey, .notForVerification,
+            .malformedMember, .invalidPoint:
+            self = .key
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import JOSE
+import StrictCoding
+
+/// Keys in files of one directory: a PKCS #8 PEM per signing key, 32 octets per MAC key.
+///
+/// The directory is opened anew by each call, so that a key which was added, or an owner that was set right, is seen
+/// without a restart.
+public struct FileKeyProvider: KeyProvider {
+    private let path: String
+
+    public init(directory path: String) {
+        self.path = path
+    }
+
+    /// Throws what is wrong with the directory itself.
+    public func check() throws(KeyError) {
+        _ = try KeyDirectory(path)
+    }
+
+    public func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> GeneratedKey {
+        let directory = try KeyDirectory(path)
+        let key = try EVPKey.generate(algorithm, modulusBits: modulusBits)
+        let publicKey = try key.publicKey(algorithm)
+        let kid = Base64URL.encode(publicKey.thumbprint)
+        let reference = KeyReference.signing(kid: kid).fileName
+        try directory.write(try PrivateKeyPEM.encode(key), to: reference)
+        var json = JSONWriter()
+        json.value(.object(publicKey.json))
+        return GeneratedKey(
+            kid: kid, reference: reference, algorithm: algorithm,
+            publicJWK: String(decoding: json.bytes, as: UTF8.self))
+    }
+
+    public func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey {
+        try generateMACKey(.refreshToken(id: id))
+    }
+
+    public func generateDeviceKey() throws(KeyError) -> GeneratedKey {
+        try generateMACKey(.device)
+    }
+
+    private func generateMACKey(_ reference: KeyReference) throws(KeyError) -> GeneratedKey {
+        let directory = try KeyDirectory(path)
+        let secret = try MACKey.generate()
+        try directory.write(secret, to: reference.fileName)
+        let key = try MACKey(secret, path: directory.path(of: reference.fileName))
+        return GeneratedKey(
+            kid: try key.checkValue(), reference: reference.fileName, algorithm: .hs256, publicJWK: nil)
+    }
+
+    public func signingKey(_ record: KeyRecord) throws(KeyError) -> any SigningKey {
+        let directory = try KeyDirectory(path)
+        let name = try Self.fileName(record)
+        let path = directory.path(of: name)
+        let key = try Self.decode(try directory.read(name), record, path)
+        let signingKey = try EVPSigningKey(key, algorithm: record.algorithm)
+        try Self.check(Base64URL.encode(signingKey.publicKey.thumbprint), record, path)
+        return signingKey
+    }
+
+    private static func decode(_ pem: SecureBytes, _ record: KeyRecord, _ path: String) throws(KeyError) -> EVPKey {
+        do throws(KeyFileDefect) {
+            let key = try PrivateKeyPEM.decode(pem)
+            let algorithm = try key.checkedAlgorithm()
+            guard algorithm == record.algorithm else { throw .wrongAlgorithm(algorithm, expected: record.algorithm) }
+            return key
+        } catch {
+            throw .file(path: path, error)
+        }
+    }
+
+    public func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey {
+        let directory = try KeyDirectory(path)
+        let name = try Self.fileName(record)
+        let path = directory.path(of: name)
+        let key = try MACKey(try directory.read(name), path: path)
+        try Self.check(try key.checkValue(), record, path)
+        return key
+    }
+
+    public func destroy(_ record: KeyRecord) throws(KeyError) {
+        try KeyDirectory(path).remove(try Self.fileName(record))
+    }
+
+    private static func fileName(_ record: KeyRecord) throws(KeyError) -> String {
+        guard record.algorithm.serves(record.use) else { throw .algorithmDoesNotFit(record.algorithm, record.use) }
+        guard let reference = KeyReference(record.reference, use: record.use) else {
+            throw .badReference(record.reference)
+        }
+        return reference.fileName
+    }
+
+    private static func check(_ kid: String, _ record: KeyRecord, _ path: String) throws(KeyError) {
+        guard kid.hasSameOctets(as: record.kid) else {
+            throw .otherKey(path: path, expected: record.kid, found: kid)
+        }
+    }
+}
+
+/// Where private parts live: files, or a token that is asked to sign. One conformance suite holds for every provider.
+public protocol KeyProvider: Sendable {
+    /// Makes a key that signs.
+    /// - Parameter modulusBits: Of an RSA key.
+    func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> GeneratedKey
+
+    /// Makes a key for refresh-token tags, named by the first octet of the tokens it will make.
+    func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey
+
+    /// Makes the key for device digests.
+    func generateDeviceKey() throws(KeyError) -> GeneratedKey
+
+    /// The private part that `record` means. Throws unless it is that very key: `kid` and algorithm are compared.
+    func signingKey(_ record: KeyRecord) throws(KeyError) -> any SigningKey
+    func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey
+
+    /// Destroys the private part that `record` means; nothing happens where it is gone already.
+    func destroy(_ record: KeyRecord) throws(KeyError)
+}
+
+/// What there is to say of a new key.
+public struct GeneratedKey: Sendable, Hashable {
+    public let kid: String
+    public let reference: String
+    public let algorithm: KeyAlgorithm
+    /// Of a signing key, as JSON.
+    public let publicJWK: String?
+
+    public init(kid: String, reference: String, algorithm: KeyAlgorithm, publicJWK: String?) {
+        self.kid = kid
+        self.reference = reference
+        self.algorithm = algorithm
+        self.publicJWK = publicJWK
+    }
+}

@@ -1,0 +1,156 @@
+import Glibc
+
+/// The directory of the key files: 0700, its files 0600, all of them owned by the user that runs this.
+///
+/// The directory is opened once and every file relative to it, and what is checked is the open file, not the name:
+/// nothing can be put in its place between the look and the use.
+struct KeyDirectory: ~Copyable {
+    let path: String
+    private let directory: FileDescriptor
+
+    /// Largest key file accepted: an RSA key of 8192 bits takes 6.5 KiB.
+    private static let largestFile = 16 << 10
+
+    init(_ path: String) throws(KeyError) {
+        self.path = path
+        directory = try Self.open(path)
+    }
+
+    private static func open(_ path: String) throws(KeyError) -> FileDescriptor {
+        do throws(KeyFileDefect) {
+            let directory = try FileDescriptor(path, flags: O_RDONLY | O_DIRECTORY)
+            try check(try directory.status)
+            return directory
+        } catch {
+            throw .file(path: path, error == .missing ? .missingDirectory : error)
+        }
+    }
+
+    func path(of name: String) -> String { "\(path)/\(name)" }
+
+    /// The octets of file `name`.
+    func read(_ name: String) throws(KeyError) -> SecureBytes {
+        unsafe try SecureBytes(capacity: Self.largestFile) { buffer throws(KeyError) in
+            do throws(KeyFileDefect) {
+                let file = try FileDescriptor(name, at: directory.number, flags: O_RDONLY)
+                let status = try file.status
+                guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegularFile }
+                try Self.check(status)
+                guard status.st_size < buffer.count else { throw .tooLarge }
+                return unsafe try file.read(into: buffer)
+            } catch {
+                throw .file(path: path(of: name), error)
+            }
+        }
+    }
+
+    /// Writes a new file `name`: after this returns it is complete and on the disk, whatever happens; before, there
+    /// is no file of this name. An existing one is never overwritten.
+    func write(_ secret: SecureBytes, to name: String) throws(KeyError) {
+        var randomness = SystemRandomNumberGenerator()
+        let temporary = ".\(name).\(String(randomness.next() as UInt64, radix: 36))"
+        do throws(KeyFileDefect) {
+            let file = try FileDescriptor(
+                temporary, at: directory.number, flags: O_WRONLY | O_CREAT | O_EXCL, mode: S_IRUSR | S_IWUSR)
+            defer { unsafe unlinkat(directory.number, temporary, 0) }
+            unsafe try secret.withUnsafeBytes { secret throws(KeyFileDefect) in unsafe try file.write(secret) }
+            try file.synchronize()
+            // A hard link fails where the name is taken; a rename would replace the file.
+            guard unsafe linkat(directory.number, temporary, directory.number, name, 0) == 0 else {
+                throw .lastSystemError("link")
+            }
+            try directory.synchronize()
+        } catch {
+            throw .file(path: path(of: name), error)
+        }
+    }
+
+    /// Removes file `name`; nothing happens where there is none.
+    func remove(_ name: String) throws(KeyError) {
+        do throws(KeyFileDefect) {
+            guard unsafe unlinkat(directory.number, name, 0) == 0 || errno == ENOENT else {
+                throw .lastSystemError("unlink")
+            }
+            try directory.synchronize()
+        } catch {
+            throw .file(path: path(of: name), error)
+        }
+    }
+
+    private static func check(_ status: stat) throws(KeyFileDefect) {
+        guard status.st_uid == geteuid() else { throw .wrongOwner(uid: status.st_uid, expected: geteuid()) }
+        guard status.st_mode & 0o077 == 0 else { throw .openToOthers(mode: status.st_mode) }
+    }
+}
+
+/// An open file, closed when its owner goes.
+struct FileDescriptor: ~Copyable {
+    let number: Int32
+
+    /// Opens `name`, relative to `directory` if there is one. Never follows a symbolic link in the last component,
+    /// never leaks into a child process, never waits for a FIFO's other end.
+    init(_ name: String, at directory: Int32 = AT_FDCWD, flags: Int32, mode: mode_t = 0) throws(KeyFileDefect) {
+        number = unsafe openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode)
+        guard number >= 0 else { throw .lastSystemError("open") }
+    }
+
+    deinit {
+        _ = close(number)
+    }
+
+    var status: stat {
+        get throws(KeyFileDefect) {
+            var status = stat()
+            guard unsafe fstat(number, &status) == 0 else { throw .lastSystemError("fstat") }
+            return status
+        }
+    }
+
+    /// Reads to the end of the file or of `buffer`; how much there was.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileDefect) -> Int {
+        var total = 0
+        while total < buffer.count {
+            let count = unsafe Glibc.read(number, buffer.baseAddress?.advanced(by: total), buffer.count - total)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw .lastSystemError("read") }
+            if count == 0 { break }
+            total += count
+        }
+        return total
+    }
+
+    func write(_ octets: UnsafeRawBufferPointer) throws(KeyFileDefect) {
+        var total = 0
+        while total < octets.count {
+            let count = unsafe Glibc.write(number, octets.baseAddress?.advanced(by: total), octets.count - total)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw .lastSystemError("write") }
+            total += count
+        }
+    }
+
+    /// Returns when the file, or the entries of the directory, are on the disk.
+    func synchronize() throws(KeyFileDefect) {
+        guard fsync(number) == 0 else { throw .lastSystemError("fsync") }
+    }
+}
+
+extension KeyFileDefect {
+    /// What `errno` says.
+    static func lastSystemError(_ call: String) -> KeyFileDefect {
+        let code = errno
+        switch code {
+        case ENOENT: return .missing
+        case ELOOP: return .symbolicLink
+        case ENOTDIR: return .notDirectory
+        case EEXIST: return .exists
+        default:
+            var text = [CChar](repeating: 0, count: 128)
+            guard unsafe strerror_r(code, &text, text.count) == 0 else {
+                return .system(call: call, errno: code, message: "error \(code)")
+            }
+            let message = text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+            return .system(call: call, errno: code, message: String(decoding: message, as: UTF8.self))
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import COpenSSL
+
+/// What is wrong with a key file or the key directory.
+public enum KeyFileDefect: Error, Sendable, Equatable {
+    case missing
+    case missingDirectory
+    case notDirectory
+    case notRegularFile
+    case symbolicLink
+    case wrongOwner(uid: UInt32, expected: UInt32)
+    case openToOthers(mode: UInt32)
+    case tooLarge
+    /// A MAC key is exactly 32 octets.
+    case wrongLength(octets: Int)
+    /// No PEM, or a damaged one.
+    case unreadablePEM
+    case trailingOctets
+    case encryptedPEM
+    case notPKCS8(label: String)
+    case unsupportedKey
+    case wrongCurve(String)
+    case wrongModulus(bits: Int)
+    /// Public and private part do not belong together, or are no key at all.
+    case inconsistentKey
+    case wrongAlgorithm(KeyAlgorithm, expected: KeyAlgorithm)
+    case exists
+    case system(call: String, errno: Int32, message: String)
+
+    /// Continues a sentence that begins with the path, and says what to type.
+    func explanation(for path: String) -> String {
+        switch self {
+        case .missing:
+            "does not exist: copy it from the broker on which it was generated, or make new keys with: "
+                + "native-sso key generate"
+        case .missingDirectory: "does not exist; type: install -d -m 0700 \(path)"
+        case .notDirectory: "is not a directory"
+        case .notRegularFile: "is not a regular file"
+        case .symbolicLink: "is a symbolic link: put the key itself there"
+        case .wrongOwner(let uid, 0):
+            // Never: chown to root. The broker does not run as root, and could no longer read its keys.
+            "belongs to user \(uid), not to root, who runs this; run as that user (sudo -u '#\(uid)' native-sso …)"
+        case .wrongOwner(let uid, let expected):
+            "belongs to user \(uid), not to the user \(expected) that runs this; run as that user "
+                + "(sudo -u '#\(uid)' native-sso …), or type: chown \(expected) \(path)"
+        case .openToOthers(let mode):
+            "has mode \(Self.octal(mode)), so others than its owner may use it; type: chmod go= \(path)"
+        case .tooLarge: "is too large for a key"
+        case .wrongLength(let octets): "holds \(octets) octets, a key of this kind has 32: the file is damaged"
+        case .unreadablePEM: "holds no readable PEM: the file is damaged"
+        case .trailingOctets: "holds something after the key: only one PEM block may be in the file"
+        case .encryptedPEM:
+            "is encrypted: nobody is there to type a passphrase when the broker starts; decrypt it with: "
+                + "openssl pkey -in …"
+        case .notPKCS8(let label):
+            "holds a “\(label)”, not PKCS #8; convert it with: openssl pkcs8 -topk8 -nocrypt -in …"
+        case .unsupportedKey: "holds a key that is neither RSA nor on an elliptic curve"
+        case .wrongCurve(let curve): "holds a key on the curve \(curve); only P-256 (prime256v1) is supported"
+        case .wrongModulus(let bits): "holds an RSA key of \(bits) bits; 2048 to 8192 are supported"
+        case .inconsistentKey:
+            "holds a key whose parts do not belong together: the file is damaged or was tampered with"
+        case .wrongAlgorithm(let algorithm, let expected):
+            "holds a key for \(algorithm.rawValue), but the registry means one for \(expected.rawValue)"
+        case .exists: "exists already: it may be left from an interrupted run; remove it if no broker uses it"
+        case .system(let call, _, let message): "cannot be used: \(call): \(message)"
+        }
+    }
+
+    private static func octal(_ mode: UInt32) -> String {
+        let digits = String(mode & 0o7777, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}
+
+/// Why a key could not be loaded, made or used. The text says what to do about it, and holds no secret.
+public enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// About one file, or the key directory itself.
+    case file(path: String, KeyFileDefect)
+    /// A record of the registry that fits no key of this provider.
+    case badReference(String)
+    /// The file holds another key than the one the registry means.
+    case otherKey(path: String, expected: String, found: String)
+    /// All 255 ids of refresh-token keys are taken.
+    case noIDsLeft
+    /// A second device key would make every session unknown.
+    case deviceKeyExists(reference: String)
+    case algorithmDoesNotFit(KeyAlgorithm, KeyUse)
+    /// libcrypto failed where no input is to blame.
+    case cryptography(String)
+
+    public var description: String {
+        switch self {
+        case .file(let path, let defect): "\(path) \(defect.explanation(for: path))"
+        case .badReference(let reference):
+            "the registry refers to a key as \(reference), which is no key of this provider: was the broker "
+                + "configured with another key provider when the key was made?"
+        case .otherKey(let path, let expected, let found):
+            "\(path) holds the key \(found), but the registry means \(expected): restore the file from where it was "
+                + "generated; every broker needs the same key files"
+        case .noIDsLeft: "all 255 ids of refresh-token keys are taken: remove a retired one"
+        case .deviceKeyExists(let reference):
+            "there is a device key already (\(reference)): with another one, every device would be unknown and every "
+                + "session lost"
+        case .algorithmDoesNotFit(let algorithm, let use): "a key for \(use.rawValue) cannot be \(algorithm.rawValue)"
+        case .cryptography(let what): what
+        }
+    }
+}
+
+extension KeyError {
+    /// A call into libcrypto that failed, with what the error queue of this thread says about it: the library's fixed
+    /// texts, never the data that may come with an error.
+    ///
+    /// Takes everything out of the queue at once, so that no later failure on this thread is explained by this one.
+    static func openSSL(_ operation: StaticString) -> KeyError {
+        var reasons: [String] = []
+        while true {
+            let code = ERR_get_error()
+            guard code != 0 else { break }
+            if let reason = unsafe ERR_reason_error_string(code) {
+                unsafe reasons.append(String(cString: reason))
+            } else {
+                reasons.append("error \(code)")
+            }
+        }
+        return .cryptography("\(operation) failed" + (reasons.isEmpty ? "" : ": " + reasons.joined(separator: ", ")))
+    }
+}

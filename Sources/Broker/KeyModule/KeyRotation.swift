@@ -1,0 +1,159 @@
+public import NativeSSO
+
+/// The steps of a key's life, each with the rule that allows it. Pure.
+public struct KeyRotation: Sendable, Hashable {
+    /// How long a key is published before it makes anything: the longest that anybody may hold on to an older JWKS, and
+    /// for MAC keys the time in which every broker reads the registry again.
+    public var publication: Seconds
+    /// How long a signing key stays published after its last signature: the life of an access token, and of the
+    /// id_tokens beside it.
+    public var signatureLife: Seconds
+    /// How long a refresh-token key stays after its last tag: the absolute life of a session.
+    public var refreshTokenLife: Seconds
+
+    public init(
+        publication: Seconds = .hours(24), signatureLife: Seconds = .hours(24), refreshTokenLife: Seconds = .days(90)
+    ) {
+        self.publication = publication
+        self.signatureLife = signatureLife
+        self.refreshTokenLife = refreshTokenLife
+    }
+
+    public enum Step: String, Sendable, CaseIterable {
+        case publish, activate, retire, remove
+    }
+
+    public enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The step does not lead on from the state.
+        case wrongState(KeyState, Step)
+        /// Not everybody has seen the key yet.
+        case publishedTooShortly(until: UnixTime)
+        /// What the key made may still be in use.
+        case stillInUse(until: UnixTime)
+        /// Nothing could be made any more.
+        case onlyActiveKey(KeyUse)
+        /// The device key is for ever: its digests stand in the database.
+        case deviceKey
+
+        public var description: String {
+            switch self {
+            case .wrongState(let state, let step):
+                "\(state == .active ? "an" : "a") \(state.rawValue) key cannot be \(step.participle)"
+            case .publishedTooShortly: "not every copy of the JWKS holds this key yet"
+            case .stillInUse: "what this key made may be in use"
+            case .onlyActiveKey(let use):
+                "this is the only active \(use.rawValue) key: activate its successor, which retires this one"
+            case .deviceKey: "the device key cannot be taken away: without it, every session is lost"
+            }
+        }
+    }
+}
+
+extension KeyRotation.Step {
+    fileprivate var participle: String {
+        switch self {
+        case .publish: "published"
+        case .activate: "activated"
+        case .retire: "retired"
+        case .remove: "removed"
+        }
+    }
+}
+
+extension KeyRotation {
+    /// The records as they are after `step` of `record`: that record, and with an activation the one that it retires.
+    /// - Parameters:
+    ///   - all: Every record of the registry.
+    ///   - isForced: Waives the waiting times, for a key that may be compromised; never the order of the states.
+    public func records(
+        after step: Step, of record: KeyRecord, among all: [KeyRecord], at now: UnixTime, isForced: Bool = false
+    ) throws(Refusal) -> [KeyRecord] {
+        switch step {
+        case .publish:
+            guard record.state == .pending else { throw .wrongState(record.state, step) }
+            return [record.moved(to: .published, at: now)]
+        case .activate:
+            guard record.state == .published else { throw .wrongState(record.state, step) }
+            let usable = (record.publishedAt ?? record.createdAt).adding(publication)
+            guard isForced || usable <= now else { throw .publishedTooShortly(until: usable) }
+            let active = all.filter { $0.use == record.use && $0.state == .active }
+            return active.map { $0.moved(to: .retired, at: now) } + [record.moved(to: .active, at: now)]
+        case .retire:
+            guard record.state == .published || record.state == .active else { throw .wrongState(record.state, step) }
+            guard record.use != .device else { throw .deviceKey }
+            guard isForced || record.state != .active else { throw .onlyActiveKey(record.use) }
+            return [record.moved(to: .retired, at: now)]
+        case .remove:
+            guard record.state != .removed, record.state != .active else { throw .wrongState(record.state, step) }
+            guard record.use != .device else { throw .deviceKey }
+            if let until = lastUse(of: record), !isForced, now < until { throw .stillInUse(until: until) }
+            return [record.moved(to: .removed, at: now)]
+        }
+    }
+
+    /// When nothing that `record` made can be in use any more; `nil`: it made nothing.
+    private func lastUse(of record: KeyRecord) -> UnixTime? {
+        guard record.activatedAt != nil, let retiredAt = record.retiredAt else { return nil }
+        return retiredAt.adding(record.use == .refreshToken ? refreshTokenLife : signatureLife)
+    }
+}
+
+extension KeyRecord {
+    fileprivate func moved(to state: KeyState, at now: UnixTime) -> KeyRecord {
+        KeyRecord(
+            kid: kid, use: use, algorithm: algorithm, reference: reference, publicJWK: publicJWK, state: state,
+            createdAt: createdAt,
+            publishedAt: state == .published ? now : publishedAt,
+            activatedAt: state == .active ? now : activatedAt,
+            retiredAt: state == .retired ? now : retiredAt,
+            removedAt: state == .removed ? now : removedAt)
+    }
+}
+
+/// Makes the next key of each use.
+public struct KeyGenerator: Sendable {
+    private let provider: any KeyProvider
+
+    public init(provider: any KeyProvider) {
+        self.provider = provider
+    }
+
+    /// Modulus of a new RSA key, in bits: NIST SP 800-57 part 1 holds 2048 to be enough until the end of 2030, and a
+    /// signature of 3072 costs three times as much.
+    public static let defaultModulusBits = 2048
+
+    /// Makes the next key for `use`.
+    /// - Parameters:
+    ///   - algorithm: Of a signing key; MAC keys know only one.
+    ///   - existing: The keys that were not removed.
+    /// - Throws: `.deviceKeyExists`, `.noIDsLeft`, `.algorithmDoesNotFit`, or what the provider met.
+    public func generate(
+        _ use: KeyUse, algorithm: KeyAlgorithm = .es256, modulusBits: Int = defaultModulusBits,
+        beside existing: [KeyRecord]
+    ) throws(KeyError) -> GeneratedKey {
+        let existing = existing.filter { $0.use == use && $0.state != .removed }
+        switch use {
+        case .accessToken: return try provider.generateSigningKey(algorithm, modulusBits: modulusBits)
+        case .refreshToken: return try provider.generateRefreshTokenKey(id: try Self.nextID(existing))
+        case .device:
+            if let device = existing.first { throw .deviceKeyExists(reference: device.reference) }
+            return try provider.generateDeviceKey()
+        }
+    }
+
+    /// The id above all others, or, when those are used up, the lowest that is free: what a removed key made is refused
+    /// under another key just as under none.
+    private static func nextID(_ existing: [KeyRecord]) throws(KeyError) -> UInt8 {
+        var taken: Set<UInt8> = []
+        for record in existing {
+            guard case .refreshToken(let id)? = KeyReference(record.reference, use: .refreshToken) else {
+                throw .badReference(record.reference)
+            }
+            taken.insert(id)
+        }
+        let highest = taken.max() ?? 0
+        if highest < .max { return highest + 1 }
+        guard let free = (1...UInt8.max).first(where: { !taken.contains($0) }) else { throw .noIDsLeft }
+        return free
+    }
+}

@@ -1,0 +1,122 @@
+/// An identity provider says that a login is over. OpenID Connect Back-Channel Logout 1.0 §2.5 to §2.8.
+///
+/// Whatever was issued from the sessions that it ends is dead with them, offline access or not (Native SSO §4.3).
+public struct Logout: Sendable {
+    private let tokens: any LogoutTokenVerifier
+    private let registry: any LogoutRegistry
+    private let directory: any ClientDirectory
+    private let policies: [Issuer: LogoutPolicy]
+    private let clock: any WallClock
+
+    /// - Parameter policies: Of every identity provider that is configured.
+    public init(
+        tokens: any LogoutTokenVerifier, registry: any LogoutRegistry, directory: any ClientDirectory,
+        policies: [Issuer: LogoutPolicy], clock: any WallClock
+    ) {
+        self.tokens = tokens
+        self.registry = registry
+        self.directory = directory
+        self.policies = policies
+        self.clock = clock
+    }
+
+    /// What one of the identity providers says, to somebody here. §2.6 but for the question whether it was used before.
+    public func verify(_ token: LogoutToken) async throws(LogoutError) -> LogoutTokenClaims {
+        let claims = try await tokens.verify(token, at: clock.now)
+        try checkAudience(of: claims)
+        return claims
+    }
+
+    /// Returns when the end is committed. To end what has ended, or what was never seen here, is a success.
+    /// - Parameter claims: As ``verify(_:)`` gave them.
+    /// - Returns: How many sessions this call ended.
+    public func end(_ claims: LogoutTokenClaims, requestID: UniqueID) async throws(LogoutError) -> Int64 {
+        let record = LogoutRecord(claims, requestID: requestID, milliseconds: clock.milliseconds)
+        let ended = try await LogoutError.port { () async throws(PortError) in try await registry.end(record) }
+        guard let ended else { throw .refused(.replayed) }
+        return ended
+    }
+
+    /// OpenID Connect Core §3.1.3.7, 3: nobody may be in `aud` but those whom the broker answers for. The provider sends
+    /// another app's logouts elsewhere; what one app got hold of must not end the sessions of others.
+    private func checkAudience(of claims: LogoutTokenClaims) throws(LogoutError) {
+        let own = policies[claims.issuer]?.audiences ?? []
+        for client in claims.audience where !own.contains(client) {
+            guard try LogoutError.port({ () throws(PortError) in try directory.client(client) }) != nil else {
+                throw .refused(.audience)
+            }
+        }
+    }
+}
+
+/// What the operator configured for the logouts of one identity provider.
+public struct LogoutPolicy: Sendable, Hashable {
+    /// As which clients the provider knows the broker, beside the apps that are registered here.
+    public let audiences: [ClientID]
+    /// Whether a logout token may come without `exp`, as older providers write them; its `iat` bounds its age then.
+    public let allowsMissingExpiry: Bool
+    /// Whether `typ` may be `JWT` or missing, as it may in an id_token: then only the claims tell the two apart.
+    public let allowsJWTType: Bool
+    /// What a logout token ends that names a session and its user.
+    public let reach: LogoutReach
+
+    public init(
+        audiences: [ClientID] = [], allowsMissingExpiry: Bool = false, allowsJWTType: Bool = false,
+        reach: LogoutReach = .nameless
+    ) {
+        self.audiences = audiences
+        self.allowsMissingExpiry = allowsMissingExpiry
+        self.allowsJWTType = allowsJWTType
+        self.reach = reach
+    }
+}
+
+/// How far a logout token reaches that has both `sid` and `sub`. The raw value is what an operator writes.
+///
+/// A login whose id_token has no `sid` is nameless here: nobody can say whether it is the session that ended, or another one.
+public enum LogoutReach: String, Sendable, CaseIterable {
+    /// The session, and nothing else: a nameless login of the user lives on, as whose session it may be. For providers that
+    /// name a user who is not logged out otherwise, and whose id_tokens all have a `sid`.
+    case session
+    /// The session, and every nameless login of the user that began before. Of a user who is logged in twice without names
+    /// both end, and who is logged out by mistake logs in again; the other way round, a login would outlive its logout.
+    case nameless
+    /// Every session of the user, as if the token had no `sid`: for providers whose `sid` in a logout token is not that of the
+    /// id_tokens.
+    case user
+}
+
+/// Why a logout token is refused: Back-Channel Logout 1.0 §2.6.
+public enum LogoutRefusal: Error, Sendable, CaseIterable {
+    case missing
+    case malformed
+    case headerRefused
+    case wrongType
+    case algorithmNotAllowed
+    case unknownKey
+    /// It left the key set: good for an old id_token, not for something that is said now.
+    case keyRetired
+    case keyRevoked
+    case badSignature
+    /// Missing, or no identity provider that is configured.
+    case issuer
+    case audience
+    case issuedAt
+    case expiry
+    case notBefore
+    case tokenID
+    case events
+    /// An id_token has one, a logout token must not.
+    case nonce
+    case subject
+    case sessionID
+    /// Neither `sub` nor `sid`.
+    case nobody
+    /// It was used before: what it asks for is done.
+    case replayed
+
+    /// Whether a key was looked for and nobody's signature found: the dearest of what anybody can send.
+    public var isOfNobody: Bool { self == .unknownKey || self == .badSignature }
+}
+
+public typealias LogoutError = GrantError<LogoutRefusal>

@@ -1,0 +1,126 @@
+import StrictCoding
+
+/// A refresh request whose form is sound and whose client is known; it prints as `****`. RFC 6749 §6.
+public final class RefreshRequest: Sendable, CustomStringConvertible, CustomReflectable {
+    public let requestID: UniqueID
+    public let client: Client
+    /// As presented. A credential.
+    let refreshToken: String
+    /// `nil` where the request named no scope.
+    public let scope: Scope?
+    /// `nil` where the app showed no key, or the client's policy heeds none.
+    public let proof: PresentedProof?
+    /// `nil` where the client authenticated otherwise, or not at all.
+    public let assertion: PresentedAssertion?
+
+    public init(
+        requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?, proof: PresentedProof? = nil,
+        assertion: PresentedAssertion? = nil
+    ) {
+        self.requestID = requestID
+        self.client = client
+        self.refreshToken = refreshToken
+        self.scope = scope
+        self.proof = proof
+        self.assertion = assertion
+    }
+
+    public var description: String { "RefreshRequest(****)" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// The refresh of a grant: the chain goes on by one generation, or the lost answer is given once more.
+public struct Refresh: Sendable {
+    private let registry: any GrantRegistry
+    private let limits: any UseLimits
+    private let mint: TokenMint
+    private let lifetimes: Lifetimes
+
+    public init(registry: any GrantRegistry, limits: any UseLimits, mint: TokenMint, lifetimes: Lifetimes) {
+        self.registry = registry
+        self.limits = limits
+        self.mint = mint
+        self.lifetimes = lifetimes
+    }
+
+    /// - Parameter subject: What the request is about, as far as that becomes known: also where it is refused.
+    public func run(
+        _ request: RefreshRequest, about subject: inout AuditSubject
+    ) async throws(RefreshError) -> TokenAnswer {
+        let presented = try RefreshError.port { () throws(PortError) in try mint.read(request.refreshToken) }
+        guard let token = presented else { throw .refused(.tokenNotOurs) }
+        subject.grant = token.grantID  // the tag vouches for it
+        try RefreshError.counting { () throws(RateLimited) in
+            try limits.charge(refreshOf: token.grantID, by: request.client)
+        }
+        let asked = Rotation(request, token, lifetimes)
+        let facts: RotationFacts
+        do throws(PortError) {
+            facts = try await registry.rotate(asked)  // one statement, one commit; facts either way
+        } catch {
+            throw RefreshError(error)
+        }
+        subject.session = facts.grant?.session.id
+        let (_, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
+        do throws(PortError) {
+            // Advanced or sent again, the successor is the same: that is what makes a retry harmless.
+            return try await mint.answer(asked, chain, key: request.proof?.key, at: facts.now)
+        } catch {
+            throw RefreshError(error)
+        }
+    }
+}
+
+/// A refresh token of this broker: a position in a grant's chain, authenticated by a MAC. It is stored nowhere.
+///
+///     nsr1.base64url( key id (1) ‖ grant id (16) ‖ generation (4, big-endian) ‖ tag (32) )
+///
+/// `tag` is HMAC-SHA-256 over everything that precedes it, prefix included, under the key that the key id names. The
+/// fixed prefix and length keep other credentials from being taken for one, and let a secret scanner find a leaked one.
+public struct RefreshToken: Hashable, Sendable {
+    public let grantID: UniqueID
+    /// 1 for the token that the first exchange gave, one more with each rotation.
+    public let generation: Int32
+
+    public init(grantID: UniqueID, generation: Int32) {
+        self.grantID = grantID
+        self.generation = generation
+    }
+
+    static let prefix = Array("nsr1.".utf8)
+    private static let bodyLength = 1 + 16 + 4
+    private static let tagLength = 32
+
+    /// Always this many characters.
+    public static let length = 76
+}
+
+extension RefreshToken {
+    /// The token as it travels.
+    func encoded(by keys: some RefreshTokenAuthenticator) throws(PortError) -> String {
+        let keyID = try keys.currentKeyID
+        let big = UInt32(bitPattern: generation)
+        let body =
+            [keyID] + grantID.octets + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: big >> $0) }
+        guard let tag = try keys.tag(Self.prefix + body, keyID: keyID) else {
+            throw .broken("the current refresh-token key is not in the key ring")
+        }
+        return String(decoding: Self.prefix, as: UTF8.self) + Base64URL.encode(body + tag)
+    }
+
+    /// Reads a presented token; the tag is checked here, before any database is asked.
+    /// - Returns: `nil` unless this broker made `text`, octet for octet.
+    static func decode(_ text: String, by keys: some RefreshTokenAuthenticator) throws(PortError) -> RefreshToken? {
+        let octets = Array(text.utf8)
+        guard octets.count == length, octets.starts(with: prefix),
+            let token = Base64URL.decode(octets.dropFirst(prefix.count)), token.count == bodyLength + tagLength
+        else { return nil }
+        let body = token[..<bodyLength]
+        guard let expected = try keys.tag(prefix + body, keyID: token[0]),
+            ConstantTime.equal(expected, token[bodyLength...]),
+            let grantID = UniqueID(octets: body[1..<17])
+        else { return nil }
+        let generation = body[17...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return RefreshToken(grantID: grantID, generation: Int32(bitPattern: generation))
+    }
+}

@@ -1,0 +1,148 @@
+/// What becomes of a presented refresh token.
+package enum RefreshDecision: Sendable, Equatable {
+    /// It was current: the chain went on.
+    case advanced
+    /// Its successor was made, and perhaps lost on the way: the same successor again.
+    case redelivered
+}
+
+/// Architecture, *Refresh tokens*, from what the registry saw. Pure; a property test holds it equal to the statement.
+package func decide(_ asked: Rotation, _ facts: RotationFacts) throws(RefreshError) -> (RefreshDecision, ChainFacts) {
+    if facts.assertionWasUsed || facts.proofWasUsed {
+        guard facts.effect == .none else { throw .broken("the registry \(facts.effect.rawValue) for what was used") }
+        throw .refused(facts.assertionWasUsed ? .assertionReplayed : .proofReplayed)
+    }
+    guard let chain = facts.grant else { throw .refused(.grantUnknown) }
+    if let refusal = refusal(asked, chain, at: facts.now) {
+        guard facts.effect == (refusal.revokesChain ? .revoked : .none) else {
+            throw .broken("the registry \(facts.effect.rawValue) where the rules say \(refusal)")
+        }
+        throw .refused(refusal)
+    }
+    let decision: RefreshDecision = asked.token.generation == chain.generation ? .advanced : .redelivered
+    guard facts.effect == (decision == .advanced ? .advanced : .none) else {
+        throw .broken("the registry \(facts.effect.rawValue) where the rules say \(decision)")
+    }
+    return (decision, chain)
+}
+
+/// The first rule that says no.
+package func refusal(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -> RefreshRefusal? {
+    if chain.revokedAt != nil {
+        let isProof = chain.cameLate && chain.client == asked.request.client.id && keyRefusal(asked, chain) == nil
+        return isProof && showsTwoHolders(asked, chain) ? .replayed : .grantRevoked
+    }
+    // Before all that shows misuse: a thief who has an old token, and not the key, must not log the user out.
+    if let refusal = keyRefusal(asked, chain) { return refusal }
+    if chain.client != asked.request.client.id { return .foreignClient }
+    if asked.token.generation > chain.generation { return .stateRegressed }
+    if showsTwoHolders(asked, chain) { return .replayed }
+    if asked.token.generation < chain.exchangedGeneration { return .superseded }
+    if asked.token.generation < chain.generation, !isWithinGrace(asked, chain, at: now) { return .late }
+    if now >= chain.expiresAt { return .grantExpired }
+    if !chain.clientIsEnabled { return .clientDisabled }
+    if !chain.sharesLogin { return .sharingEnded }
+    if let death = chain.session.refusal(idleLimit: asked.lifetimes.sessionIdle, at: now) {
+        return RefreshRefusal(death)
+    }
+    if chain.deviceIsBlocked { return .deviceBlocked }
+    if let scope = asked.scope, !scope.isSubset(of: chain.scope) || !scope.isSubset(of: asked.allowedScope(in: chain)) {
+        return .scopeExceedsGrant
+    }
+    if asked.grantedScope(of: chain).isEmpty { return .scopeEmpty }
+    return nil
+}
+
+/// Never a bearer token from a bound chain, and never one for somebody else's key. RFC 9449 §5, §11.3. A token from before the
+/// binding asks for no key: an exchange took its place, so that it can only show reuse.
+private func keyRefusal(_ asked: Rotation, _ chain: ChainFacts) -> RefreshRefusal? {
+    guard let bound = chain.key, asked.token.generation >= chain.keylessBefore else { return nil }
+    guard let presented = asked.request.proof?.key else { return asked.keyUse == .off ? .proofsOff : .proofMissing }
+    let isClientsToChange = asked.keyUse == .changeable && asked.request.client.id == chain.client
+    return presented == bound || isClientsToChange ? nil : .keyMismatch
+}
+
+/// Whether a token that a refresh made of this one was itself presented: before this one came again, or, where this chain was revoked
+/// because its predecessor came late, just now. An exchange shows nothing of the kind: what it took the place of may have been lost
+/// on the way, or be another part of the same app. The table is at the head of refresh.sql.
+private func showsTwoHolders(_ asked: Rotation, _ chain: ChainFacts) -> Bool {
+    chain.wasSpent
+        || chain.cameLate && asked.token.generation == chain.generation
+            && asked.token.generation > chain.exchangedGeneration
+        || asked.token.generation >= chain.exchangedGeneration && asked.token.generation <= chain.generation - 2
+}
+
+/// Only the direct predecessor, whose successor nobody has used: had it been used, the chain would be further on.
+private func isWithinGrace(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -> Bool {
+    let grace = chain.key == nil ? asked.grace : asked.lifetimes.refreshGrace
+    return asked.token.generation == chain.generation - 1 && now.since(chain.rotatedAt) < grace
+}
+
+extension Rotation {
+    /// What the new access token holds: what was asked for, without what the client or its membership has lost since.
+    func grantedScope(of chain: ChainFacts) -> Scope {
+        (scope ?? chain.scope).intersection(allowedScope(in: chain))
+    }
+
+    fileprivate func allowedScope(in chain: ChainFacts) -> Scope {
+        let allowed = request.client.allowedScope
+        return chain.scopeCeiling.map(allowed.intersection) ?? allowed
+    }
+}
+
+extension RefreshRefusal {
+    init(_ death: SessionDeath) {
+        switch death {
+        case .ended: self = .sessionEnded
+        case .expired: self = .sessionExpired
+        case .idle: self = .sessionIdle
+        }
+    }
+}
+
+/// Why a refresh is refused.
+public enum RefreshRefusal: Error, Sendable, CaseIterable {
+    /// Not a token of ours: wrong form, unknown key or wrong tag. No database was asked.
+    case tokenNotOurs
+    /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
+    case assertionReplayed
+    /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
+    case proofReplayed
+    case grantUnknown
+    case grantRevoked
+    case grantExpired
+    /// The chain is bound to a key, and the app showed none. RFC 9449 §5.
+    case proofMissing
+    /// The chain is bound to another key.
+    case keyMismatch
+    /// The chain is bound to a key, and the client's policy is off by now.
+    case proofsOff
+    /// Issued to another client, which shows that it was copied: the chain is revoked.
+    case foreignClient
+    /// Spent, and its successor used: two hold the chain, which is revoked; only a later login begins another. RFC 9700 §4.14.2.
+    case replayed
+    /// Spent, its successor not used, and the grace over: the answer was lost for long, or somebody has a copy. The chain is
+    /// revoked; an exchange begins another.
+    case late
+    /// From before an exchange that began the chain anew, and not spent in a refresh: another part of the app, or the same after a
+    /// lost answer. The chain lives on for who exchanged; this one exchanges again.
+    case superseded
+    /// We issued it, yet the database has not come that far: it lost writes. The chain is revoked.
+    case stateRegressed
+    case clientDisabled
+    case sharingEnded
+    case sessionEnded
+    case sessionExpired
+    case sessionIdle
+    case deviceBlocked
+    case scopeExceedsGrant
+    case scopeEmpty
+
+    /// Whether the token shows that two parties hold the chain, so that it is revoked. RFC 9700 §4.14.2.
+    public var revokesChain: Bool {
+        switch self {
+        case .foreignClient, .replayed, .late, .stateRegressed: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import StrictCoding
+
+/// The payload of an access token. RFC 9068 §2.2. There is no `act`: a function of the device value has no business at
+/// a resource server.
+struct AccessTokenClaims: Sendable {
+    let issuer: Issuer
+    let subject: Subject
+    let audiences: [String]
+    let client: ClientID
+    let issuedAt: UnixTime
+    let expiresAt: UnixTime
+    let scope: Scope
+    let login: Login
+    let sessionID: SessionID?
+    /// `cnf.jkt`. RFC 9449 §6.1.
+    let key: KeyThumbprint?
+
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.object { object in
+            object.member("iss", issuer.string)
+            object.member("sub", subject.string)
+            object.audience(audiences)
+            object.member("client_id", client.string)
+            object.member("iat", issuedAt.seconds)
+            object.member("exp", expiresAt.seconds)
+            object.member("jti", JWTID.random())
+            object.member("scope", scope.description)
+            object.login(login)
+            if let sessionID { object.member("sid", sessionID.string) }
+            if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }
+        }
+        return json.bytes
+    }
+}
+
+/// The payload of an id_token that an exchange returns to the app that asked for one: the same login, made for this app.
+/// It carries `sid` and the device hash, as Native SSO has it for every id_token of a device session; but this broker takes
+/// none of these as a subject token, only those of a login: an identity provider's, or its own of an enrolment. There is no
+/// `nonce`, since there was no authentication request. Native SSO §4.3; OpenID Connect Core §2.
+struct SiblingIDTokenClaims: Sendable {
+    let issuer: Issuer
+    let subject: Subject
+    let audience: ClientID
+    let issuedAt: UnixTime
+    let expiresAt: UnixTime
+    let sessionID: SessionID
+    let login: Login
+    let device: DeviceValue
+    /// Implied by the `alg` under which *this* token will be signed.
+    let hashFunction: TokenHashFunction
+
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.object { object in
+            object.member("iss", issuer.string)
+            object.member("sub", subject.string)
+            object.member("aud", audience.string)
+            object.member("iat", issuedAt.seconds)
+            object.member("exp", expiresAt.seconds)
+            object.member("jti", JWTID.random())
+            object.member("sid", sessionID.string)
+            object.member(
+                device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
+            object.login(login)
+        }
+        return json.bytes
+    }
+}
+
+/// The payload of the id_token that an enrolment gives: what the identity provider said of the login (with `nonce`), under
+/// this broker's `iss`, with `sid` and the device hash. `idp` names the identity provider; a token of ours without it is no
+/// subject token. OpenID Connect Core §2, Native SSO §3.4.1.
+struct EnrolledIDTokenClaims: Sendable {
+    let issuer: Issuer
+    let source: IDTokenClaims
+    let issuedAt: UnixTime
+    let expiresAt: UnixTime
+    let sessionID: SessionID
+    let device: DeviceValue
+    /// Beside which the token is given; `nil`: none.
+    let accessToken: String?
+    /// Implied by the `alg` under which *this* token will be signed.
+    let hashFunction: TokenHashFunction
+    /// `cnf.jkt`: the key of the app in `aud`, and of no sibling that presents the token. RFC 7800 §3, RFC 9449 §6.1.
+    let key: KeyThumbprint?
+
+    /// Said anew here, or true of the other token only. `cnf` is this broker's word or nobody's: a key that the identity provider
+    /// saw was not shown here.
+    private static let replaced = [
+        "iss", "sub", "aud", "azp", "iat", "exp", "nbf", "jti", "sid", "idp", "di_hash", "ds_hash", "auth_time", "acr",
+        "amr", "at_hash", "c_hash", "s_hash", "cnf",
+    ]
+
+    var json: [UInt8] {
+        var json = JSONWriter(reservingCapacity: 1024)
+        json.object { object in
+            object.member("iss", issuer.string)
+            object.member("sub", source.subject.string)
+            object.member("aud", source.sourceClient.string)
+            object.member("iat", issuedAt.seconds)
+            object.member("exp", expiresAt.seconds)
+            object.member("jti", JWTID.random())
+            object.member("sid", sessionID.string)
+            object.member("idp", source.issuer.string)
+            object.member(
+                device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
+            if let accessToken { object.member("at_hash", hashFunction.leftHalf(of: accessToken)) }
+            object.login(source.login)
+            if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }
+            for claim in source.claims.members where !Self.replaced.contains(where: claim.name.hasSameOctets) {
+                object.member(claim.name, claim.value)
+            }
+        }
+        return json.bytes
+    }
+}
+
+/// `jti`: 128 random bits, base64url. RFC 7519 §4.1.7.
+enum JWTID {
+    static func random() -> String {
+        var randomness = PooledRandomness()
+        return Base64URL.encode(UniqueID.random(using: &randomness).octets)
+    }
+}
+
+extension JSONWriter {
+    /// One audience as a plain string, which some client SDKs insist on; several as an array. RFC 7519 §4.1.3.
+    mutating func audience(_ audiences: [String]) {
+        if audiences.count == 1 {
+            member("aud", audiences[0])
+        } else {
+            member("aud", audiences)
+        }
+    }
+
+    mutating func login(_ login: Login) {
+        if let authenticatedAt = login.authenticatedAt { member("auth_time", authenticatedAt.seconds) }
+        if let contextClass = login.contextClass { member("acr", contextClass) }
+        if !login.methods.isEmpty { member("amr", login.methods) }
+    }
+}

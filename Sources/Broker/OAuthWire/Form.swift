@@ -1,0 +1,150 @@
+/// Reads `application/x-www-form-urlencoded` strictly. RFC 6749 App. B.
+///
+/// Pairs are split at `&`, names from values at the first `=`; `+` is a space; names and values are percent-decoded and
+/// must be UTF-8 without control characters (a tab passes: it is text, and the grammar of each parameter judges it).
+/// Time is linear in the length of the form: the number of parameters is bounded before any is compared with another.
+public enum FormDecoder {
+    /// - Parameter form: The octets of the body, or of a query string.
+    public static func decode(
+        _ form: some Collection<UInt8>, rules: FormRules = .tokenEndpoint
+    ) throws(FormError) -> FormParameters {
+        let result = form.withContiguousStorageIfAvailable { decoded($0.span, rules) }
+        return try (result ?? decoded(Array(form).span, rules)).get()
+    }
+
+    // `withContiguousStorageIfAvailable` does not carry typed errors, so the shell passes a Result.
+    private static func decoded(_ form: Span<UInt8>, _ rules: FormRules) -> Result<FormParameters, FormError> {
+        do throws(FormError) {
+            return .success(try parameters(form, rules))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func parameters(_ form: Span<UInt8>, _ rules: FormRules) throws(FormError) -> FormParameters {
+        var parameters = FormParameters()
+        var start = 0
+        while start < form.count {
+            let end = try endOfPair(in: form, from: start)
+            if start < end {
+                guard parameters.count < rules.maximumParameters else { throw .tooManyParameters }
+                try parameters.append(pair(form.extracting(start..<end), rules), rules)
+            }
+            start = end + 1
+        }
+        return parameters
+    }
+
+    private static func endOfPair(in form: Span<UInt8>, from start: Int) throws(FormError) -> Int {
+        var index = start
+        while index < form.count, form[index] != UInt8(ascii: "&") {
+            guard form[index] != UInt8(ascii: ";") else { throw .unescapedSemicolon }
+            index += 1
+        }
+        return index
+    }
+
+    private static func pair(_ pair: Span<UInt8>, _ rules: FormRules) throws(FormError) -> FormParameters.Pair {
+        var separator = 0
+        while separator < pair.count, pair[separator] != UInt8(ascii: "=") { separator += 1 }
+
+        let name = try FormText.decode(pair.extracting(..<separator))
+        guard name.count <= rules.maximumNameLength else { throw .nameTooLong }
+        guard !name.isEmpty, name.allSatisfy(isNameCharacter) else { throw .malformedName }
+        let nameText = String(decoding: name, as: UTF8.self)
+        guard separator < pair.count else { return (nameText, "") }
+        return (nameText, try value(pair.extracting((separator + 1)...), of: nameText, rules))
+    }
+
+    private static func value(_ text: Span<UInt8>, of name: String, _ rules: FormRules) throws(FormError) -> String {
+        let maximumLength = rules.maximumLength(ofValueNamed: name)
+        if FormText.isPlain(text) {  // tokens are, and they are most of a form
+            guard text.count <= maximumLength else { throw .valueTooLong }
+            return text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        }
+        let octets = try FormText.decode(text)
+        guard octets.count <= maximumLength else { throw .valueTooLong }
+        guard let value = String(validating: octets, as: UTF8.self) else { throw .invalidUTF8 }
+        guard rules.allowsControlCharacters(inValueNamed: name) || !FormText.holdsControlCharacter(octets)
+        else { throw .controlCharacter }
+        return value
+    }
+
+    private static func isNameCharacter(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
+/// Why a form was refused.
+public enum FormError: Error, Sendable, CaseIterable {
+    case tooManyParameters
+    /// Outside RFC 6749 §8.2: `param-name = 1*( "-" / "." / "_" / DIGIT / ALPHA )`.
+    case malformedName
+    case nameTooLong
+    case valueTooLong
+    case malformedPercentEncoding
+    case invalidUTF8
+    case controlCharacter
+    /// A `;` that is not escaped. Every serializer escapes it, and some parsers take it for a separator (HTML 4.01
+    /// §B.2.2 asked for that): what stands between us and the caller might see other parameters than we do.
+    case unescapedSemicolon
+    case duplicateParameter
+}
+
+/// The parameters of a form in their order. Holds credentials: it prints as `****`.
+///
+/// Names are ASCII (the decoder saw to it), so that `==` on them is equality of octets; they are case-sensitive.
+public struct FormParameters: Sendable, CustomStringConvertible, CustomReflectable {
+    typealias Pair = (name: String, value: String)
+
+    private var pairs: [Pair] = []
+
+    init() {}
+
+    var count: Int { pairs.count }
+
+    /// The value of a parameter that cannot repeat; `nil` where it is absent or empty, which is the same (RFC 6749 §3.2).
+    public subscript(_ name: String) -> String? {
+        guard let value = pairs.first(where: { $0.name == name })?.value, !value.isEmpty else { return nil }
+        return value
+    }
+
+    /// Every value of a parameter that may repeat, empty ones included.
+    public func values(of name: String) -> [String] {
+        pairs.filter { $0.name == name }.map(\.value)
+    }
+
+    /// Duplicates are found before empty values are dropped: `scope=&scope=x` is a duplicate. RFC 6749 §3.2.
+    mutating func append(_ pair: Pair, _ rules: FormRules) throws(FormError) {
+        if !rules.allowsRepetition(of: pair.name) {
+            guard !pairs.contains(where: { $0.name == pair.name }) else { throw .duplicateParameter }
+        }
+        pairs.append(pair)
+    }
+
+    public var description: String { "****" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// Writes `application/x-www-form-urlencoded`, for those who call a token endpoint. RFC 6749 App. B.
+public enum FormEncoder {
+    public static func encode(_ parameters: KeyValuePairs<String, String>) -> [UInt8] {
+        encode(parameters.map { ($0.key, $0.value) })
+    }
+
+    public static func encode(_ parameters: [(name: String, value: String)]) -> [UInt8] {
+        var form: [UInt8] = []
+        for (name, value) in parameters {
+            if !form.isEmpty { form.append(UInt8(ascii: "&")) }
+            FormText.encode(name, to: &form)
+            form.append(UInt8(ascii: "="))
+            FormText.encode(value, to: &form)
+        }
+        return form
+    }
+}

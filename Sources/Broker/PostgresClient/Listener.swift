@@ -1,0 +1,82 @@
+/// The thread behind one stream of notifications.
+struct Listener: Sendable {
+    let core: PoolCore
+    let channel: StaticString
+    let waker: Waker
+    let continuation: AsyncStream<NotificationEvent>.Continuation
+
+    /// A silent server is asked again this often, to see whether it is still there.
+    private static let probeInterval = Duration.seconds(5)
+    private static let probeDeadline = Duration.seconds(2)
+
+    func run() {
+        var pause = Duration.milliseconds(20)
+        var attempt = 0
+        while true {
+            let address = core.search.connector.addresses[attempt % core.search.connector.addresses.count]
+            do throws(ConnectFailure) {
+                let connection = try core.search.connector.connect(to: address)
+                pause = .milliseconds(20)
+                if listen(on: connection) { break }
+            } catch {
+                core.search.report(error)
+            }
+            attempt += 1
+            let wait = MonotonicTime.after(pause * Double.random(in: 0.5...1))
+            if waker.wait(for: -1, until: wait) == .woken { break }
+            pause = min(pause * 2, .seconds(1))
+        }
+        continuation.finish()
+        core.workerEnded(waker)
+    }
+
+    /// True when nobody listens any more, false when the connection is of no more use.
+    private func listen(on connection: Connection) -> Bool {
+        do throws(PostgresError) {
+            try ask(connection)
+            continuation.yield(.listening)
+            while true {
+                switch waker.wait(for: connection.socket, until: .after(Self.probeInterval)) {
+                case .woken: return true
+                case .ready: break
+                case .timedOut: try ask(connection)
+                }
+                for notification in try connection.notifications() {
+                    continuation.yield(.notification(payload: notification.payload))
+                }
+            }
+        } catch {
+            return false
+        }
+    }
+
+    /// To listen twice is to listen once; `pg_stat_activity` shows what the session is for.
+    private func ask(_ connection: Connection) throws(PostgresError) {
+        try connection.run("LISTEN \(quotedChannel)", deadline: .after(Self.probeDeadline))
+    }
+
+    private var quotedChannel: String { "\"" + channel.description.replacing("\"", with: "\"\"") + "\"" }
+}
+
+/// What a listener tells.
+public enum NotificationEvent: Sendable, Equatable {
+    /// LISTEN is in force, for the first time or again. What was sent before is not told: read everything anew.
+    case listening
+    case notification(payload: String)
+}
+
+extension ConnectionPool {
+    /// Listens on a channel over a connection of its own, and connects again when that is lost, for as long as the
+    /// stream is kept and the pool open.
+    ///
+    /// A notification is a hint that something changed, never the change: of more than 256 that nobody takes, the oldest
+    /// are dropped.
+    public func notifications(on channel: StaticString) -> AsyncStream<NotificationEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: NotificationEvent.self, bufferingPolicy: .bufferingNewest(256))
+        let waker = Waker()
+        continuation.onTermination = { _ in waker.wake() }
+        core.startListener(Listener(core: core, channel: channel, waker: waker, continuation: continuation))
+        return stream
+    }
+}

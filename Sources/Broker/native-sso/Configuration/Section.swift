@@ -1,0 +1,269 @@
+import NativeSSO
+
+/// One mapping of the file while it is read, together with the variables that stand for its keys.
+///
+/// Reading a key makes it known; what is left over when the section ends is reported as unknown. So a key's name, type,
+/// default and bounds are written once, where it is read.
+final class Section {
+    /// Empty for the whole file.
+    let path: String
+    private let place: Place
+    private var entries: [String: ConfigurationDocument.Entry] = [:]
+    private var known: Set<String> = []
+    /// `nil` inside lists.
+    private let variables: Variables?
+    private let problems: Problems
+    /// How many were reported before this section.
+    private let earlier: Int
+
+    init(path: String, place: Place, variables: Variables?, problems: Problems) {
+        self.path = path
+        self.place = place
+        self.variables = variables
+        self.problems = problems
+        earlier = problems.errors.count
+    }
+
+    func fill(from document: ConfigurationDocument) {
+        guard case .mapping(let entries, _) = document else {
+            problems.report(place, "must be a section of keys and values")
+            return
+        }
+        for entry in entries { self.entries[entry.key] = entry }
+    }
+
+    // MARK: Problems
+
+    /// Whether all that was read in it holds; rules about several keys ask first. What does not hold was reported, and a
+    /// default stands in for it: nobody gets to see a configuration of which something was reported.
+    var isSound: Bool { problems.errors.count == earlier }
+    /// `development` of the file.
+    var isDevelopment: Bool { problems.isDevelopment }
+
+    /// Of a key of this section: where it was given, or else where it should have been.
+    func place(of key: String) -> Place {
+        let path = path(of: key)
+        if let variables, variables.isSet(path) {
+            return Place(origin: .variable(Variables.name(of: path)), key: path)
+        }
+        return Place(origin: entries[key].map { .line($0.line) } ?? place.origin, key: path)
+    }
+
+    func report(_ key: String, _ message: String) { problems.report(place(of: key), message) }
+    func report(_ place: Place, _ message: String) { problems.report(place, message) }
+    func warn(_ key: String, _ message: String) { problems.warn(place(of: key), message) }
+
+    /// Reports a key that has a meaning but no place here.
+    func refuse(_ key: String, _ reason: String) {
+        known.insert(key)
+        if entries[key] != nil { report(key, reason) }
+    }
+
+    /// Reports what nobody asked for.
+    func end() {
+        for entry in entries.values where !known.contains(entry.key) {
+            let suggestion =
+                NearestName.of(entry.key, among: known).map { "did you mean \($0)?" }
+                ?? "known here: \(known.sorted().joined(separator: ", "))"
+            problems.report(place(of: entry.key), "is not a key of the configuration; \(suggestion)")
+        }
+    }
+
+    // MARK: Parts
+
+    /// Whether the whole file is that of a laptop: see ``isDevelopment``.
+    func readDevelopment() -> Bool {
+        problems.isDevelopment = flag("development", default: false)
+        return isDevelopment
+    }
+
+    /// A section inside this one; an empty one where it is not given.
+    func section<Result>(_ key: String, _ read: (Section) -> Result) -> Result {
+        known.insert(key)
+        let inner = Section(path: path(of: key), place: place(of: key), variables: variables, problems: problems)
+        if let entry = entries[key] { inner.fill(from: entry.value) }
+        let result = read(inner)
+        inner.end()
+        return result
+    }
+
+    /// The mappings of a list.
+    func sections<Result>(_ key: String, _ read: (Section) -> Result) -> [Result] {
+        elements(of: key).map { element, place in
+            let inner = Section(path: place.key, place: place, variables: nil, problems: problems)
+            inner.fill(from: element)
+            let result = read(inner)
+            inner.end()
+            return result
+        }
+    }
+
+    /// The scalars of a list that hold.
+    func values<Value>(_ key: String, _ parse: (String) throws -> Value) -> [Located<Value>] {
+        elements(of: key).compactMap { element, place in
+            guard case .scalar(let scalar, _) = element, !scalar.isNull else {
+                problems.report(place, "must be a single value")
+                return nil
+            }
+            return parsed(scalar.text, at: place, parse).map { Located(value: $0, place: place) }
+        }
+    }
+
+    /// The same, where there has to be one.
+    func values<Value>(
+        _ key: String, missing: String, empty: String, _ parse: (String) throws -> Value
+    ) -> [Located<Value>] {
+        if case .sequence(let elements, _)? = entries[key]?.value, elements.isEmpty { report(key, empty) }
+        if entries[key] == nil { report(key, missing) }
+        return values(key, parse)
+    }
+
+    func scalar(_ key: String) -> Located<ConfigurationDocument.Scalar>? {
+        known.insert(key)
+        let place = place(of: key)
+        if let text = variables?.value(of: path(of: key)) {
+            let scalar = ConfigurationDocument.Scalar(text: text, isPlain: true)
+            return present(scalar, at: place)
+        }
+        guard let entry = entries[key] else { return nil }
+        guard case .scalar(let scalar, _) = entry.value else {
+            problems.report(place, "must be a single value")
+            return nil
+        }
+        return present(scalar, at: place)
+    }
+
+    func parsed<Value>(_ text: String, at place: Place, _ parse: (String) throws -> Value) -> Value? {
+        do {
+            return try parse(text)
+        } catch {
+            problems.report(place, (error as? ValueDefect)?.message ?? "\(error)")
+            return nil
+        }
+    }
+
+    /// The text of a scalar in the file, without a word on what it should be.
+    func text(_ key: String) -> Located<String>? {
+        guard case .scalar(let scalar, _) = entries[key]?.value, !scalar.isNull else { return nil }
+        return Located(value: scalar.text, place: place(of: key))
+    }
+
+    /// The texts of a list in the file, without a word on what they should be.
+    func texts(_ key: String) -> [Located<String>] {
+        guard case .sequence(let elements, _) = entries[key]?.value else { return [] }
+        return elements.enumerated().compactMap { index, element in
+            guard case .scalar(let scalar, let line) = element, !scalar.isNull else { return nil }
+            return Located(value: scalar.text, place: Place(origin: .line(line), key: "\(path(of: key))[\(index)]"))
+        }
+    }
+
+    /// Whether the key is given at all, well or badly.
+    func isGiven(_ key: String) -> Bool {
+        entries[key] != nil || variables?.isSet(path(of: key)) == true
+    }
+
+    // MARK: Private
+
+    private func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    private func elements(of key: String) -> [(element: ConfigurationDocument, place: Place)] {
+        known.insert(key)
+        guard let entry = entries[key] else { return [] }
+        guard case .sequence(let elements, _) = entry.value else {
+            report(key, "must be a list")
+            return []
+        }
+        return elements.enumerated().map { index, element in
+            (element, Place(origin: .line(element.line), key: "\(path(of: key))[\(index)]"))
+        }
+    }
+
+    private func present(
+        _ scalar: ConfigurationDocument.Scalar, at place: Place
+    ) -> Located<ConfigurationDocument.Scalar>? {
+        guard !scalar.isNull else {
+            problems.report(place, "has no value; write one, or remove it to have the default")
+            return nil
+        }
+        return Located(value: scalar, place: place)
+    }
+}
+
+/// A value and where it was given.
+struct Located<Value> {
+    let value: Value
+    let place: Place
+}
+
+/// Collects what is wrong while the configuration is read, so that the operator hears of everything at once.
+final class Problems {
+    private(set) var errors: [ConfigurationProblem] = []
+    private(set) var warnings: [ConfigurationProblem] = []
+    var isDevelopment = false
+
+    func report(_ place: Place, _ message: String) {
+        errors.append(ConfigurationProblem(place: place, message: message))
+    }
+
+    func warn(_ place: Place, _ message: String) {
+        warnings.append(ConfigurationProblem(place: place, message: message))
+    }
+}
+
+/// The kinds of scalars.
+extension Section {
+    /// `nil` where the key is missing or does not hold.
+    func value<Value>(_ key: String, _ parse: (String) throws -> Value) -> Value? {
+        scalar(key).flatMap { parsed($0.value.text, at: $0.place, parse) }
+    }
+
+    func value<Value>(_ key: String, defaultText: String, _ parse: (String) throws -> Value) -> Value? {
+        let value = value(key, parse)
+        return isGiven(key) ? value : parsed(defaultText, at: place(of: key), parse)
+    }
+
+    func required<Value>(_ key: String, example: String, _ parse: (String) throws -> Value) -> Value? {
+        let value = value(key, parse)
+        if !isGiven(key) { report(key, "is missing; write it, such as \(example)") }
+        return value
+    }
+
+    func duration(_ key: String, default standard: Seconds, in bounds: ClosedRange<Seconds>) -> Seconds {
+        value(key) { try DurationText.parse($0, in: bounds) } ?? standard
+    }
+
+    func integer(_ key: String, default standard: Int, in bounds: ClosedRange<Int>) -> Int {
+        value(key) { try IntegerText.parse($0, in: bounds) } ?? standard
+    }
+
+    /// `true` or `false` and nothing else: `no` and `off` mean different things to different YAMLs.
+    func flag(_ key: String, default standard: Bool) -> Bool {
+        guard let scalar = scalar(key) else { return standard }
+        switch (scalar.value.isPlain, scalar.value.text) {
+        case (true, "true"): return true
+        case (true, "false"): return false
+        default:
+            report(key, "write true or false, without quotes")
+            return standard
+        }
+    }
+
+    /// - Parameter offered: What an error names, where that is not every case.
+    func choice<Value: RawRepresentable<String> & CaseIterable>(
+        _ key: String, default standard: Value, offering offered: [Value] = Array(Value.allCases)
+    ) -> Value {
+        value(key) { try Value.parse($0, offering: offered) } ?? standard
+    }
+}
+
+/// Values that are one of a few names.
+extension RawRepresentable<String> where Self: CaseIterable {
+    static func parse(_ text: String) throws(ValueDefect) -> Self { try parse(text, offering: Array(allCases)) }
+
+    fileprivate static func parse(_ text: String, offering offered: [Self]) throws(ValueDefect) -> Self {
+        guard let value = Self(rawValue: text) else {
+            throw ValueDefect("write one of \(offered.map(\.rawValue).joined(separator: ", "))")
+        }
+        return value
+    }
+}

@@ -1,0 +1,179 @@
+import BrokerHTTP
+import JOSE
+import Logging
+import NativeSSO
+import OAuthWire
+
+extension Configuration {
+    /// `log`: what goes to standard error while serving.
+    struct Log: Sendable, Hashable {
+        enum Format: String, Sendable, CaseIterable {
+            /// One JSON object a line.
+            case json
+            /// For people.
+            case text
+        }
+
+        let level: Logger.Level
+        /// `nil`: nothing was said, so that of whoever reads it.
+        let format: Format?
+    }
+}
+
+extension Configuration.Log {
+    init(reading section: Section) {
+        let levels = Logger.Level.allCases.filter { section.isDevelopment || $0 >= .info }
+        level = section.choice("level", default: .info, offering: levels)
+        format = section.value("format", Format.parse)
+        if level < .info, !section.isDevelopment {
+            section.report("level", "\(level) is for development only; write info, notice, warning, error or critical")
+        }
+    }
+}
+
+extension Configuration {
+    /// `database`: the PostgreSQL that holds clients, sessions and grants.
+    struct Database: Sendable {
+        /// For libpq. Holds no password.
+        let url: String
+        let password: Credential?
+        /// Connections, each on a thread of its own, for everything but exchanges and refreshes, which have lanes.
+        let pool: Int
+
+        init(reading section: Section) {
+            let url = section.required(
+                "url", example: "postgresql://broker@%2Frun%2Fpostgresql/native_sso", DatabaseURL.init)
+            self.url = url?.string ?? ""
+            password = section.value("password_file", SecretFile.read)
+            pool = section.integer("pool", default: 8, in: 1...200)
+        }
+    }
+
+    /// `keys`: where the broker's private keys lie.
+    struct Keys: Sendable, Hashable {
+        /// An absolute path.
+        let directory: String
+
+        init(reading section: Section) {
+            directory =
+                section.required("directory", example: "/var/lib/native-sso/keys", PathText.absolute) ?? ""
+        }
+    }
+}
+
+extension RequestLimits {
+    /// `limits`: how often anybody may ask. Each broker counts by itself.
+    ///
+    /// - Parameter tellsCallersApart: Whether the public listener does.
+    init(reading section: Section, tellsCallersApart: Bool) {
+        let standard = RequestLimits()
+        func limit(_ key: String, _ standard: RateLimit?) -> RateLimit? {
+            section.value(key, RateText.parse).map(\.limit) ?? standard
+        }
+        func addressLimit(_ key: String, _ standard: RateLimit?) -> RateLimit? {
+            let rate = section.value(key, RateText.parse)
+            if rate?.limit != nil, !tellsCallersApart {
+                section.report(
+                    key,
+                    "counts by address, and behind a proxy on this host everybody has the same one; name the proxy in "
+                        + "public.trusted_proxies, or write off")
+            }
+            return rate.map(\.limit) ?? standard
+        }
+        self.init(
+            listener: limit("listener", standard.listener),
+            address: addressLimit("address", standard.address),
+            network: addressLimit("network", standard.network),
+            client: limit("client", standard.client),
+            clientFailures: addressLimit("client_failures", standard.clientFailures),
+            session: limit("session", standard.session),
+            user: limit("user", standard.user),
+            device: limit("device", standard.device),
+            deviceFailures: limit("device_failures", standard.deviceFailures),
+            code: addressLimit("code", standard.code),
+            logout: limit("logout", standard.logout))
+    }
+}
+
+extension Configuration {
+    /// `dpop`: what the proofs of clients must hold that show possession of a key. Which clients do is registered with each.
+    struct DPoP: Sendable, Hashable {
+        enum Nonce: String, Sendable, CaseIterable {
+            /// A proof tells its time by a nonce of ours, so that none can be made in advance.
+            case required
+            case off
+        }
+
+        /// `POST /token` as apps address it.
+        let tokenEndpoint: String
+        let target: TargetURI
+        let nonce: Nonce
+        let nonceLifetime: Seconds
+
+        /// - Parameter issuer: Ours; `nil` where that was reported.
+        init?(reading section: Section, issuer: Issuer?) {
+            let standard = issuer.map { $0.withoutTrailingSlash + "/token" } ?? "https://sso.example.com/token"
+            let endpoint = section.value("token_endpoint", defaultText: standard) { text in
+                let url = try WebURL(text, allowsLoopbackHTTP: section.isDevelopment)
+                guard !url.hasQuery else { throw ValueDefect("must not contain a query (?)") }
+                guard let target = TargetURI(text) else { throw ValueDefect("is not the URL of an endpoint") }
+                return (text, target)
+            }
+            nonce = section.choice("nonce", default: .off)
+            nonceLifetime = section.duration("nonce_lifetime", default: .minutes(5), in: 30 ... .hours(1))
+            if section.isSound, section.isGiven("nonce_lifetime"), nonce == .off {
+                section.warn("nonce_lifetime", "has no effect: dpop.nonce is off")
+            }
+            guard let endpoint else { return nil }
+            (tokenEndpoint, target) = endpoint
+        }
+    }
+}
+
+extension Configuration {
+    /// `sessions`: how long a login on a device may be used.
+    struct Sessions: Sendable, Hashable {
+        /// From its beginning, however often it is used.
+        let absolute: Seconds
+        /// Between two uses.
+        let idle: Seconds
+        /// Since `iat` of the id_token that is presented, for issuers that say nothing else.
+        let maximumSubjectTokenAge: Seconds
+
+        /// What a subject token's age may be set to, here and per issuer.
+        static let subjectTokenAges: ClosedRange<Seconds> = 60 ... .days(90)
+
+        init(reading section: Section) {
+            let bounds = (section.isDevelopment ? 1 : .hours(1))...Seconds.days(400)
+            absolute = section.duration("absolute", default: .days(90), in: bounds)
+            // Where only `absolute` is given and is short, the default of `idle` follows it.
+            idle = section.duration("idle", default: min(.days(30), absolute), in: bounds)
+            maximumSubjectTokenAge = section.duration(
+                "subject_token_max_age", default: .days(90), in: Self.subjectTokenAges)
+            if section.isSound, idle > absolute {
+                section.report("idle", "must not be longer than sessions.absolute, \(DurationText.format(absolute))")
+            }
+        }
+    }
+
+    /// `tokens`: the spans of what the broker issues.
+    struct Tokens: Sendable, Hashable {
+        /// `expires_in` of an access token. A session that ends leaves its last one usable for this long.
+        let access: Seconds
+        /// How long a lost refresh answer may be asked for again where the client authenticates.
+        let refreshGrace: Seconds
+        /// The same where it does not.
+        let unboundRefreshGrace: Seconds
+
+        init(reading section: Section) {
+            access = section.duration("access", default: .minutes(5), in: 10 ... .hours(24))
+            refreshGrace = section.duration("refresh_grace", default: 60, in: 0 ... .minutes(10))
+            unboundRefreshGrace = section.duration("unbound_refresh_grace", default: 10, in: 0 ... .minutes(10))
+            for (key, value) in [("refresh_grace", refreshGrace), ("unbound_refresh_grace", unboundRefreshGrace)]
+            where value == 0 {
+                section.warn(
+                    key, "0: of two refreshes at once, or where an answer was lost, the login is lost as a theft")
+            }
+        }
+    }
+}

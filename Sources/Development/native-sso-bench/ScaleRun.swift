@@ -1,0 +1,220 @@
+import Foundation
+import StrictCoding
+
+/// What an exchange costs with few and with many sessions in the registry: a database and a broker for each size, loaded in
+/// turn in the same rounds.
+///
+/// The logins of a round are spread evenly over all sessions, and were last used a day ago. Each kind is measured twice: right
+/// after a checkpoint, and then with the logins of the rows beside, whose pages are in the log already. With `k` requests
+/// between two checkpoints on `p` pages, `p / k * (1 - exp(-k / p))` of them are of the first sort, so that a registry under
+/// load is somewhere between the two.
+struct ScaleRun {
+    private struct Stage {
+        let sessions: Int
+        let probe: RequestProbe
+        /// Those of block `b` are number `b * requests` and on; block `2 * i + 1` has the neighbours of block `2 * i`.
+        let logins: SignedLogins
+    }
+
+    private enum Pages: String, CaseIterable {
+        case firstChange = "first_change"
+        case changedBefore = "changed_before"
+    }
+
+    private static let kinds = [RequestKind.newGrant, .repeated]
+    private static let mostRequests = 10_000
+    /// In which block the round, of which the first only warms up, has its logins.
+    private static func block(_ round: Int, _ kind: Int, _ pages: Int) -> Int {
+        (round * kinds.count + kind) * Pages.allCases.count + pages
+    }
+    private var blocks: Int { Self.block(options.rounds + 1, 0, 0) }
+
+    let cluster: BenchmarkCluster
+    let workplace: Workplace
+    let template: String
+    let options: LoadOptions
+    let connections: Int
+    let progress: (String) -> Void
+
+    func section(sizes: [Int]) async throws -> Section {
+        var section = Section("scale")
+        var stages: [Stage] = []
+        do {
+            for size in sizes.sorted() {
+                let (stage, facts) = try await prepare(size)
+                stages.append(stage)
+                section.facts.append(("registry_\(size)", facts))
+            }
+            section.figures = try await figures(of: stages)
+        } catch {
+            for stage in stages { try? stage.probe.broker.stop() }
+            throw error
+        }
+        for stage in stages { try stage.probe.broker.stop() }
+        return section
+    }
+
+    private func figures(of stages: [Stage]) async throws -> [Figure] {
+        var figures = Self.kinds.map { kind in
+            Pages.allCases.map { pages in
+                stages.map { stage in
+                    Figure([
+                        "sessions": .integer(stage.sessions), "kind": .string(kind.rawValue),
+                        "pages": .string(pages.rawValue), "connections": .integer(connections),
+                    ])
+                }
+            }
+        }
+        for round in 0...options.rounds {
+            progress(round == 0 ? "scale: warming up" : "scale: round \(round)")
+            for (kindIndex, kind) in Self.kinds.enumerated() {
+                try await cluster.sql("CHECKPOINT;")
+                for pages in Pages.allCases.indices {
+                    var fewest: [Metric: Double] = [:]
+                    for (index, stage) in stages.enumerated() {
+                        var figure = figures[kindIndex][pages][index]
+                        let block = Self.block(round, kindIndex, pages)
+                        let values = try await measure(kind, block, stage, into: &figure)
+                        if index == 0 { fewest = values }
+                        if round > 0 { figure.add(Self.compared(values, fewest)) }
+                        figures[kindIndex][pages][index] = figure
+                    }
+                }
+            }
+        }
+        return figures.flatMap { $0.flatMap { $0 } }
+    }
+
+    private func measure(
+        _ kind: RequestKind, _ block: Int, _ stage: Stage, into figure: inout Figure
+    ) async throws -> [Metric: Double] {
+        let requests = requests(stage.sessions)
+        let first = (kind == .repeated ? 0 : stage.logins.count) + block * requests
+        var workload = Exchanges(stage.logins, apps: SampleApps.targets, range: first..<first + requests)
+        let start = try await cluster.flushedPosition()
+        var values = try await stage.probe.measure(
+            &workload, connections: connections, LoadLimit(seconds: 60), into: &figure)
+        let log = try await LogVolume.between(start, try await cluster.flushedPosition(), on: cluster)
+        values[.walOctets] = Double(log.total) / Double(requests)
+        values[.pageImages] = Double(log.pageImages) / Double(requests)
+        return values
+    }
+
+    private func requests(_ sessions: Int) -> Int { min(Self.mostRequests, sessions / blocks) }
+
+    private static func compared(_ values: [Metric: Double], _ fewest: [Metric: Double]) -> [Metric: Double] {
+        func sum(_ values: [Metric: Double]) -> Double { (values[.brokerCPU] ?? 0) + (values[.postgresqlCPU] ?? 0) }
+        var values = values
+        values[.latencyRatio] = (values[.p50] ?? 0) / (fewest[.p50] ?? 0)
+        values[.cpuRatio] = sum(values) / sum(fewest)
+        values[.postgresqlRatio] = (values[.postgresqlCPU] ?? 0) / (fewest[.postgresqlCPU] ?? 0)
+        return values
+    }
+
+    /// A registry of so many sessions, with its broker.
+    private func prepare(_ sessions: Int) async throws -> (Stage, JSONValue) {
+        progress("scale: making \(sessions) sessions")
+        let installation = try await Installation(Algorithms(), template: template, on: cluster, in: workplace)
+        let start = ProcessClock.monotonic
+        try await setDurability(false)
+        for first in stride(from: 0, to: sessions, by: 1_000_000) {
+            try await Population.insert(
+                first..<min(first + 1_000_000, sessions), idle: "1 day", database: installation.database, on: cluster)
+        }
+        try await cluster.sql("VACUUM ANALYZE;", database: installation.database)
+        try await setDurability(true)
+        try await cluster.sql("CHECKPOINT;")
+        sync()  // what was written while nothing was flushed
+        let seconds = Double(ProcessClock.monotonic - start) / 1e9
+        let size = try await cluster.sql("SELECT pg_database_size('\(installation.database)') / 1048576;")
+        progress("scale: \(sessions) sessions took \(seconds.rounded(to: 0)) s")
+
+        let broker = try RunningBroker(installation)
+        let probe = try RequestProbe(installation, broker)
+        let logins = try await SignedLogins.make(
+            numbers(sessions).map(Population.login), key: installation.key, at: Int64(time(nil)))
+        try await acquaint(logins, probe)
+        var facts = JSONObject()
+        facts["sessions"] = .integer(sessions)
+        facts["fill_seconds"] = .integer(Int(seconds.rounded()))
+        facts["database_mib"] = .integer(Int(size) ?? 0)
+        return (
+            Stage(sessions: sessions, probe: probe, logins: logins), .object(facts)
+        )
+    }
+
+    /// Block after block, each of rows all over the table, and of no row twice: even ones, and then those beside them.
+    private func numbers(_ sessions: Int) -> [Int] {
+        let (pairs, requests) = (sessions / 2, requests(sessions))
+        // A step that has no factor in common with their number meets each pair once.
+        let step = Self.coprime(max(1, Int(Double(pairs) * 0.618_033_988_7)) | 1, to: pairs)
+        return stride(from: 0, to: blocks, by: 2).flatMap { block in
+            let even = (0..<requests).map { (block / 2 * requests + $0) * step % pairs * 2 }
+            return even + even.map { $0 + 1 }
+        }
+    }
+
+    /// Every login is used once by a third app, and that was a day ago: its device is known then, whose digest only a broker
+    /// can make.
+    private func acquaint(_ logins: SignedLogins, _ probe: RequestProbe) async throws {
+        var workload = Exchanges(logins, apps: SampleApps.targets, range: 2 * logins.count..<3 * logins.count)
+        var figure = Figure([:])
+        _ = try await probe.measure(&workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
+        if let answer = figure.firstWrongAnswer { throw Program.Failure(description: "a login is refused: \(answer)") }
+        try await cluster.sql(
+            """
+            SET session_replication_role = replica;
+            UPDATE native_sso.session SET last_used_at = now() - interval '1 day'
+            WHERE last_used_at > now() - interval '1 hour';
+            VACUUM native_sso.session, native_sso.sso_grant, native_sso.device;
+            """, database: probe.installation.database)
+    }
+
+    private func setDurability(_ isOn: Bool) async throws {
+        let change = isOn ? "RESET" : "SET"
+        let value = isOn ? "" : " = off"
+        try await cluster.sql(
+            ["fsync", "full_page_writes", "synchronous_commit"].map { "ALTER SYSTEM \(change) \($0)\(value);\n" }
+                .joined()
+                + "SELECT pg_reload_conf();")
+    }
+
+    static func coprime(_ step: Int, to number: Int) -> Int {
+        func divisor(_ a: Int, _ b: Int) -> Int { b == 0 ? a : divisor(b, a % b) }
+        return (step...).first { divisor($0, number) == 1 } ?? 1
+    }
+}
+
+/// What was written into the write-ahead log, in octets.
+struct LogVolume: Equatable {
+    let total: Int64
+    /// Of those, images of whole pages: the first change of a page after a checkpoint brings one.
+    let pageImages: Int64
+
+    struct Unreadable: Error, CustomStringConvertible {
+        let output: String
+        var description: String { "pg_waldump says nothing that is understood: \(output.suffix(400))" }
+    }
+
+    /// Between two positions, by the server's own `pg_waldump`.
+    static func between(_ start: Int64, _ end: Int64, on cluster: BenchmarkCluster) async throws -> LogVolume {
+        let program = "\(try await cluster.programs())/pg_waldump"
+        let output = try Program.output(of: [
+            program, "--stats", "-p", cluster.walDirectory, "-s", position(start), "-e",
+            position(end),
+        ])
+        return try LogVolume(statistics: output)
+    }
+
+    /// Reads the line `Total  records  size [share]  size of page images [share]  both [share]`.
+    init(statistics: String) throws {
+        let line = statistics.split(separator: "\n").last { $0.hasPrefix("Total") }
+        let numbers = (line ?? "").split(separator: " ").compactMap { Int64($0) }
+        guard numbers.count == 4 else { throw Unreadable(output: statistics) }
+        (total, pageImages) = (numbers[3], numbers[2])
+    }
+
+    private static func position(_ octets: Int64) -> String {
+        String(octets >> 32, radix: 16) + "/" + String(octets & 0xffff_ffff, radix: 16)
+    }
+}
