@@ -1,4 +1,5 @@
 import JOSE
+public import NativeSSO
 import StrictCoding
 
 /// Keys in files of one directory: a PKCS #8 PEM per signing key, 32 octets per MAC key.

@@ -1,4 +1,5 @@
 import COpenSSL
+public import NativeSSO
 
 /// What is wrong with a key file or the key directory.
 public enum KeyFileDefect: Error, Sendable, Equatable {

@@ -1,4 +1,5 @@
 import JOSE
+import NativeSSO
 import StrictCoding
 
 /// Collects the parts of a ``KeySet``.

@@ -1,5 +1,5 @@
 import JOSE
-import NativeSSO
+public import NativeSSO
 import StrictCoding
 import Synchronization
 

@@ -1,37 +1,15 @@
 public import NativeSSO
 public import PostgresClient
 
-/// A row of `signing_key`: which key there is and what it is for, never its private part.
-public struct SigningKeyRow: Sendable, Hashable {
-    public let kid: String
-    /// `access-token`, `refresh-token` or `device`.
-    public let use: String
-    public let algorithm: String
-    /// Where the provider finds the private part.
-    public let reference: String
-    /// JSON; `nil` for a key that has no public part.
-    public let publicJWK: String?
-    /// `pending`, `published`, `active`, `retired` or `removed`.
-    public let state: String
-    public let createdAt: UnixTime
-    public let publishedAt: UnixTime?
-    public let activatedAt: UnixTime?
-    public let retiredAt: UnixTime?
+/// The keys that were not removed, oldest first.
+public struct SigningKeys: Sendable, Hashable {
+    public let records: [KeyRecord]
+    /// Keys of a newer version, with a use, algorithm or state that this one does not know: what each is for, by `kid`.
+    public let unknown: [String: String]
 
-    public init(
-        kid: String, use: String, algorithm: String, reference: String, publicJWK: String?, state: String,
-        createdAt: UnixTime, publishedAt: UnixTime? = nil, activatedAt: UnixTime? = nil, retiredAt: UnixTime? = nil
-    ) {
-        self.kid = kid
-        self.use = use
-        self.algorithm = algorithm
-        self.reference = reference
-        self.publicJWK = publicJWK
-        self.state = state
-        self.createdAt = createdAt
-        self.publishedAt = publishedAt
-        self.activatedAt = activatedAt
-        self.retiredAt = retiredAt
+    fileprivate init(_ rows: [(kid: String, use: String, record: KeyRecord?)]) {
+        records = rows.compactMap(\.record)
+        unknown = Dictionary(rows.filter { $0.record == nil }.map { ($0.kid, $0.use) }) { first, _ in first }
     }
 }
 
@@ -43,9 +21,8 @@ public struct SigningKeyStore: Sendable {
         self.database = database
     }
 
-    /// Every key that was not removed, oldest first.
-    public func keys() async throws(PortError) -> [SigningKeyRow] {
-        try await database.all(SigningKeyStatements.all, [], of: "signing_key", SigningKeyStatements.row)
+    public func keys() async throws(PortError) -> SigningKeys {
+        SigningKeys(try await database.all(SigningKeyStatements.all, [], of: "signing_key", SigningKeyStatements.row))
     }
 }
 
@@ -56,23 +33,26 @@ extension Administration {
     /// One statement, so that an error means that the key is not registered, and its private part may be thrown away.
     /// - Returns: Its state.
     public func addKey(
-        _ key: SigningKeyRow, isPending: Bool = false, _ act: AdministrativeAct
-    ) async throws(AdministrationError) -> String {
+        _ key: KeyRecord, isPending: Bool = false, _ act: AdministrativeAct
+    ) async throws(AdministrationError) -> KeyState {
         try await change(
             SigningKeyStatements.insert,
             [
-                .text(key.kid), .text(key.use), .text(key.algorithm), .text(key.reference),
+                .text(key.kid), .text(key.use.rawValue), .text(key.algorithm.rawValue), .text(key.reference),
                 .optionalText(key.publicJWK), .bool(isPending),
             ], as: .keyAdded, act,
             details: { state in
-                [("kid", key.kid), ("use", key.use), ("algorithm", key.algorithm), ("state", state)]
+                [
+                    ("kid", key.kid), ("use", key.use.rawValue), ("algorithm", key.algorithm.rawValue),
+                    ("state", state.rawValue),
+                ]
             },
             orElse: .alreadyExists("key \(key.kid)"),
-            returning: { row throws(PostgresError) in try row.text(0) })
+            returning: { row throws(PostgresError) in KeyState(rawValue: try row.text(0)) ?? .pending })
     }
 
-    public func keys() async throws(AdministrationError) -> [SigningKeyRow] {
-        try await rows(SigningKeyStatements.all, [], SigningKeyStatements.row)
+    public func keys() async throws(AdministrationError) -> SigningKeys {
+        SigningKeys(try await rows(SigningKeyStatements.all, [], SigningKeyStatements.row))
     }
 }
 
@@ -98,23 +78,27 @@ enum SigningKeyStatements {
         RETURNING state
         """)
 
-    static func row(_ row: Row) throws -> SigningKeyRow {
-        SigningKeyRow(
-            kid: try row.text(0), use: try row.text(1), algorithm: try row.text(2), reference: try row.text(3),
-            publicJWK: try row.optionalText(4), state: try row.text(5), createdAt: try row.instant(6),
+    static func row(_ row: Row) throws -> (kid: String, use: String, record: KeyRecord?) {
+        let (kid, use) = (try row.text(0), try row.text(1))
+        guard let known = KeyUse(rawValue: use), let algorithm = KeyAlgorithm(rawValue: try row.text(2)),
+            let state = KeyState(rawValue: try row.text(5))
+        else { return (kid, use, nil) }
+        let record = KeyRecord(
+            kid: kid, use: known, algorithm: algorithm, reference: try row.text(3),
+            publicJWK: try row.optionalText(4), state: state, createdAt: try row.instant(6),
             publishedAt: try row.optionalInstant(7), activatedAt: try row.optionalInstant(8),
             retiredAt: try row.optionalInstant(9))
+        return (kid, use, record)
     }
 }
 
 /// A key on its way from one state to the next.
 public struct KeyTransition: Sendable, Hashable {
     public let kid: String
-    /// The states as `signing_key` names them.
-    public let from: String
-    public let to: String
+    public let from: KeyState
+    public let to: KeyState
 
-    public init(kid: String, from: String, to: String) {
+    public init(kid: String, from: KeyState, to: KeyState) {
         self.kid = kid
         self.from = from
         self.to = to
@@ -136,19 +120,21 @@ extension Administration {
     public func move(
         _ transitions: [KeyTransition], isForced: Bool, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
-        let kinds = transitions.compactMap { AuditKind(rawValue: "key_\($0.to)") }
+        let kinds = transitions.compactMap { AuditKind(rawValue: "key_\($0.to.rawValue)") }
         guard kinds.count == transitions.count else { throw .refused("there is no such state of a key") }
         do throws(PostgresError) {
             try await pool.withTransaction { transaction throws(PostgresError) in
                 for (step, kind) in zip(transitions, kinds) {
                     let rows = try transaction.query(
-                        KeyStepStatements.move, [.text(step.kid), .text(step.from), .text(step.to)])
+                        KeyStepStatements.move, [.text(step.kid), .text(step.from.rawValue), .text(step.to.rawValue)])
                     guard !rows.isEmpty else { throw KeyStepStatements.overtaken }  // and what went before is undone
                     _ = try transaction.query(
                         AdministrativeAct.record,
                         act.parameters(
                             kind: kind,
-                            details: [("kid", step.kid), ("old_state", step.from), ("forced", String(isForced))]))
+                            details: [
+                                ("kid", step.kid), ("old_state", step.from.rawValue), ("forced", String(isForced)),
+                            ]))
                 }
             }
         } catch {

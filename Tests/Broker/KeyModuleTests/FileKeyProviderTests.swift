@@ -1,4 +1,5 @@
 import KeyModule
+import NativeSSO
 import Testing
 
 @Suite("The file provider keeps what every provider promises")

@@ -1,6 +1,7 @@
 import Foundation
 import JOSE
 import KeyModule
+import NativeSSO
 import Testing
 
 @Suite("Key files: who may read them, and what may be in them")

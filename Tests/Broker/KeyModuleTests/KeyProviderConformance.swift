@@ -1,5 +1,6 @@
 import JOSE
 import KeyModule
+import NativeSSO
 import StrictCoding
 import Testing
 

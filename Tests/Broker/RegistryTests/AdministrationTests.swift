@@ -138,19 +138,19 @@ struct AdministrationTests {
     func keys() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)
-            func key(_ kid: String, _ use: String) -> SigningKeyRow {
-                SigningKeyRow(
-                    kid: kid, use: use, algorithm: "ES256", reference: "\(kid).pem",
-                    publicJWK: use == "access-token" ? "{\"kty\":\"EC\"}" : nil, state: "pending",
+            func key(_ kid: String, _ use: KeyUse) -> KeyRecord {
+                KeyRecord(
+                    kid: kid, use: use, algorithm: .es256, reference: "\(kid).pem",
+                    publicJWK: use == .accessToken ? "{\"kty\":\"EC\"}" : nil, state: .pending,
                     createdAt: UnixTime(seconds: 0))
             }
-            #expect(try await administration.addKey(key("k1", "access-token"), act) == "active")
-            #expect(try await administration.addKey(key("k2", "access-token"), act) == "published")
-            #expect(try await administration.addKey(key("r1", "refresh-token"), act) == "active")
-            let rows = try await SigningKeyStore(database: database.service).keys()
-            #expect(rows.map(\.state).sorted() == ["active", "active", "published"])
+            #expect(try await administration.addKey(key("k1", .accessToken), act) == .active)
+            #expect(try await administration.addKey(key("k2", .accessToken), act) == .published)
+            #expect(try await administration.addKey(key("r1", .refreshToken), act) == .active)
+            let rows = try await SigningKeyStore(database: database.service).keys().records
+            #expect(rows.map(\.state).sorted() == [.published, .active, .active])
             await #expect(throws: AdministrationError.self) {
-                try await administration.addKey(key("k1", "device"), act)
+                try await administration.addKey(key("k1", .device), act)
             }
         }
     }
@@ -159,13 +159,13 @@ struct AdministrationTests {
     func keyIsAddedByOneStatement() async throws {
         try await TestDatabase.withFixture { database in
             let pool = try await database.poolThatAddsKeysOnly()
-            let key = SigningKeyRow(
-                kid: "r1", use: "refresh-token", algorithm: "HS256", reference: "refresh-token-1.key", publicJWK: nil,
-                state: "pending", createdAt: UnixTime(seconds: 0))
+            let key = KeyRecord(
+                kid: "r1", use: .refreshToken, algorithm: .hs256, reference: "refresh-token-1.key", publicJWK: nil,
+                state: .pending, createdAt: UnixTime(seconds: 0))
             let administration = Administration(pool: pool)
             await #expect(throws: AdministrationError.self) { try await administration.keys() }  // it may not list
             let state = try? await administration.addKey(key, act)
-            #expect(state == "active")
+            #expect(state == .active)
             await pool.shutdown()
         }
     }
@@ -176,23 +176,23 @@ struct AdministrationTests {
             let administration = Administration(pool: database.superuser)
             for kid in ["r1", "r2"] {
                 _ = try await administration.addKey(
-                    SigningKeyRow(
-                        kid: kid, use: "refresh-token", algorithm: "HS256", reference: kid, publicJWK: nil,
-                        state: "pending", createdAt: UnixTime(seconds: 0)), act)
+                    KeyRecord(
+                        kid: kid, use: .refreshToken, algorithm: .hs256, reference: kid, publicJWK: nil,
+                        state: .pending, createdAt: UnixTime(seconds: 0)), act)
             }
             let steps = [
-                KeyTransition(kid: "r1", from: "active", to: "retired"),
-                KeyTransition(kid: "r2", from: "published", to: "active"),
+                KeyTransition(kid: "r1", from: .active, to: .retired),
+                KeyTransition(kid: "r2", from: .published, to: .active),
             ]
             let audited = try await database.counts().auditRows
             await #expect(throws: AdministrationError.self) {
                 try await administration.move(
-                    steps + [KeyTransition(kid: "r1", from: "active", to: "removed")], isForced: false, act)
+                    steps + [KeyTransition(kid: "r1", from: .active, to: .removed)], isForced: false, act)
             }
-            #expect(try await administration.keys().map(\.state) == ["active", "published"])
+            #expect(try await administration.keys().records.map(\.state) == [.active, .published])
             #expect(try await database.counts().auditRows == audited)
             try await administration.move(steps, isForced: false, act)
-            #expect(try await administration.keys().map(\.state) == ["retired", "active"])
+            #expect(try await administration.keys().records.map(\.state) == [.retired, .active])
             #expect(try await database.counts().auditRows == audited + 2)
         }
     }

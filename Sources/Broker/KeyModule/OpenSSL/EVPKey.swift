@@ -1,5 +1,6 @@
 import COpenSSL
 import JOSE
+import NativeSSO
 import StrictCoding
 
 /// Owns one `EVP_PKEY` with its private part.

@@ -1,5 +1,6 @@
 import COpenSSL
 import JOSE
+import NativeSSO
 
 /// Makes signatures with one key.
 ///

@@ -49,11 +49,7 @@ extension Administration {
 
     private static let updateClient = Statement(
         """
-        WITH old AS (
-            SELECT client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences,
-                access_token_seconds, refresh_token_seconds, issues_refresh_token, issues_id_token, includes_session_id,
-                allows_self_exchange, accepted_acr, maximum_authentication_seconds, dpop
-            FROM native_sso.client WHERE client_id = $1 AND authentication = $2 FOR UPDATE)
+        WITH old AS (SELECT * FROM native_sso.client WHERE client_id = $1 AND authentication = $2 FOR UPDATE)
         UPDATE native_sso.client SET
             enabled = $3, grants = $4, allowed_scope = $5, default_scope = $6, audiences = $7,
             access_token_seconds = $8, refresh_token_seconds = $9, issues_refresh_token = $10, issues_id_token = $11,

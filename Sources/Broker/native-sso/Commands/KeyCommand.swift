@@ -25,17 +25,20 @@ struct KeyListCommand: AsyncParsableCommand {
     func run() async throws {
         let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
         let rows = try await options.administer { try await $0.keys() }
-        let files = Files(rows, provider)
-        let table: [Record] = rows.map {
+        let files = Files(rows.records, provider)
+        let table: [Record] = rows.records.map {
             [
-                "kid": .text($0.kid), "use": .text($0.use), "algorithm": .text($0.algorithm), "state": .text($0.state),
+                "kid": .text($0.kid), "use": .text($0.use.rawValue), "algorithm": .text($0.algorithm.rawValue),
+                "state": .text($0.state.rawValue),
                 "created_at": .instant($0.createdAt), "published_at": Cell($0.publishedAt),
                 "activated_at": Cell($0.activatedAt), "retired_at": Cell($0.retiredAt),
                 "usable_here": files.isUsable($0),
             ]
         }
         try options.output.show(Table("keys", table))
-        options.output.warn(files.warnings)
+        options.output.warn(
+            files.warnings + rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
+        )
     }
 
     /// The key files of this machine, as far as this user can judge them.
@@ -44,7 +47,7 @@ struct KeyListCommand: AsyncParsableCommand {
         case ofAnotherUser(UInt32, path: String)
         case seen([KeySet.Problem])
 
-        init(_ rows: [SigningKeyRow], _ provider: FileKeyProvider) {
+        init(_ records: [KeyRecord], _ provider: FileKeyProvider) {
             do throws(KeyError) {
                 try provider.check()
             } catch .file(let path, .wrongOwner(let uid, _)) where uid != 0 {
@@ -53,13 +56,13 @@ struct KeyListCommand: AsyncParsableCommand {
             } catch {
                 // Said of each key below.
             }
-            self = .seen(KeySet(rows.compactMap(KeyRecord.init), from: provider).problems)
+            self = .seen(KeySet(records, from: provider).problems)
         }
 
-        func isUsable(_ row: SigningKeyRow) -> Cell {
+        func isUsable(_ record: KeyRecord) -> Cell {
             switch self {
             case .ofAnotherUser: .none
-            case .seen(let problems): .flag(!problems.contains { $0.kid == row.kid })
+            case .seen(let problems): .flag(!problems.contains { $0.kid == record.kid })
             }
         }
 
@@ -120,16 +123,16 @@ struct KeyGenerateCommand: AsyncParsableCommand {
         let made = try await options.administer { try await generate(provider, $0) }
         let rows: [Record] = made.map {
             [
-                "kid": .text($0.kid), "use": .text($0.use), "algorithm": .text($0.algorithm), "state": .text($0.state),
-                "file": .text($0.reference),
+                "kid": .text($0.kid), "use": .text($0.use.rawValue), "algorithm": .text($0.algorithm.rawValue),
+                "state": .text($0.state.rawValue), "file": .text($0.reference),
             ]
         }
         try options.output.show(Table("keys", rows))
     }
 
-    private func generate(_ provider: FileKeyProvider, _ registry: Administration) async throws -> [SigningKeyRow] {
-        let existing = try await registry.keys().compactMap(KeyRecord.init)
-        var made: [SigningKeyRow] = []
+    private func generate(_ provider: FileKeyProvider, _ registry: Administration) async throws -> [KeyRecord] {
+        let existing = try await registry.keys().records
+        var made: [KeyRecord] = []
         for use in try uses(existing) {
             let key = try KeyGenerator(provider: provider).generate(
                 use, algorithm: algorithm.key, modulusBits: bits, beside: existing)
@@ -150,23 +153,22 @@ struct KeyGenerateCommand: AsyncParsableCommand {
     /// Without its record a key is nothing, so a file that nobody knows of is taken away again.
     private func register(
         _ key: GeneratedKey, _ use: KeyUse, _ provider: FileKeyProvider, _ registry: Administration
-    ) async throws(AdministrationError) -> SigningKeyRow {
-        let row = SigningKeyRow(key, use, state: .pending)
+    ) async throws(AdministrationError) -> KeyRecord {
+        let record = KeyRecord(key, use, state: .pending)
         do throws(AdministrationError) {
-            let state = try await registry.addKey(row, isPending: pending, options.act(why))
-            return SigningKeyRow(key, use, state: KeyState(rawValue: state) ?? .pending)
+            return KeyRecord(key, use, state: try await registry.addKey(record, isPending: pending, options.act(why)))
         } catch {
-            if !error.mayHaveHappened, let record = KeyRecord(row) { try? provider.destroy(record) }
+            if !error.mayHaveHappened { try? provider.destroy(record) }
             throw error
         }
     }
 }
 
-extension SigningKeyRow {
+extension KeyRecord {
     fileprivate init(_ key: GeneratedKey, _ use: KeyUse, state: KeyState) {
         self.init(
-            kid: key.kid, use: use.rawValue, algorithm: key.algorithm.rawValue, reference: key.reference,
-            publicJWK: key.publicJWK, state: state.rawValue, createdAt: SystemClock().now)
+            kid: key.kid, use: use, algorithm: key.algorithm, reference: key.reference, publicJWK: key.publicJWK,
+            state: state, createdAt: SystemClock().now)
     }
 }
 
@@ -198,7 +200,7 @@ struct JWKSExportCommand: AsyncParsableCommand {
     func run() async throws {
         let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
         let rows = try await options.administer { try await $0.keys() }
-        let keys = KeySet(rows.compactMap(KeyRecord.init), from: provider)
+        let keys = KeySet(rows.records, from: provider)
         // A set that lacks a key would have its tokens refused by whoever fetches it.
         if let problem = keys.problems.first(where: { $0.use == .accessToken }) {
             throw CommandFailure.infrastructure(problem.description)

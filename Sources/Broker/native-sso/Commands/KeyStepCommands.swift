@@ -89,7 +89,7 @@ extension KeyStepCommand {
         let (key, before, after) = try await options.administer { try await steps(rotation, $0) }
         let transitions = after.compactMap { record in
             before.first { $0.kid == record.kid }.map {
-                KeyTransition(kid: record.kid, from: $0.state.rawValue, to: record.state.rawValue)
+                KeyTransition(kid: record.kid, from: $0.state, to: record.state)
             }
         }
         try await execution.carryOut(plan(key, after), options) { registry, act in
@@ -105,12 +105,11 @@ extension KeyStepCommand {
         let rows = try await registry.keys()
         let now = try await registry.now()
         let kid = key.kid
-        guard let row = rows.first(where: { $0.kid.hasSameOctets(as: kid) }) else {
-            throw CommandFailure.notFound("key \(kid) does not exist, or was removed")
-        }
-        let records = rows.compactMap(KeyRecord.init)
-        guard let key = records.first(where: { $0.kid == row.kid }) else {
-            throw CommandFailure.refused("key \(kid) is of a kind that this version does not know")
+        let records = rows.records
+        guard let key = records.first(where: { $0.kid.hasSameOctets(as: kid) }) else {
+            throw rows.unknown[kid] == nil
+                ? CommandFailure.notFound("key \(kid) does not exist, or was removed")
+                : CommandFailure.refused("key \(kid) is of a kind that this version does not know")
         }
         do throws(KeyRotation.Refusal) {
             return (

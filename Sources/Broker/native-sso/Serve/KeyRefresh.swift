@@ -14,7 +14,7 @@ actor KeyRefresh {
     private let logger: Logger
     private let changes: ChangeLog
     /// What the ring was last loaded from without a problem.
-    private var loaded: [SigningKeyRow]?
+    private var loaded: SigningKeys?
 
     init(store: SigningKeyStore, provider: any KeyProvider, ring: KeyRing, logger: Logger) {
         self.store = store
@@ -42,7 +42,7 @@ actor KeyRefresh {
         logger.notice("keys were read again", metadata: ["problems": .stringConvertible(problems.count)])
     }
 
-    private func rows() async -> [SigningKeyRow]? {
+    private func rows() async -> SigningKeys? {
         do throws(PortError) {
             return try await store.keys()
         } catch {
@@ -51,13 +51,14 @@ actor KeyRefresh {
         }
     }
 
-    private func load(_ rows: [SigningKeyRow]) -> [KeySet.Problem] {
-        let records = rows.compactMap(KeyRecord.init)
-        let keys = KeySet(records, isComplete: !rows.contains(where: \.mayBeUnknownRefreshTokenKey), from: provider)
+    private func load(_ rows: SigningKeys) -> [KeySet.Problem] {
+        // A use that this version does not know may be that of refresh tokens.
+        let mayLackOne = rows.unknown.values.contains { (KeyUse(rawValue: $0) ?? .refreshToken) == .refreshToken }
+        let keys = KeySet(rows.records, isComplete: !mayLackOne, from: provider)
         let isAdopted = ring.adopt(keys)
         var problems = keys.problems.map(\.description)
-        if records.count < rows.count {
-            problems.append("\(rows.count - records.count) keys are of a kind that this version does not know")
+        if !rows.unknown.isEmpty {
+            problems.append("\(rows.unknown.count) keys are of a kind that this version does not know")
         }
         for use in keys.missing where !keys.problems.contains(where: { $0.use == use && $0.state == .active }) {
             problems.append("there is no active key for use \(use.rawValue); make one with: native-sso key generate")
@@ -70,26 +71,6 @@ actor KeyRefresh {
         }
         loaded = problems.isEmpty ? rows : nil
         return keys.problems
-    }
-}
-
-extension SigningKeyRow {
-    /// Whether this version cannot read it, and it may be one that refresh tokens are made with.
-    var mayBeUnknownRefreshTokenKey: Bool {
-        KeyRecord(self) == nil && (KeyUse(rawValue: use) ?? .refreshToken) == .refreshToken
-    }
-}
-
-extension KeyRecord {
-    /// `nil` for a row of a newer version, with a use, algorithm or state that this one does not know.
-    init?(_ row: SigningKeyRow) {
-        guard let use = KeyUse(rawValue: row.use), let algorithm = KeyAlgorithm(rawValue: row.algorithm),
-            let state = KeyState(rawValue: row.state)
-        else { return nil }
-        self.init(
-            kid: row.kid, use: use, algorithm: algorithm, reference: row.reference, publicJWK: row.publicJWK,
-            state: state, createdAt: row.createdAt, publishedAt: row.publishedAt,
-            activatedAt: row.activatedAt, retiredAt: row.retiredAt)
     }
 }
 

@@ -1,51 +1,3 @@
-public import JOSE
-public import NativeSSO
-import StrictCoding
-
-/// Where the private part of a key is, relative to its provider. References come back from the database, so only these
-/// forms are read, none of which can lead out of the key directory.
-enum KeyReference: Hashable {
-    case signing(kid: String)
-    /// `id` is the first octet of the refresh tokens that the key makes.
-    case refreshToken(id: UInt8)
-    case device
-
-    /// `refresh-token-1.key`, `device.key`, or the kid with `.pem`.
-    var fileName: String {
-        switch self {
-        case .signing(let kid): "\(kid).pem"
-        case .refreshToken(let id): "refresh-token-\(id).key"
-        case .device: "device.key"
-        }
-    }
-
-    init?(_ text: String, use: KeyUse) {
-        switch use {
-        case .accessToken:
-            guard text.hasSuffix(".pem") else { return nil }
-            self = .signing(kid: String(text.dropLast(4)))
-        case .refreshToken:
-            guard let id = UInt8(text.dropFirst("refresh-token-".count).dropLast(".key".count)) else { return nil }
-            self = .refreshToken(id: id)
-        case .device: self = .device
-        }
-        // A thumbprint: 43 characters of base64url.
-        if case .signing(let kid) = self, kid.utf8.count != 43 || Base64URL.decode(kid) == nil { return nil }
-        guard fileName.hasSameOctets(as: text) else { return nil }
-    }
-}
-
-/// A private key that makes signatures, wherever it lives.
-public protocol SigningKey: Sendable {
-    /// The public half, with `kid` (its RFC 7638 thumbprint) and `alg`.
-    var publicKey: JSONWebKey { get }
-
-    var algorithm: KeyAlgorithm { get }
-
-    /// The signature of `message` in the form of JWS, RFC 7518 §3.3 and §3.4.
-    func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8]
-}
-
 /// Where a key is in its life. It only ever moves forward.
 public enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
     /// Made, and known to nobody.
@@ -92,7 +44,7 @@ public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
 
 /// What the registry knows of a key: everything but its private part.
 public struct KeyRecord: Sendable, Hashable {
-    /// Of a signing key: its RFC 7638 thumbprint. Of a MAC key: its ``MACKey/checkValue``. Either way derived from
+    /// Of a signing key: its RFC 7638 thumbprint. Of a MAC key: its check value. Either way derived from
     /// the key itself, so that a file that was exchanged is noticed.
     public let kid: String
     public let use: KeyUse
