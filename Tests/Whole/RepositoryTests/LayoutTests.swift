@@ -26,8 +26,8 @@ struct LayoutTests {
     }
 
     private static let scripts = [
-        "deploy/packages", "deploy/build", "deploy/quickstart", "deploy/test", "deploy/fuzz", "deploy/bench", ".ci/run",
-        "Tests/Models/check",
+        "deploy/packages", "deploy/build", "deploy/quickstart", "deploy/test", "deploy/verify", "deploy/fuzz",
+        "deploy/bench", ".ci/run", "Tests/Models/check",
     ]
 
     @Test func everyScriptIsKnown() throws {
