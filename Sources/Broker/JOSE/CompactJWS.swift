@@ -1,11 +1,10 @@
 public import StrictCoding
 
-/// A signed token in compact form, RFC 7515 §7.1: taken apart, nothing of it verified.
+/// A signed token in compact form (RFC 7515 §7.1): parsed, not verified.
 ///
-/// Its claims cannot be read. ``verified(by:)`` is the way to them, so that claims always come from octets whose signature
-/// was checked.
+/// The claims are private until ``verified(by:)`` has checked the signature over the same octets.
 public struct CompactJWS: Sendable {
-    /// How large a token may be.
+    /// Size limits of a token.
     public struct Limits: Sendable {
         /// Octets of the whole token.
         public var token: Int
@@ -13,7 +12,7 @@ public struct CompactJWS: Sendable {
         public var header: Int
         /// Octets of the decoded payload.
         public var payload: Int
-        /// For header and payload, each on its own.
+        /// Applies to header and payload separately.
         public var json: JSONLimits
 
         public init(token: Int = 16 << 10, header: Int = 2 << 10, payload: Int = 12 << 10, json: JSONLimits = .default)
@@ -35,11 +34,10 @@ public struct CompactJWS: Sendable {
     private let token: [UInt8]
     private let signedCount: Int
 
-    /// What the signature covers: header and payload as they were sent, with the dot between them.
+    /// The signed octets: header and payload as sent, with the dot between them.
     public var signingInput: ArraySlice<UInt8> { token[..<signedCount] }
 
-    /// `sub` as it was sent, with no signature verified: says whose keys to look for, as ``JOSEHeader/keyID`` says which, and
-    /// must be used for nothing else.
+    /// `sub` as sent; the signature is not verified. Use it only to choose the issuer's keys.
     package var unverifiedSubject: String? { unverified("sub") }
 
     /// `iss` as it was sent; see ``unverifiedSubject``.
@@ -49,7 +47,7 @@ public struct CompactJWS: Sendable {
         (try? JSONReader.parse(payload, limits: limits.json))?.object?.string(name)
     }
 
-    /// Takes `token` apart. Length and dots are looked at before anything is decoded: a megabyte of dots costs nothing.
+    /// Parses `token`. Checks length and dots before decoding, so a megabyte of dots costs nothing.
     public init(_ token: some Collection<UInt8>, limits: Limits = .default) throws(JWSError) {
         guard token.count <= limits.token else { throw .tooLong }
         let token = Array(token)
@@ -65,15 +63,15 @@ public struct CompactJWS: Sendable {
         signedCount = second
     }
 
-    /// Takes `token` apart; see ``init(_:limits:)-(Collection<UInt8>,_)``.
+    /// Parses `token`; see ``init(_:limits:)-(Collection<UInt8>,_)``.
     public init(_ token: String, limits: Limits = .default) throws(JWSError) {
         try self.init(token.utf8, limits: limits)
     }
 
-    /// That of an RSA key of ``JSONWebKey/largestModulus`` bits, the longest there is.
+    /// In octets: the signature of the largest RSA key, the longest of any algorithm.
     private static let longestSignature = JSONWebKey.largestModulus / 8
 
-    /// The positions of the only two dots.
+    /// The positions of the two dots.
     private static func dots(of token: [UInt8]) throws(JWSError) -> (Int, Int) {
         var dots: [Int] = []
         for (index, byte) in token.enumerated() where byte == UInt8(ascii: ".") {
@@ -93,58 +91,59 @@ public struct CompactJWS: Sendable {
     }
 }
 
-/// Why a token was refused before its claims were looked at. Every case is a fact for the audit log and holds no secret.
+/// Why a token was refused before its claims were read. No case holds a secret, so every case can go into the audit
+/// log.
 public enum JWSError: Error, Sendable, Equatable {
     // The compact form, RFC 7515 §7.1.
     /// Token, header or payload is longer than the caller allows.
     case tooLong
     /// Not three segments.
     case notCompact
-    /// Five segments: an encrypted token (JWE). Never decrypted, never inflated.
+    /// Five segments: an encrypted token (JWE). The broker never decrypts or inflates one.
     case encrypted
     /// `h.p.`, `h..s` or `.p.s`.
     case emptySegment
     /// A segment is not canonical base64url.
     case notBase64URL
-    /// The header is no acceptable JSON.
+    /// The header is not acceptable JSON.
     case headerNotJSON(JSONError)
-    /// The payload is no acceptable JSON.
+    /// The payload is not acceptable JSON.
     case payloadNotJSON(JSONError)
-    /// The header is JSON, but no object.
+    /// The header is JSON, but not an object.
     case headerNotObject
-    /// The payload is JSON, but no object.
+    /// The payload is JSON, but not an object.
     case payloadNotObject
 
     // The header, RFC 7515 §4.
     /// `alg`, `kid` or `typ` is missing where it is required, of the wrong type, empty or too long.
     case malformedHeader
-    /// `crit` is present: we understand no extension (RFC 7515 §4.1.11).
+    /// `crit` is present: this verifier supports no extension (RFC 7515 §4.1.11).
     case criticalHeader
     /// `b64` is present (RFC 7797).
     case unencodedPayload
     /// `zip` is present (RFC 8725 §3.6).
     case compressed
-    /// `alg` names nothing that we verify: `none`, an HMAC, a spelling of our own names.
+    /// `alg` is not supported: `none`, an HMAC, or a supported name in another spelling.
     case unsupportedAlgorithm
     /// `typ` names another kind of token (RFC 8725 §3.11).
     case wrongType
 
     // The key and the signature.
-    /// `alg` is one of ours, but not one that this issuer may use.
+    /// `alg` is supported, but this issuer may not use it.
     case algorithmNotAllowed
-    /// No key of the issuer has this `kid`; or there is no `kid`, and no key fits.
+    /// No key of the issuer has this `kid`; or the token has no `kid`, and no key supports `alg`.
     case unknownKey
-    /// No `kid`, and several keys fit.
+    /// The token has no `kid`, and several keys support `alg`.
     case ambiguousKey
-    /// The key with this `kid` is not for this `alg`.
+    /// The key with this `kid` does not support this `alg`.
     case keyDoesNotFitAlgorithm
     case badSignature
 }
 
-/// The signature algorithms that can be asked for: RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2.
+/// The supported signature algorithms: RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2.
 ///
-/// `none` and the HMAC family do not exist in this type, so no allow-list, key or header can name them. Raw values are the
-/// registered names, which are case-sensitive.
+/// This type has no `none` and no HMAC, so no allow-list, key or header can name them. Raw values are the registered,
+/// case-sensitive names.
 public enum SignatureAlgorithm: String, Sendable, CaseIterable {
     case rs256 = "RS256"
     case rs384 = "RS384"
@@ -159,13 +158,13 @@ public enum SignatureAlgorithm: String, Sendable, CaseIterable {
     case edDSA = "EdDSA"
     case ed25519 = "Ed25519"
 
-    /// The algorithm of exactly this name.
+    /// The algorithm with exactly this name.
     public init?(name: String) {
         guard let algorithm = Self.allCases.first(where: { $0.rawValue.hasSameOctets(as: name) }) else { return nil }
         self = algorithm
     }
 
-    /// Whether both names stand for one algorithm: `EdDSA` is `Ed25519` here (RFC 9864 §2.2).
+    /// Whether both names mean the same algorithm: `EdDSA` means `Ed25519` here (RFC 9864 §2.2).
     public func isSame(as other: SignatureAlgorithm) -> Bool {
         canonical == other.canonical
     }

@@ -1,37 +1,36 @@
 import Crypto
 import StrictCoding
 
-/// A DPoP proof whose signature and claims were checked: whoever sent it holds the private half of ``key``. RFC 9449 §4.2.
+/// A verified DPoP proof: its sender holds the private half of ``key``. RFC 9449 §4.2.
 ///
-/// Not checked here: whether it was used before, and its nonce.
+/// Does not check: replay and the value of the nonce.
 public struct DPoPProof: Sendable {
-    /// The sender's, as it stands in the proof's own header.
+    /// The sender's public key, from the proof's own header.
     public let key: JSONWebKey
-    /// `jti`: of one proof, and no other by the same key.
+    /// `jti`: unique among the proofs of one key.
     public let tokenID: String
     /// `iat`, in seconds since 1970.
     public let issuedAt: Int64
-    /// As sent.
     public let nonce: String?
     private let accessTokenHash: String?
 
-    /// What a proof may be signed with. RFC 8725 §3.1.
+    /// The signature algorithms that a proof may use. RFC 8725 §3.1.
     public static let algorithms: Set<SignatureAlgorithm> = [.es256, .es384, .ed25519, .edDSA, .ps256, .rs256]
 
-    /// Octets of a `jti`; no more need be hashed for one proof.
+    /// In octets. It bounds the hashing per proof.
     public static let longestTokenID = 256
 
-    /// No claim of a proof is long; the largest key takes 1.4 KiB of the header.
+    /// In octets. The claims of a proof are short; the largest key takes 1.4 KiB of the header.
     private static let limits = CompactJWS.Limits(token: 8 << 10, payload: 4 << 10)
 
-    /// Checks the only proof of a request. RFC 9449 §4.3.
+    /// Verifies the only proof of a request. RFC 9449 §4.3.
     ///
-    /// The signature comes before the claims, so that nothing is read that nobody signed.
+    /// Checks the signature before it reads a claim.
     /// - Parameters:
-    ///   - fields: Every `DPoP` field of the request; one at least.
-    ///   - method: Of the request: `htm`.
-    ///   - target: Of the request as its sender saw it: `htu`.
-    ///   - times: When it may have been made: `iat`.
+    ///   - fields: Every `DPoP` header field of the request, at least one.
+    ///   - method: The request's method, compared with `htm`.
+    ///   - target: The request's URI as the client saw it, compared with `htu`.
+    ///   - times: The accepted range of `iat`, in seconds since 1970.
     public init(
         _ fields: [String], method: String, target: TargetURI, times: ClosedRange<Int64>
     ) throws(DPoPDefect) {
@@ -59,8 +58,8 @@ public struct DPoPProof: Sendable {
     /// `jkt`: the RFC 7638 thumbprint of the key, in base64url.
     public var keyThumbprint: String { Base64URL.encode(key.thumbprint) }
 
-    /// Where the proof comes with an access token: it must be of this one, and of the key that the token is bound to.
-    /// RFC 9449 §4.3, 12; §7.1.
+    /// Requires that the proof names this access token (`ath`) and uses the key that the token is bound to. RFC 9449
+    /// §4.3 check 12, §7.1.
     ///
     /// - Parameter boundTo: `cnf.jkt` of the token.
     public func requireAccessToken(_ token: String, boundTo thumbprint: String) throws(DPoPDefect) {
@@ -97,20 +96,20 @@ extension DPoPDefect {
     }
 }
 
-/// What is wrong with a DPoP proof: RFC 9449 §4.3, in the order in which it is looked at.
+/// Why a DPoP proof was refused: RFC 9449 §4.3, in the order of the checks.
 public enum DPoPDefect: Error, Sendable, CaseIterable {
     /// More than one `DPoP` field, or several values in one.
     case repeated
-    /// No compact JWS, or its JSON is none.
+    /// Not a compact JWS, or not acceptable JSON.
     case malformed
-    /// An extension of JWS that we do not know, or a header member of the wrong type.
+    /// An unsupported JWS extension, or a header member of the wrong type.
     case header
     case wrongType
-    /// `none`, a MAC, or a signature that is not for proofs.
+    /// `none`, a MAC, or an algorithm that proofs may not use.
     case algorithm
-    /// There is none, or it is no JSON Web Key of a kind that signs.
+    /// The header has no `jwk`, or `jwk` is not a supported signature key.
     case key
-    /// The key in the header is a secret one, or was: it has private members.
+    /// The key in the header has private members.
     case privateKey
     case weakKey
     case signature
@@ -119,7 +118,7 @@ public enum DPoPDefect: Error, Sendable, CaseIterable {
     /// Missing, too old, or too far ahead.
     case issuedAt
     case tokenID
-    /// `nonce` is there, and no text.
+    /// `nonce` is present, but not a string.
     case nonce
     /// `ath` is not the hash of the access token that came with the proof.
     case accessToken

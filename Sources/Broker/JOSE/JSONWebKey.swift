@@ -1,13 +1,14 @@
 import Crypto
 public import StrictCoding
 
-/// A public key for signatures, RFC 7517: checked once, ready to verify. Private and symmetric keys have no form here.
+/// A public signature key (RFC 7517): validated once, ready to verify. This type cannot hold private or symmetric
+/// keys.
 public struct JSONWebKey: Sendable {
     /// `kid`.
     public let keyID: String?
-    /// `alg`: the only algorithm that the key may serve (RFC 8725 §3.1); nil if the key does not say.
+    /// `alg`: the only algorithm that the key may serve (RFC 8725 §3.1); nil if the JWK has no `alg`.
     public let algorithm: SignatureAlgorithm?
-    /// SHA-256 thumbprint, RFC 7638: names the key whatever `kid` it goes by.
+    /// SHA-256 thumbprint (RFC 7638): identifies the key regardless of its `kid`.
     public let thumbprint: [UInt8]
     public let parameters: Parameters
     let verifier: any SignatureVerifier
@@ -15,7 +16,7 @@ public struct JSONWebKey: Sendable {
     static let smallestModulus = 2048
     static let largestModulus = 8192
 
-    /// A key from its numbers.
+    /// A key from its numeric parameters.
     ///
     /// - Throws: `.weakKey`, `.malformedMember`, `.invalidPoint`, `.algorithmDoesNotFitKey`.
     public init(
@@ -31,8 +32,8 @@ public struct JSONWebKey: Sendable {
 
     /// A key from its JSON form, RFC 7517 §4 and RFC 7518 §6.
     ///
-    /// - Parameter allowingPrivateMembers: Reads the public part of a private key instead of refusing it. For keys that never
-    ///   left their owner; a published key with private members must not be trusted again.
+    /// - Parameter allowingPrivateMembers: Reads the public part of a private key instead of refusing it. Only for
+    ///   keys that never left their owner: a published private key must not be trusted again.
     public init(_ json: JSONObject, allowingPrivateMembers: Bool = false) throws(JSONWebKeyError) {
         if !allowingPrivateMembers, Self.privateMembers.contains(where: json.contains) { throw .privateKey }
         try Self.checkUse(of: json)
@@ -41,19 +42,19 @@ public struct JSONWebKey: Sendable {
         )
     }
 
-    /// Whether a signature under `algorithm` may be checked with this key.
+    /// Whether this key can verify signatures under `algorithm`.
     public func supports(_ algorithm: SignatureAlgorithm) -> Bool {
         if let own = self.algorithm { own.isSame(as: algorithm) } else { parameters.supports(algorithm) }
     }
 
-    /// Whether `signature` is that of this key over `signingInput`. False, too, where the key does not support `algorithm`.
+    /// Whether this key made `signature` over `signingInput`. False also if the key does not support `algorithm`.
     public func verifies(
         _ signature: [UInt8], of signingInput: some Collection<UInt8>, algorithm: SignatureAlgorithm
     ) -> Bool {
         supports(algorithm) && verifier.verifies(signature, of: Array(signingInput), algorithm: algorithm)
     }
 
-    /// The public JSON form, with `use` and what is known of `kid` and `alg`.
+    /// The public JWK, with `use`, and with `kid` and `alg` if they are known.
     public var json: JSONObject {
         var json = parameters.json
         json["use"] = .string("sig")
@@ -105,20 +106,20 @@ extension JSONWebKey: Equatable, Hashable {
 /// Why a JSON Web Key cannot be used to verify signatures.
 public enum JSONWebKeyError: Error, Sendable, Equatable {
     case notObject
-    /// `kty` or `crv` names nothing that we verify with; symmetric keys (`oct`) among them.
+    /// `kty` or `crv` is not supported; this includes symmetric keys (`oct`).
     case unsupportedKeyType
-    /// `alg` names nothing that we verify, for instance an encryption algorithm.
+    /// `alg` is not supported, for example an encryption algorithm.
     case unsupportedAlgorithm
-    /// `alg` belongs to another kind of key or another curve.
+    /// `alg` requires another key type or curve.
     case algorithmDoesNotFitKey
-    /// `use` or `key_ops` say that the key is for something else (RFC 7517 §4.2, §4.3).
+    /// `use` or `key_ops` allow only another purpose (RFC 7517 §4.2, §4.3).
     case notForVerification
-    /// A private member (`d`, `p`, …) is present: the key is no secret any more.
+    /// A private member (`d`, `p`, …) is present: the key is no longer secret.
     case privateKey
     /// A member is missing, of the wrong type, not canonical base64url, or of the wrong length.
     case malformedMember
-    /// RSA: modulus under 2048 or over 8192 bits, even, or of a generator known to be broken; exponent under 65537, over 32
-    /// bits, or even.
+    /// An RSA key with a modulus under 2048 or over 8192 bits, an even modulus, or one from a broken generator
+    /// (ROCA); or with an exponent under 65537, over 32 bits, or even.
     case weakKey
     /// The point is not on the curve.
     case invalidPoint
@@ -140,9 +141,9 @@ extension JSONWebKeyError: CustomStringConvertible {
     }
 }
 
-/// RSA keys of a smart-card generator whose primes had so little freedom that they can be factored (CVE-2017-15361).
+/// Detects RSA keys of a smart-card generator whose primes can be found by factoring (ROCA, CVE-2017-15361).
 enum ROCAFingerprint {
-    /// Such a modulus is a power of 65537 modulo every small prime. Of other moduli one in about 2^27 is so by chance.
+    /// A ROCA modulus is a power of 65537 modulo every small prime. About one in 2^27 other moduli matches by chance.
     static func matches(modulus: [UInt8]) -> Bool {
         primes.allSatisfy { prime in
             let residue = modulus.reduce(0 as UInt32) { ($0 << 8 | UInt32($1)) % prime }

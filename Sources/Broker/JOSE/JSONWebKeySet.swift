@@ -5,17 +5,16 @@ public enum JSONWebKeySetError: Error, Sendable, Equatable {
     /// Over 256 KiB.
     case tooLarge
     case notJSON(JSONError)
-    /// No object with an array `keys`: `{}`, `{"keys":null}`, a bare array.
+    /// Not an object with an array `keys`: `{}`, `{"keys":null}`, a bare array.
     case noKeys
     /// Over 64 entries.
     case tooManyKeys
-    /// Two different keys go by one `kid` for one algorithm; which one is meant must not depend on their order.
+    /// Two different keys share one `kid` and algorithm. Their order must not decide which key is used.
     case ambiguousKeyID
-    /// Not one entry can verify a signature.
+    /// No entry can verify a signature.
     case noUsableKey
 }
 
-/// For the log.
 extension JSONWebKeySetError: CustomStringConvertible {
     public var description: String {
         switch self {
@@ -32,16 +31,15 @@ extension JSONWebKeySetError: CustomStringConvertible {
 /// The signature keys of one party, RFC 7517 §5.
 public struct JSONWebKeySet: Sendable, Equatable {
     public let keys: [JSONWebKey]
-    /// One reason for each entry that cannot verify signatures: encryption keys, unknown kinds, weak keys (RFC 7517 §5 asks
-    /// to ignore what is not understood).
+    /// One reason for each ignored entry: encryption keys, unknown key types, weak keys (RFC 7517 §5).
     public let skipped: [JSONWebKeyError]
 
     public static let largestDocument = 256 << 10
     public static let mostKeys = 64
-    // An entry may carry a chain of certificates (`x5c`) and a dozen members beside.
+    // An entry may carry a certificate chain (`x5c`) and a dozen other members.
     private static let json = JSONLimits(depth: 6, members: 32 * mostKeys, elements: 16 * mostKeys)
 
-    /// A set of these keys; identical ones count once.
+    /// A set of these keys, without duplicates.
     public init(_ keys: [JSONWebKey]) throws(JSONWebKeySetError) {
         try self.init(keys, skipped: [])
     }
@@ -75,7 +73,7 @@ public struct JSONWebKeySet: Sendable, Equatable {
         self.skipped = skipped
     }
 
-    /// The one key for a token with this header: by `kid` and algorithm, or, without a `kid`, the only key for the algorithm.
+    /// The key for a token with this header: by `kid` and algorithm; without a `kid`, the only key for the algorithm.
     ///
     /// - Throws: `.unknownKey`, `.keyDoesNotFitAlgorithm`, `.ambiguousKey`.
     public func key(for header: JOSEHeader) throws(JWSError) -> JSONWebKey {
@@ -112,7 +110,7 @@ public struct JSONWebKeySet: Sendable, Equatable {
 }
 
 extension JSONWebKey {
-    /// Whether a token could mean either of two different keys by one `kid` and one algorithm.
+    /// Whether a token with one `kid` and algorithm could mean either of these two different keys.
     fileprivate func isConfusable(with other: JSONWebKey) -> Bool {
         guard thumbprint != other.thumbprint, let keyID, let otherID = other.keyID, keyID.hasSameOctets(as: otherID)
         else { return false }

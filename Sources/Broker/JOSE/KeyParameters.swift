@@ -1,11 +1,11 @@
 import StrictCoding
 
 extension JSONWebKey {
-    /// The numbers of a public key, big-endian.
+    /// The numeric parameters of a public key, big-endian.
     public enum Parameters: Sendable, Equatable {
-        /// Modulus and exponent without leading zeros.
+        /// Without leading zeros.
         case rsa(modulus: [UInt8], exponent: [UInt8])
-        /// Coordinates in the full length of the field.
+        /// Coordinates padded to the field length.
         case ec(Curve, x: [UInt8], y: [UInt8])
         case ed25519([UInt8])
     }
@@ -16,7 +16,7 @@ extension JSONWebKey {
         case p384 = "P-384"
         case p521 = "P-521"
 
-        /// Octets of one coordinate.
+        /// Octets per coordinate.
         public var coordinateCount: Int {
             switch self {
             case .p256: 32
@@ -25,7 +25,7 @@ extension JSONWebKey {
             }
         }
 
-        /// The one algorithm for this curve, RFC 7518 §3.4.
+        /// The only algorithm for this curve, RFC 7518 §3.4.
         public var algorithm: SignatureAlgorithm {
             switch self {
             case .p256: .es256
@@ -56,7 +56,7 @@ extension JSONWebKey.Parameters {
         }
     }
 
-    /// The members that describe the key and nothing else, in the order of their names: RFC 7638 §3.2.
+    /// The required members in lexicographic order, RFC 7638 §3.2.
     var json: JSONObject {
         var json = JSONObject()
         switch self {

@@ -2,9 +2,9 @@ import Crypto
 import CryptoExtras
 import FoundationEssentials
 
-/// A public key in the form that swift-crypto verifies with, made once per key.
+/// A public key in swift-crypto's form, created once per key.
 protocol SignatureVerifier: Sendable {
-    /// `algorithm` has been found to fit the key; anything else answers false.
+    /// Returns false if `algorithm` does not fit the key.
     func verifies(_ signature: [UInt8], of message: [UInt8], algorithm: SignatureAlgorithm) -> Bool
 }
 
@@ -41,14 +41,14 @@ private struct RSAVerifier: SignatureVerifier {
     private let signatureCount: Int
 
     init(modulus: [UInt8], exponent: [UInt8]) throws(JSONWebKeyError) {
-        // RFC 7518 §6.3.1: as few octets as the number needs; otherwise one key had many forms and thumbprints.
+        // RFC 7518 §6.3.1 forbids leading zeros: one key would have many forms and thumbprints.
         guard let first = modulus.first, first != 0, let last = modulus.last else { throw .malformedMember }
         guard exponent.first != 0, let lastOfExponent = exponent.last else { throw .malformedMember }
         let bits = modulus.count * 8 - first.leadingZeroBitCount
         guard bits >= JSONWebKey.smallestModulus, bits <= JSONWebKey.largestModulus, last & 1 == 1 else {
             throw .weakKey
         }
-        // FIPS 186-5 §5.4: odd and above 2^16. Beyond 32 bits only the cost of verifying grows.
+        // FIPS 186-5 §5.4: odd and above 2^16. More than 32 bits only make verification slower.
         guard (3...4).contains(exponent.count), lastOfExponent & 1 == 1 else { throw .weakKey }
         guard !ROCAFingerprint.matches(modulus: modulus) else { throw .weakKey }
         do {
@@ -74,10 +74,10 @@ private struct RSAVerifier: SignatureVerifier {
     }
 }
 
-/// ECDSA signatures are `r` and `s` side by side, each in the length of the field: RFC 7518 §3.4.
+/// An ECDSA signature is `r` followed by `s`, each as long as the field: RFC 7518 §3.4.
 ///
-/// BoringSSL refuses r and s outside 1..<order; that neither is zero is asked here too, because a library that forgot it
-/// accepted an empty signature for every message (CVE-2022-21449).
+/// BoringSSL refuses r and s outside 1..<order. This check for zero is a second defence: a library without it
+/// accepted an all-zero signature for every message (CVE-2022-21449).
 private func splits(_ signature: [UInt8], _ curve: JSONWebKey.Curve) -> Bool {
     guard signature.count == 2 * curve.coordinateCount else { return false }
     return signature.prefix(curve.coordinateCount).contains { $0 != 0 }

@@ -1,13 +1,13 @@
 import StrictCoding
 
-/// An http or https URI without query and fragment, in the one form in which two of them are compared: RFC 9449 §4.3, 9, and
-/// RFC 3986 §6.2.2 and §6.2.3.
+/// An http or https URI without query and fragment, normalized for comparison: RFC 9449 §4.3 check 9, RFC 3986 §6.2.2
+/// and §6.2.3.
 public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
     private let octets: [UInt8]
 
     private static let longest = 2048
 
-    /// `nil` for anything else, an empty host and user information among it.
+    /// `nil` for anything else, such as an empty host or user information.
     public init?(_ text: String) {
         guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -27,10 +27,10 @@ public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { String(decoding: octets, as: UTF8.self) }
 
-    /// In lower case, with its port unless that goes without saying.
+    /// Lower case; without the scheme's default port.
     private static func host(_ authority: [UInt8], standardPort: String) -> [UInt8]? {
         guard !authority.contains(UInt8(ascii: "@")) else { return nil }
-        // The colons of an IPv6 address stand in brackets.
+        // The colons of an IPv6 address are inside brackets.
         let end = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
         let colon = authority[end...].firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
         let host = authority[..<colon].map(lowerCase)
@@ -39,7 +39,7 @@ public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
         return port.isEmpty || port.elementsEqual(standardPort.utf8) ? host : host + [UInt8(ascii: ":")] + port
     }
 
-    /// No dot segments, no octet encoded that need not be, and `/` for nothing.
+    /// Removes dot segments and needless percent-encoding. An empty path becomes `/`.
     private static func path(_ path: [UInt8]) -> [UInt8]? {
         guard let decoded = decodingUnreserved(path) else { return nil }
         var segments: [ArraySlice<UInt8>] = []
@@ -58,7 +58,7 @@ public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
         return segments.isEmpty ? [UInt8(ascii: "/")] : segments.flatMap { [UInt8(ascii: "/")] + $0 }
     }
 
-    /// RFC 3986 §6.2.2.1 and §6.2.2.2; `nil` where `%` is not followed by two hexadecimal digits.
+    /// RFC 3986 §6.2.2.1 and §6.2.2.2. `nil` if two hexadecimal digits do not follow a `%`.
     private static func decodingUnreserved(_ path: [UInt8]) -> [UInt8]? {
         var decoded: [UInt8] = []
         var rest = path[...]

@@ -1,8 +1,8 @@
 public import StrictCoding
 
-/// A token whose signature was verified, and its claims, read from the very octets that were verified.
+/// A token with a verified signature. The claims come from the verified octets.
 ///
-/// Made by ``CompactJWS/verified(by:)`` only. Says nothing yet about what the claims must be.
+/// Only ``CompactJWS/verified(by:)`` creates one. The values of the claims are not checked yet.
 public struct VerifiedJWS: Sendable {
     public let header: JOSEHeader
     public let claims: JSONObject
@@ -26,7 +26,7 @@ public struct VerifiedJWS: Sendable {
 }
 
 extension CompactJWS {
-    /// Checks the signature with `key`, under the algorithm of the header if the key may serve it, and reads the claims.
+    /// Verifies the signature with `key` and the header's algorithm, and reads the claims.
     ///
     /// - Throws: `.keyDoesNotFitAlgorithm`, `.badSignature`, `.payloadNotJSON`, `.payloadNotObject`.
     public func verified(by key: JSONWebKey) throws(JWSError) -> VerifiedJWS {
@@ -35,16 +35,17 @@ extension CompactJWS {
         return try VerifiedJWS(self, key: key)
     }
 
-    /// Throws `.algorithmNotAllowed` unless the signature claims to be of a kind that its maker may use. RFC 8725 §3.1.
+    /// Throws `.algorithmNotAllowed` unless `allowed` contains the header's algorithm. RFC 8725 §3.1.
     public func requireAlgorithm(among allowed: Set<SignatureAlgorithm>) throws(JWSError) {
         guard allowed.contains(where: { $0.isSame(as: header.algorithm) }) else { throw .algorithmNotAllowed }
     }
 
-    /// Requires the algorithm, picks the key by `kid` and algorithm, checks the signature and reads the claims: RFC 8725 §3.1.
+    /// Checks the algorithm, selects the key by `kid` and algorithm, verifies the signature and reads the claims. RFC
+    /// 8725 §3.1.
     ///
     /// - Parameters:
-    ///   - keys: The keys of the one party that may have signed.
-    ///   - allowed: The algorithms that this party may use.
+    ///   - keys: The keys of the issuer.
+    ///   - allowed: The algorithms that the issuer may use.
     public func verified(
         by keys: JSONWebKeySet, allowing allowed: Set<SignatureAlgorithm>
     ) throws(JWSError) -> VerifiedJWS {
@@ -53,19 +54,18 @@ extension CompactJWS {
     }
 }
 
-/// The header of a compact JWS, RFC 7515 §4, as far as a verifier may trust it: as a hint which key to take, no more.
+/// The header of a compact JWS, RFC 7515 §4. It only helps to select a key.
 ///
-/// Keys and key addresses in the header (`jwk`, `jku`, `x5u`, `x5c`) are never used by this target; a DPoP proof's own key is
-/// read from ``parameters`` by the code that knows what it means.
+/// This parser never uses `jwk`, `jku`, `x5u` and `x5c`. ``DPoPProof`` reads the proof's own key from ``parameters``.
 public struct JOSEHeader: Sendable, Equatable {
     public let algorithm: SignatureAlgorithm
     public let keyID: String?
-    /// `typ` as written.
+    /// `typ` as sent.
     public let type: String?
     /// The whole header.
     public let parameters: JSONObject
 
-    /// Longer key identifiers are refused: they go into logs and look-ups.
+    /// In octets: key identifiers go into logs and look-ups.
     static let longestKeyID = 255
 
     init(_ bytes: [UInt8], limits: JSONLimits) throws(JWSError) {
@@ -81,8 +81,8 @@ public struct JOSEHeader: Sendable, Equatable {
         self.parameters = parameters
     }
 
-    /// Whether `typ` is present and names `mediaType`, given without its `application/` prefix: case-insensitive, the
-    /// prefix optional (RFC 7515 §4.1.9).
+    /// Whether `typ` is present and names `mediaType` (given without `application/`). Ignores case and an
+    /// `application/` prefix in the token (RFC 7515 §4.1.9).
     public func hasType(_ mediaType: String) -> Bool {
         guard let type else { return false }
         let prefix = "application/"

@@ -8,7 +8,8 @@ public enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The octets of `text`, or nil: wrong length, foreign character, padding missing or misplaced, stray trailing bits.
+    /// The octets of `text`. Nil for a wrong length, a foreign character, missing or misplaced padding, or nonzero
+    /// trailing bits.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         withSpan(of: text) { text in
             guard text.count.isMultiple(of: 4) else { return nil }
@@ -18,7 +19,7 @@ public enum Base64 {
         }
     }
 
-    /// The octets of `text`, or nil: wrong length, foreign character, padding missing or misplaced, stray trailing bits.
+    /// The octets of `text`; nil unless it is canonical.
     public static func decode(_ text: String) -> [UInt8]? {
         decode(text.utf8)
     }
@@ -26,9 +27,9 @@ public enum Base64 {
 
 /// base64url without padding, RFC 4648 §5, as JOSE uses it (RFC 7515 §2).
 ///
-/// Every octet string has exactly one accepted text: a foreign character, padding, whitespace, an impossible length or
-/// a trailing bit that carries no data is refused. Two texts for one signature or one key would let a token slip past
-/// anything that remembers tokens by their text.
+/// Every octet string has exactly one accepted text: `decode` refuses foreign characters, padding, whitespace,
+/// impossible lengths and nonzero trailing bits. If one signature or key had two texts, a token could evade a replay
+/// check by text.
 public enum Base64URL {
     /// The text of `bytes`.
     @inlinable public static func encode(_ bytes: some Collection<UInt8>) -> String {
@@ -38,23 +39,23 @@ public enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends the text of `bytes`, all of it ASCII, to `text`.
+    /// Appends the ASCII text of `bytes` to `text`.
     @inlinable public static func append(_ bytes: some Collection<UInt8>, to text: inout [UInt8]) {
         withSpan(of: bytes) { Alphabet.url.encode($0, padded: false, to: &text) }
     }
 
-    /// The octets of `text`, or nil where `text` is not what ``encode(_:)`` would have written.
+    /// The octets of `text`; nil unless ``encode(_:)`` would write the same text.
     @inlinable public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         withSpan(of: text) { Alphabet.url.decode($0) }
     }
 
-    /// The octets of `text`, or nil where `text` is not what ``encode(_:)`` would have written.
+    /// The octets of `text`; nil unless ``encode(_:)`` would write the same text.
     public static func decode(_ text: String) -> [UInt8]? {
         decode(text.utf8)
     }
 }
 
-/// One of the two 64-character alphabets of RFC 4648, with the coding that both share.
+/// One of the two 64-character alphabets of RFC 4648, and the coding that both share.
 @usableFromInline struct Alphabet: Sendable {
     static let standard = Alphabet(last: (UInt8(ascii: "+"), UInt8(ascii: "/")))
     @usableFromInline static let url = Alphabet(last: (UInt8(ascii: "-"), UInt8(ascii: "_")))

@@ -1,4 +1,4 @@
-/// Base 16, RFC 4648 §8. Written in lower case, read in either.
+/// Base 16, RFC 4648 §8. Writes lower case; reads both cases.
 public enum Hexadecimal {
     /// Two lower-case digits for each octet.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
@@ -11,7 +11,7 @@ public enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The octets of `text`, or nil: odd length or a character that is no hexadecimal digit.
+    /// The octets of `text`; nil for an odd length or a character that is not a hexadecimal digit.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -29,7 +29,7 @@ public enum Hexadecimal {
         return bytes
     }
 
-    /// The octets of `text`, or nil: odd length or a character that is no hexadecimal digit.
+    /// The octets of `text`; nil for an odd length or a character that is not a hexadecimal digit.
     public static func decode(_ text: String) -> [UInt8]? {
         decode(text.utf8)
     }

@@ -1,4 +1,4 @@
-/// One pass over one document. The input is lent to each step, the parser keeps only positions and counts.
+/// Parses one document in one pass. Each step borrows the input; the parser stores only positions and counts.
 @usableFromInline struct JSONParser {
     private var index = 0
     private var depthLeft: Int
@@ -143,7 +143,7 @@
         }
     }
 
-    /// The string from `start` on, of which `index` has found the first backslash.
+    /// The string from `start` on; `index` is at its first backslash.
     private mutating func escapedString(from start: Int, _ input: Span<UInt8>) throws(JSONError) -> String {
         var octets: [UInt8] = []
         for position in start..<index { octets.append(input[position]) }
@@ -177,7 +177,7 @@
         case UInt8(ascii: "t"): octets.append(0x09)
         case UInt8(ascii: "u"):
             var code = try fourDigits(input)
-            if code & 0xFC00 == 0xD800 {  // a high surrogate counts only with the low one behind it
+            if code & 0xFC00 == 0xD800 {  // a high surrogate requires a low one
                 try expect(UInt8(ascii: "\\"), input)
                 try expect(UInt8(ascii: "u"), input)
                 let low = try fourDigits(input)
@@ -228,9 +228,9 @@
     }
 }
 
-/// A strict reader of JSON texts, RFC 8259: the whole input is one value, in UTF-8, within limits, without repeated names.
+/// A strict reader of JSON texts (RFC 8259): one UTF-8 value, within limits, without duplicate names.
 public enum JSONReader {
-    /// Reads `bytes` as one JSON text; whitespace may surround it, nothing else.
+    /// Reads `bytes` as one JSON text. Only whitespace may surround it.
     @inlinable public static func parse(
         _ bytes: some Collection<UInt8>, limits: JSONLimits = .default
     ) throws(JSONError) -> JSONValue {
@@ -245,22 +245,22 @@ public enum JSONReader {
     }
 }
 
-/// How large a document may be before the reader stops.
+/// Limits on a document; the reader stops at the first one exceeded.
 public struct JSONLimits: Sendable {
-    /// How deep arrays and objects may nest; 1 allows `{}`. At most ``deepest``, whatever is set.
+    /// Maximum nesting of arrays and objects; 1 allows `{}`. Values above ``deepest`` have no effect.
     public var depth: Int
-    /// Members of all objects of the document together.
+    /// Maximum members of all objects together.
     public var members: Int
-    /// Elements of all arrays of the document together.
+    /// Maximum elements of all arrays together.
     public var elements: Int
 
-    /// The reader recurses once per level, so depth has a bound of its own.
+    /// The reader recurses once per level; this bounds the stack.
     static let deepest = 64
 
     /// - Parameters:
-    ///   - depth: 8: no token of ours or of an identity provider needs more than four.
+    ///   - depth: 8: the broker's tokens and those of IdPs need at most four.
     ///   - members: 128: large id_tokens have about forty.
-    ///   - elements: 1024: group lists are long (one large provider sends up to 200), and an element is cheap.
+    ///   - elements: 1024: group lists are long (one large IdP sends up to 200), and an element is cheap.
     public init(depth: Int = 8, members: Int = 128, elements: Int = 1024) {
         self.depth = depth
         self.members = members
@@ -271,15 +271,15 @@ public struct JSONLimits: Sendable {
     public static let `default` = JSONLimits()
 }
 
-/// Why a document was refused. Holds nothing of the document, so that it can be logged.
+/// Why a document was refused. Contains nothing of the document, so it can be logged.
 public enum JSONError: Error, Sendable, Equatable {
     case unexpectedEnd
     case unexpectedByte(offset: Int)
-    /// Something follows the value.
+    /// Data follows the value.
     case trailingBytes(offset: Int)
-    /// Octets that are not UTF-8, or a `\u` escape that is half of a surrogate pair.
+    /// Invalid UTF-8, or a `\u` escape with half of a surrogate pair.
     case invalidUnicode(offset: Int)
-    /// Two members of one object have the same name (RFC 8725 §2.4: readers disagree on which counts).
+    /// Two members of one object have the same name. Readers disagree on which one counts (RFC 8725 §2.4).
     case duplicateName(offset: Int)
     case tooDeep
     case tooManyMembers

@@ -1,7 +1,7 @@
-/// One JSON value as it stood in the document, RFC 8259 §3.
+/// One JSON value, RFC 8259 §3.
 ///
-/// Equality is that of octets: Swift's own `String` equality would call two different protocol values equal because
-/// they look alike (Unicode canonical equivalence).
+/// Equality compares octets. Swift's `String` equality uses Unicode canonical equivalence, so different protocol
+/// values could be equal.
 public enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -48,9 +48,8 @@ extension JSONValue: Equatable {
     }
 }
 
-/// The members of one JSON object in the order of the document. Names are unique: the reader refuses a repeated one.
+/// The members of one JSON object in document order, with unique names.
 public struct JSONObject: Sendable, Equatable {
-    /// A name with its value.
     public struct Member: Sendable, Equatable {
         public let name: String
         public let value: JSONValue
@@ -65,14 +64,14 @@ public struct JSONObject: Sendable, Equatable {
         }
     }
 
-    /// The members in the order of the document.
+    /// In document order.
     public private(set) var members: [Member] = []
 
     public init() {}
 
-    /// The value of the member with these octets as its name.
+    /// The value of the member with exactly this name.
     ///
-    /// A set value replaces the member in its place, or appends one; nil removes it.
+    /// Setting a value replaces the member in place or appends one; setting nil removes it.
     public subscript(_ name: String) -> JSONValue? {
         get { index(of: name).map { members[$0].value } }
         set {
@@ -89,10 +88,11 @@ public struct JSONObject: Sendable, Equatable {
     public var isEmpty: Bool { members.isEmpty }
     public var names: [String] { members.map(\.name) }
 
-    /// Whether a member of this name exists, whatever its value, `null` included.
+    /// Whether a member with this name exists, even if its value is `null`.
     public func contains(_ name: String) -> Bool { index(of: name) != nil }
 
-    /// The text of member `name`; nil if it is absent or no string. Likewise the accessors below.
+    /// The value of member `name` as this type; nil if it is absent or of another type. The accessors below do the
+    /// same.
     public func string(_ name: String) -> String? { self[name]?.string }
     public func number(_ name: String) -> JSONNumber? { self[name]?.number }
     public func bool(_ name: String) -> Bool? { self[name]?.bool }
@@ -100,7 +100,7 @@ public struct JSONObject: Sendable, Equatable {
     public func strings(_ name: String) -> [String]? { self[name]?.strings }
     public func object(_ name: String) -> JSONObject? { self[name]?.object }
 
-    /// Appends a member. False, and nothing changes, where the name is taken.
+    /// Appends a member. Returns false and changes nothing if the name exists.
     mutating func append(_ name: String, _ value: JSONValue) -> Bool {
         guard index(of: name) == nil else { return false }
         members.append(Member(name: name, value: value))
@@ -115,10 +115,10 @@ public struct JSONObject: Sendable, Equatable {
 
 /// A JSON number in its exact text, RFC 8259 §6. Conversions are checked and never trap.
 public struct JSONNumber: Sendable, Equatable {
-    /// The text in the document; valid by the grammar of RFC 8259 §6, therefore ASCII.
+    /// The text in the document: ASCII that matches the grammar of RFC 8259 §6.
     public let text: String
 
-    /// For the reader, which has checked the grammar.
+    /// The caller has checked the grammar.
     init(checked text: String) {
         self.text = text
     }
@@ -127,12 +127,12 @@ public struct JSONNumber: Sendable, Equatable {
         text = String(value)
     }
 
-    /// The value, if the number is written as an integer (no point, no exponent) and fits.
+    /// The value, if the text is an integer (no point, no exponent) that fits.
     public var int64: Int64? { Int64(text) }
 
-    /// The value as a NumericDate (RFC 7519 §2) in whole seconds, fractions floored.
+    /// The value as a NumericDate (RFC 7519 §2) in whole seconds, rounded down.
     ///
-    /// nil where the result does not fit, for instance `1e308`: a token that expires "never" by overflow is refused.
+    /// nil if the result does not fit, for example `1e308`: a token must not get an endless lifetime by overflow.
     public var wholeSeconds: Int64? {
         if let int64 { return int64 }
         guard let decimal = Decimal(text) else { return nil }
@@ -140,15 +140,15 @@ public struct JSONNumber: Sendable, Equatable {
     }
 }
 
-/// A number taken apart: `digits` × 10^(`integerDigits` − number of digits).
+/// A parsed number: `digits` × 10^(`integerDigits` − number of digits).
 private struct Decimal {
     private var isNegative = false
-    /// Significant digits, leading zeros removed.
+    /// Significant digits, without leading zeros.
     private var digits: [UInt8] = []
-    /// How many of `digits` stand before the decimal point; negative or beyond the end after an exponent.
+    /// Digits before the decimal point; an exponent can make it negative or larger than the count of `digits`.
     private var integerDigits = 0
 
-    /// nil where the exponent itself does not fit.
+    /// nil if the exponent does not fit in an `Int`.
     init?(_ text: String) {
         var seenPoint = false
         var exponent: Substring?
@@ -175,7 +175,7 @@ private struct Decimal {
         integerDigits = sum
     }
 
-    /// The greatest integer that is not above the number; nil if it does not fit in 64 bits.
+    /// The largest integer that is not above the number; nil if it does not fit in 64 bits.
     var floor: Int64? {
         guard !digits.isEmpty else { return 0 }
         guard integerDigits <= 19 else { return nil }  // Int64.max has 19 digits

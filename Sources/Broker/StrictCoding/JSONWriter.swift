@@ -6,9 +6,9 @@
 ///         json.member("exp", expiry)
 ///     }
 ///
-/// Commas are put where they belong. That names are unique, and that a name stands in an object, is up to the caller.
+/// The writer inserts commas. The caller must write names only in objects, and each name once.
 public struct JSONWriter: Sendable {
-    /// What has been written so far.
+    /// The text written so far.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
@@ -43,7 +43,7 @@ public struct JSONWriter: Sendable {
         self.value(value)
     }
 
-    /// A member whose value is JSON text already. The caller vouches for it.
+    /// A member whose value is already JSON. The caller must ensure that it is valid.
     public mutating func member(_ name: String, raw json: some Collection<UInt8>) {
         self.name(name)
         value(raw: json)
@@ -103,7 +103,7 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// JSON text that exists already. The caller vouches for it.
+    /// A value that is already JSON. The caller must ensure that it is valid.
     public mutating func value(raw json: some Collection<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
@@ -144,8 +144,8 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Whether nothing must be escaped. Looks at every octet, without a way out (`||` would be one), so that many are looked
-    /// at at once: tokens are long and never hold one, and octet by octet three of them cost a microsecond.
+    /// Whether no character needs an escape. The loop has no early exit (no `||`), so the compiler vectorizes it.
+    /// Tokens are long; octet by octet, three of them cost a microsecond.
     private static func isPlain(_ text: Span<UInt8>) -> Bool {
         var escapes: UInt8 = 0
         for index in text.indices {
@@ -156,7 +156,7 @@ public struct JSONWriter: Sendable {
         return escapes == 0
     }
 
-    /// RFC 8259 §7: only these must be escaped; everything else is written as it is, in UTF-8.
+    /// RFC 8259 §7: only these characters need an escape; all others are written as UTF-8.
     private mutating func escape(_ byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])

@@ -1,8 +1,8 @@
 /// Comparison of secrets and of values derived from them.
 public enum ConstantTime {
-    /// Whether both hold the same octets, in a time that depends on their lengths alone.
+    /// Whether both hold the same octets. The time depends only on their lengths.
     ///
-    /// Lengths are not hidden: what is compared here (digests, tags, hashes in claims) has a length that everybody knows.
+    /// Lengths are not secret: callers compare digests, tags and hash claims, all of known length.
     @inlinable public static func equal(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
         withSpan(of: a) { a in
             withSpan(of: b) { b in
@@ -12,8 +12,8 @@ public enum ConstantTime {
         }
     }
 
-    // Not inlined, so that the optimiser cannot see in one place that only "zero or not" is asked and leave the loop
-    // at the first difference.
+    // Not inlined: otherwise the optimiser could see that only "zero or not" matters and leave the loop at the first
+    // difference.
     @usableFromInline @inline(never)
     static func difference(_ a: Span<UInt8>, _ b: Span<UInt8>) -> UInt8 {
         var difference: UInt8 = 0
@@ -26,22 +26,22 @@ public enum ConstantTime {
 }
 
 extension String {
-    /// Whether both texts are the same octets in UTF-8: the comparison that protocol values need.
+    /// Whether both texts have the same UTF-8 octets. Use this for protocol values.
     ///
-    /// `==` on strings compares by Unicode canonical equivalence, under which different octets can be equal (RFC 8259 §8.3 and
-    /// RFC 7519 §7.3 ask for code points). Not for secrets: see ``ConstantTime``.
+    /// `==` on strings compares by Unicode canonical equivalence, so different octets can be equal. RFC 8259 §8.3 and
+    /// RFC 7519 §7.3 require code points. Not for secrets: see ``ConstantTime``.
     public func hasSameOctets(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }  // before anything of them is looked at
+        guard utf8.count == other.utf8.count else { return false }  // before comparing any octet
         let (a, b) = (utf8.span, other.utf8.span)
         for index in a.indices where a[index] != b[index] { return false }
         return true
     }
 }
 
-/// Lends the octets of any collection as a span; a collection that is not contiguous is copied once.
+/// Passes the octets of a collection as a span; copies a collection that is not contiguous once.
 ///
-/// The generic entry points of this target are thin shells around code on spans, and inlinable: their caller knows the
-/// collection, and without that each call looks generic types up at run time.
+/// The generic entry points of this target are inlinable wrappers around code on spans. Without inlining, each call
+/// looks up generic types at run time.
 @inlinable func withSpan<Result>(of bytes: some Collection<UInt8>, _ body: (Span<UInt8>) -> Result) -> Result {
     if let result = bytes.withContiguousStorageIfAvailable({ body($0.span) }) { return result }
     return body(Array(bytes).span)

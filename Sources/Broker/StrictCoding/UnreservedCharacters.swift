@@ -1,6 +1,6 @@
 extension UInt8 {
-    /// Whether this is one of `[A-Z] / [a-z] / [0-9] / "-" / "." / "_" / "~"`: the unreserved characters of RFC 3986 §2.3, of which a
-    /// code verifier consists, too (RFC 7636 §4.1).
+    /// Whether this is an unreserved character of RFC 3986 §2.3: `[A-Z] / [a-z] / [0-9] / "-" / "." / "_" / "~"`. A
+    /// code verifier uses the same set (RFC 7636 §4.1).
     public var isUnreserved: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
