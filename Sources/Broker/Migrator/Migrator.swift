@@ -1,26 +1,26 @@
 public import Migrations
 public import PostgresClient
 
-/// Brings the schema of a database up to date, one file and one transaction at a time: first the numbered files, each once, then
-/// the repeatable files whose text has changed.
+/// Brings a database's schema up to date, with one transaction per file. First it applies the missing numbered files,
+/// then the repeatable files whose text changed.
 ///
-/// Killed at any moment, it leaves whole files behind and can be run again. Of several that run at once, one applies
-/// each file.
+/// If it is killed, every file is either applied completely or not at all, and it can run again. If several run at
+/// once, only one applies each file.
 public struct Migrator: Sendable {
     private let configuration: PostgresConfiguration
     private let migrations: [Migration]
-    /// How long to wait for another migrator.
+    /// The maximum wait for another migrator.
     private let patience: Duration
-    /// How long one file may take.
+    /// The time limit per file.
     private let limit: Duration
     private let onEvent: @Sendable (ConnectionEvent) -> Void
 
     /// - Parameters:
-    ///   - configuration: A role that may create roles and, in this database, a schema. Its pool size and limits are
-    ///     replaced by those of a migration.
-    ///   - patience: How long to wait for another migrator.
-    ///   - limit: How long one file may take.
-    ///   - onEvent: Told of connections that come and go, on a thread of the connection. Must not block.
+    ///   - configuration: A role that may create roles and, in this database, a schema. The migrator replaces the
+    ///     pool size and the timeouts.
+    ///   - patience: The maximum wait for another migrator.
+    ///   - limit: The time limit per file.
+    ///   - onEvent: Receives connection events on the connection's thread. Must not block.
     public init(
         _ configuration: PostgresConfiguration, migrations: [Migration] = Migrations.all,
         patience: Duration = .seconds(60), limit: Duration = .seconds(3600),
@@ -31,7 +31,7 @@ public struct Migrator: Sendable {
         configuration.poolSize = 1
         configuration.queueWait = .seconds(10)
         configuration.callDeadline = .seconds(30)
-        // A file that waits for a lock makes everyone behind it wait: it rather gives up, and is run again.
+        // A migration that waits for a lock blocks all later requests for it. After 5 s it gives up; run it again.
         configuration.lockTimeout = .seconds(5)
         configuration.statementTimeout = limit
         configuration.idleInTransactionTimeout = .seconds(60)
@@ -42,7 +42,7 @@ public struct Migrator: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Applies what is missing, in order. The files that were applied by this run.
+    /// Applies the missing files in order. Returns the files that this run applied.
     public func up() async throws(MigratorError) -> [Migration] {
         try await withPool { pool throws(MigratorError) in
             let missing = try await history(pool).pending(of: migrations)
@@ -52,7 +52,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// What was applied to the database, and what is still to be.
+    /// The applied files and the pending ones.
     public func status() async throws(MigratorError) -> (applied: [AppliedMigration], pending: [Migration]) {
         try await withPool { pool throws(MigratorError) in
             let history = try await history(pool)
@@ -91,7 +91,7 @@ public struct Migrator: Sendable {
         case refused(MigratorError)
     }
 
-    /// False if another migrator had applied it meanwhile.
+    /// False if another migrator has applied it in the meantime.
     private func apply(_ migration: Migration, _ pool: ConnectionPool) async throws(MigratorError) -> Bool {
         let deadline = ContinuousClock.now + patience
         while true {
@@ -115,7 +115,7 @@ public struct Migrator: Sendable {
     }
 
     private func step(_ migration: Migration, _ transaction: borrowing Transaction) throws(PostgresError) -> Step {
-        // Never the blocking form: its wait would hold up another session's CREATE INDEX CONCURRENTLY.
+        // Never the blocking form: a waiter would stall another session's CREATE INDEX CONCURRENTLY.
         guard let lock = try transaction.query(MigratorSQL.tryLock).first, try lock.bool(0) else { return .busy }
         let history = try Self.history(transaction)
         do throws(MigratorError) {
@@ -152,11 +152,11 @@ public struct Migrator: Sendable {
 }
 
 extension Migrator {
-    /// Whether the database fits this program: one cheap read, for the service's readiness. Needs no more than SELECT on
+    /// Whether the database matches this program. One cheap read for the readiness check; needs only SELECT on
     /// `schema_migration`.
     ///
-    /// A database that is newer is reported, not judged: during an upgrade the older release still serves.
-    /// - Returns: `nil` when every file is applied and unchanged.
+    /// The caller decides about a newer database: during an upgrade the older release still serves.
+    /// - Returns: `nil` if every file is applied and unchanged.
     public static func incompatibility(
         of database: some StatementExecutor, with migrations: [Migration] = Migrations.all
     ) async throws(PostgresError) -> MigratorError? {
@@ -178,7 +178,7 @@ extension Migrator {
 enum MigratorSQL {
     static let findTable = Statement("SELECT to_regclass('native_sso.schema_migration') IS NOT NULL")
 
-    /// Held until the transaction ends. The number is arbitrary, and this program's own.
+    /// The lock lasts until the transaction ends. The number is arbitrary and unique to this program.
     static let tryLock = Statement("SELECT pg_try_advisory_xact_lock(7017280452245743464)")
 
     /// $1 version or NULL, $2 name, $3 SHA-256 of the file.

@@ -1,20 +1,20 @@
 public import PostgresClient
 
-/// Why the schema was not brought, or is not, up to date. Each says what to do.
+/// Why a migration or a check of the schema failed. Each description says what to do.
 public enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A numbered file that was applied has other contents now.
+    /// The content of an applied numbered file has changed.
     case changed(file: String)
-    /// The database holds a later step, but not this one.
+    /// The database has a later migration, but not this one.
     case gap(file: String, database: Int)
-    /// The database was migrated by a newer release: it holds this file, or a later text of it.
+    /// A newer release migrated the database: it applied this file, or a later version of it.
     case databaseIsNewer(file: String)
-    /// These files are still to be applied.
+    /// These files are not applied yet.
     case pending(files: [String])
-    /// Another migrator held the lock for as long as this one waited.
+    /// Another migrator held the lock for the whole waiting time.
     case anotherIsAtWork
-    /// A file failed; nothing of it was kept. The files before it stay applied.
+    /// A file failed and was rolled back. The files before it stay applied.
     case failed(file: String, PostgresError)
-    /// The database could not be asked, or its answer did not arrive.
+    /// The database was unreachable, or its answer did not arrive.
     case database(PostgresError)
 
     public var description: String {

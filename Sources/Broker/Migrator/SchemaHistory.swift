@@ -2,21 +2,21 @@ import Crypto
 import Migrations
 public import PostgresClient
 
-/// A file that was applied to a database: a row of `native_sso.schema_migration`. A repeatable file has a row for each text.
+/// An applied file: a row of `native_sso.schema_migration`. A repeatable file has a row for each version of its text.
 public struct AppliedMigration: Sendable, Equatable {
     /// `nil` for a repeatable file.
     public let version: Int?
     public let name: String
-    /// SHA-256 of the file as it was applied.
+    /// SHA-256 of the file when it was applied.
     public let digest: [UInt8]
     public let appliedAt: PostgresTimestamp
-    /// The role that applied it.
+    /// The database role that applied it.
     public let appliedBy: String
 }
 
-/// The files that a database has behind it, compared with the files that a program knows.
+/// The files applied to a database, compared with the files that this program knows.
 struct SchemaHistory {
-    /// In the order in which they were applied.
+    /// In order of application.
     let applied: [AppliedMigration]
 
     static let statement = Statement(
@@ -33,7 +33,7 @@ struct SchemaHistory {
         self.applied = applied
     }
 
-    /// The files that are still to be applied, in order. Refuses a history that these files did not make.
+    /// The pending files, in order. Throws if the applied files do not match the known ones.
     func pending(of known: [Migration]) throws(MigratorError) -> [Migration] {
         let version = applied.compactMap(\.version).max() ?? 0
         let latest = known.compactMap(\.version).max() ?? 0
@@ -55,7 +55,7 @@ struct SchemaHistory {
                     throw .changed(file: migration.file)
                 }
             } else if texts.last?.digest != migration.digest {
-                // A text that was replaced since is one of an older release.
+                // The database has replaced this text with a newer one, so this program is the older release.
                 guard !texts.contains(where: { $0.digest == migration.digest }) else {
                     throw .databaseIsNewer(file: migration.file)
                 }
@@ -67,7 +67,7 @@ struct SchemaHistory {
 }
 
 extension AppliedMigration {
-    /// The name of the file.
+    /// The file name.
     var file: String {
         guard let version else { return name + ".sql" }
         let digits = String(version)

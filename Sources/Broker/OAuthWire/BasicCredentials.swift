@@ -1,15 +1,15 @@
 import StrictCoding
 
-/// HTTP Basic credentials of a client. RFC 7617 with the encoding of RFC 6749 §2.3.1.
+/// HTTP Basic credentials of a client (RFC 7617), with the encoding of RFC 6749 §2.3.1.
 public struct BasicCredentials: Sendable {
     public let clientID: String
-    /// `nil` where it is empty: the client only identifies itself.
+    /// `nil` if it is empty: the client identifies itself without a secret.
     public let clientSecret: Credential?
 
-    /// - Parameter token: What follows `Basic` and its space: strict base64 of `id:secret`, each form-encoded.
+    /// - Parameter token: The part after `Basic` and its space: strict base64 of `id:secret`, each form-encoded.
     /// - Returns: `nil` for anything else, and for characters outside %x20-7E (RFC 6749 App. A).
     public init?(token: some Collection<UInt8>) {
-        // A userid may hold no colon (RFC 7617 §2), so the first one separates.
+        // A user-id contains no colon (RFC 7617 §2), so the first colon separates.
         guard let octets = Base64.decode(token), let colon = octets.firstIndex(of: UInt8(ascii: ":")),
             let clientID = Self.text(octets[..<colon]), !clientID.isEmpty,
             let secret = Self.text(octets[(colon + 1)...])
@@ -40,10 +40,10 @@ public struct BasicCredentials: Sendable {
     }
 }
 
-/// An `Authorization` header as a token endpoint sees it.
+/// The `Authorization` header of a token request.
 public enum AuthorizationHeader: Sendable {
     case basic(BasicCredentials)
-    /// `Basic`, but not readable as such.
+    /// The scheme is `Basic`, but the credentials are malformed.
     case malformedBasic
     case otherScheme
 

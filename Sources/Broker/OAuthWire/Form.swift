@@ -1,10 +1,11 @@
-/// Reads `application/x-www-form-urlencoded` strictly. RFC 6749 App. B.
+/// Decodes `application/x-www-form-urlencoded` strictly. RFC 6749 App. B.
 ///
-/// Pairs are split at `&`, names from values at the first `=`; `+` is a space; names and values are percent-decoded and
-/// must be UTF-8 without control characters (a tab passes: it is text, and the grammar of each parameter judges it).
-/// Time is linear in the length of the form: the number of parameters is bounded before any is compared with another.
+/// `&` separates pairs, the first `=` separates name and value, and `+` is a space. Names and values are
+/// percent-decoded. They must be UTF-8 without control characters, except tab, which the grammar of each parameter
+/// decides on.
+/// Time is linear in the length of the form: the limit on parameters comes before the search for duplicates.
 public enum FormDecoder {
-    /// - Parameter form: The octets of the body, or of a query string.
+    /// - Parameter form: The octets of a body or a query string.
     public static func decode(
         _ form: some Collection<UInt8>, rules: FormRules = .tokenEndpoint
     ) throws(FormError) -> FormParameters {
@@ -12,7 +13,7 @@ public enum FormDecoder {
         return try (result ?? decoded(Array(form).span, rules)).get()
     }
 
-    // `withContiguousStorageIfAvailable` does not carry typed errors, so the shell passes a Result.
+    // `withContiguousStorageIfAvailable` does not carry typed errors; a `Result` does.
     private static func decoded(_ form: Span<UInt8>, _ rules: FormRules) -> Result<FormParameters, FormError> {
         do throws(FormError) {
             return .success(try parameters(form, rules))
@@ -58,7 +59,7 @@ public enum FormDecoder {
 
     private static func value(_ text: Span<UInt8>, of name: String, _ rules: FormRules) throws(FormError) -> String {
         let maximumLength = rules.maximumLength(ofValueNamed: name)
-        if FormText.isPlain(text) {  // tokens are, and they are most of a form
+        if FormText.isPlain(text) {  // tokens are plain, and most of a form is tokens
             guard text.count <= maximumLength else { throw .valueTooLong }
             return text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
         }
@@ -83,22 +84,22 @@ public enum FormDecoder {
 /// Why a form was refused.
 public enum FormError: Error, Sendable, CaseIterable {
     case tooManyParameters
-    /// Outside RFC 6749 §8.2: `param-name = 1*( "-" / "." / "_" / DIGIT / ALPHA )`.
+    /// The name violates RFC 6749 §8.2: `param-name = 1*( "-" / "." / "_" / DIGIT / ALPHA )`.
     case malformedName
     case nameTooLong
     case valueTooLong
     case malformedPercentEncoding
     case invalidUTF8
     case controlCharacter
-    /// A `;` that is not escaped. Every serializer escapes it, and some parsers take it for a separator (HTML 4.01
-    /// §B.2.2 asked for that): what stands between us and the caller might see other parameters than we do.
+    /// An unescaped `;`. Every serializer escapes it. Some parsers treat it as a separator (HTML 4.01 §B.2.2), so a
+    /// proxy might see other parameters than the broker.
     case unescapedSemicolon
     case duplicateParameter
 }
 
-/// The parameters of a form in their order. Holds credentials: it prints as `****`.
+/// The parameters of a form in order. They include credentials, so the type prints as `****`.
 ///
-/// Names are ASCII (the decoder saw to it), so that `==` on them is equality of octets; they are case-sensitive.
+/// Names are case-sensitive ASCII (the decoder checks it), so `==` compares octets.
 public struct FormParameters: Sendable, CustomStringConvertible, CustomReflectable {
     typealias Pair = (name: String, value: String)
 
@@ -108,18 +109,19 @@ public struct FormParameters: Sendable, CustomStringConvertible, CustomReflectab
 
     var count: Int { pairs.count }
 
-    /// The value of a parameter that cannot repeat; `nil` where it is absent or empty, which is the same (RFC 6749 §3.2).
+    /// The value of a parameter that must not repeat; `nil` if it is absent or empty, which mean the same (RFC 6749
+    /// §3.2).
     public subscript(_ name: String) -> String? {
         guard let value = pairs.first(where: { $0.name == name })?.value, !value.isEmpty else { return nil }
         return value
     }
 
-    /// Every value of a parameter that may repeat, empty ones included.
+    /// Every value of a repeatable parameter, including empty ones.
     public func values(of name: String) -> [String] {
         pairs.filter { $0.name == name }.map(\.value)
     }
 
-    /// Duplicates are found before empty values are dropped: `scope=&scope=x` is a duplicate. RFC 6749 §3.2.
+    /// Empty values count as duplicates too: `scope=&scope=x`. RFC 6749 §3.2.
     mutating func append(_ pair: Pair, _ rules: FormRules) throws(FormError) {
         if !rules.allowsRepetition(of: pair.name) {
             guard !pairs.contains(where: { $0.name == pair.name }) else { throw .duplicateParameter }
@@ -131,7 +133,7 @@ public struct FormParameters: Sendable, CustomStringConvertible, CustomReflectab
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Writes `application/x-www-form-urlencoded`, for those who call a token endpoint. RFC 6749 App. B.
+/// Encodes `application/x-www-form-urlencoded` for clients of a token endpoint. RFC 6749 App. B.
 public enum FormEncoder {
     public static func encode(_ parameters: KeyValuePairs<String, String>) -> [UInt8] {
         encode(parameters.map { ($0.key, $0.value) })

@@ -1,9 +1,9 @@
 import StrictCoding
 
-/// One name or value of a form. HTTP Basic credentials are written the same way (RFC 6749 §2.3.1).
+/// Encodes and decodes one name or value of a form. HTTP Basic credentials use the same encoding (RFC 6749 §2.3.1).
 enum FormText {
-    /// Whether the text is what it means: printable ASCII without `%` and `+`. Looks at every octet, without a way out (`||`
-    /// would be one), so that many are looked at at once.
+    /// Whether the text needs no decoding: printable ASCII without `%` and `+`. The loop has no early exit (no `||`),
+    /// so the compiler vectorizes it.
     static func isPlain(_ text: Span<UInt8>) -> Bool {
         var others: UInt8 = 0
         for index in text.indices {
@@ -15,7 +15,7 @@ enum FormText {
         return others == 0
     }
 
-    /// `+` is a space, `%` takes two hexadecimal digits.
+    /// `+` becomes a space; two hexadecimal digits must follow `%`.
     static func decode(_ text: Span<UInt8>) throws(FormError) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(text.count)
@@ -35,7 +35,7 @@ enum FormText {
         return octets
     }
 
-    /// Everything that is not unreserved (RFC 3986 §2.3) is escaped; a space is `+`.
+    /// Escapes all octets that are not unreserved (RFC 3986 §2.3); a space becomes `+`.
     static func encode(_ text: String, to form: inout [UInt8]) {
         for octet in text.utf8 {
             switch octet {
@@ -51,7 +51,7 @@ enum FormText {
         }
     }
 
-    /// Whether valid UTF-8 holds a C0 control other than tab, DEL, or a C1 control (U+0080 to U+009F).
+    /// Whether valid UTF-8 contains a C0 control other than tab, DEL, or a C1 control (U+0080 to U+009F).
     static func holdsControlCharacter(_ octets: [UInt8]) -> Bool {
         var previous: UInt8 = 0
         for octet in octets {
@@ -73,24 +73,24 @@ enum FormText {
     }
 }
 
-/// What a form may hold. A form beyond its rules is refused whole: nothing is cut or dropped, so that an oversized
-/// credential can never turn into an absent one.
+/// Limits on a form. A form that exceeds one is refused as a whole: truncation could turn an oversized credential
+/// into an absent one.
 public struct FormRules: Sendable {
-    /// The most parameters, those without a value included.
+    /// Counts parameters without a value too.
     public let maximumParameters: Int
-    /// Octets of a decoded name.
+    /// In octets, decoded.
     public let maximumNameLength: Int
-    /// Octets of a decoded value for names without a rule of their own.
+    /// In octets, decoded. Applies to names without a limit of their own.
     public let maximumValueLength: Int
     private let valueLengths: [(name: String, length: Int)]
     private let repeatable: [String]
     private let judgedByOctets: [String]
 
     /// - Parameters:
-    ///   - valueLengths: Octets of a decoded value, by name.
+    ///   - valueLengths: Limits on decoded values in octets, by name.
     ///   - repeatable: Names that may appear more than once.
-    ///   - judgedByOctets: Names whose value is compared octet by octet and never shown: a control character in it makes
-    ///     it another value (an unknown grant, a token that is not ours), not a malformed form.
+    ///   - judgedByOctets: Names whose values are only compared octet by octet and never shown. A control character
+    ///     makes such a value unknown, but does not make the form malformed.
     public init(
         maximumParameters: Int = 32, maximumNameLength: Int = 128, maximumValueLength: Int = 1024,
         valueLengths: KeyValuePairs<String, Int> = [:], repeatable: [String] = [],
@@ -104,7 +104,7 @@ public struct FormRules: Sendable {
         self.judgedByOctets = judgedByOctets
     }
 
-    // A handful of names: a walk is faster than hashing, and nothing the caller sends is ever hashed.
+    // Few names: a linear search is faster than hashing, and no input of the caller is hashed.
     func maximumLength(ofValueNamed name: String) -> Int {
         valueLengths.first { $0.name == name }?.length ?? maximumValueLength
     }
@@ -115,8 +115,8 @@ public struct FormRules: Sendable {
 }
 
 extension FormRules {
-    /// The token endpoint. `audience` and `resource` may repeat in the form (RFC 8693 §2.1); what that means is judged
-    /// later, as a question of the target.
+    /// The token endpoint. `audience` and `resource` may repeat (RFC 8693 §2.1); a later check of the target
+    /// evaluates them.
     public static let tokenEndpoint = FormRules(
         valueLengths: [
             Parameter.subjectToken: 16 * 1024,
@@ -132,7 +132,7 @@ extension FormRules {
         repeatable: [Parameter.audience, Parameter.resource],
         judgedByOctets: [Parameter.grantType, Parameter.refreshToken])
 
-    /// Where an identity provider says that a login is over. Its token is as long as an id_token may be: a signature of
-    /// RSA-4096 alone is 683 octets of it.
+    /// The endpoint where an IdP reports a logout. A logout token may be as long as an id_token: an RSA-4096
+    /// signature alone takes 683 octets.
     public static let backChannelLogout = FormRules(valueLengths: [Parameter.logoutToken: 16 * 1024])
 }

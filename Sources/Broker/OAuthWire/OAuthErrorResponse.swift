@@ -1,16 +1,16 @@
 import StrictCoding
 
-/// The body of a refusal. RFC 6749 §5.2.
+/// The body of an OAuth error response. RFC 6749 §5.2.
 public struct OAuthErrorResponse: Sendable {
     public let error: OAuthErrorCode
-    /// For the developer of the app. A literal, so that nothing a caller sent can get into it; ASCII without `"` and `\`.
+    /// For the app's developer. A literal, so it cannot contain input of the caller; ASCII without `"` and `\`.
     public let description: StaticString
-    /// With `interaction_required`: what the login must satisfy, as the app should ask the identity provider for it.
-    /// RFC 9470 §3.
+    /// With `interaction_required`: the `acr_values` that the app should request from the IdP. RFC 9470 §3.
     public let contextClasses: [String]
-    /// Seconds since the login, likewise.
+    /// With `interaction_required`: the `max_age` in seconds that the app should request.
     public let maximumAuthenticationAge: Int64?
-    /// Likewise: the authorization request, but for what only the app can add to it. See ``AuthorizationRequest``.
+    /// With `interaction_required`: the authorization request, without the parameters that only the app can add. See
+    /// ``AuthorizationRequest``.
     public let authorizationURI: String?
 
     public init(
@@ -49,7 +49,7 @@ public struct AuthorizationRequest: Sendable {
 
     public mutating func add(_ name: String, _ value: String) { parameters.append((name, value)) }
 
-    /// What the login has to satisfy; `acr_values` in the order of preference.
+    /// Requirements on the login; `acr_values` in order of preference.
     public mutating func demand(contextClasses: [String], maximumAge: Int64?) {
         if !contextClasses.isEmpty { add("acr_values", contextClasses.joined(separator: " ")) }
         if let maximumAge { add("max_age", String(maximumAge)) }
@@ -57,7 +57,7 @@ public struct AuthorizationRequest: Sendable {
 
     public var uri: String { Self.adding(parameters, to: endpoint) }
 
-    /// An address may have a query of its own already (RFC 6749 §3.1).
+    /// `address` may already have a query (RFC 6749 §3.1).
     public static func adding(_ parameters: [(name: String, value: String)], to address: String) -> String {
         let separator = address.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return address + separator + String(decoding: FormEncoder.encode(parameters), as: UTF8.self)

@@ -1,6 +1,6 @@
 import StrictCoding
 
-/// Names of token-endpoint parameters, exactly as they travel.
+/// Names of token-endpoint parameters on the wire.
 public enum Parameter {
     // RFC 6749
     public static let grantType = "grant_type"
@@ -36,9 +36,9 @@ public enum Parameter {
     public static let logoutToken = "logout_token"
 }
 
-/// A token, secret or code as it was presented: it prints as `****`.
+/// A token, secret or code as presented. Prints as `****`.
 public struct Credential: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The text itself. Never for a log.
+    /// The plain text. Never log it.
     public let secret: String
 
     public init(_ secret: String) { self.secret = secret }
@@ -47,7 +47,7 @@ public struct Credential: Sendable, CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// `grant_type`, octet by octet: case-sensitive, not trimmed.
+/// `grant_type`: compared octet by octet, case-sensitive, not trimmed.
 public enum GrantType: String, Sendable, CaseIterable {
     /// RFC 8693 §2.1.
     case tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -57,17 +57,17 @@ public enum GrantType: String, Sendable, CaseIterable {
     case authorizationCode = "authorization_code"
 }
 
-/// `token_type` of an answer. Clients compare it without regard to case. RFC 6749 §7.1.
+/// `token_type` of a response. Clients compare it without regard to case. RFC 6749 §7.1.
 public enum TokenType: String, Sendable, CaseIterable {
     /// RFC 6750.
     case bearer = "Bearer"
     /// RFC 9449 §5.
     case dpop = "DPoP"
-    /// The issued token is no access token. RFC 8693 §2.2.1.
+    /// The issued token is not an access token. RFC 8693 §2.2.1.
     case notApplicable = "N_A"
 }
 
-/// Token type identifiers: RFC 8693 §3, and those of Native SSO.
+/// Token type identifiers of RFC 8693 §3 and Native SSO.
 public enum TokenTypeURI: String, Sendable, CaseIterable {
     case accessToken = "urn:ietf:params:oauth:token-type:access_token"
     case refreshToken = "urn:ietf:params:oauth:token-type:refresh_token"
@@ -75,7 +75,7 @@ public enum TokenTypeURI: String, Sendable, CaseIterable {
     case saml1 = "urn:ietf:params:oauth:token-type:saml1"
     case saml2 = "urn:ietf:params:oauth:token-type:saml2"
     case jwt = "urn:ietf:params:oauth:token-type:jwt"
-    /// A slip in the examples of the 2018 slides and of drafts 02 to 07; their text says `id_token`.
+    /// An error in the examples of the 2018 slides and of drafts 02 to 07; their text says `id_token`.
     case idTokenHyphenated = "urn:ietf:params:oauth:token-type:id-token"
     /// The 2018 profile.
     case deviceID = "urn:x-oath:params:oauth:token-type:device-id"
@@ -91,7 +91,7 @@ public enum ClientAssertionType: String, Sendable, CaseIterable {
     case jwtBearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 }
 
-/// `error` of a token-endpoint answer.
+/// `error` of a token-endpoint response.
 public enum OAuthErrorCode: String, Sendable, CaseIterable {
     // RFC 6749 §5.2
     case invalidRequest = "invalid_request"
@@ -107,22 +107,23 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
     // RFC 9449 §5 and §8
     case invalidDPoPProof = "invalid_dpop_proof"
     case useDPoPNonce = "use_dpop_nonce"
-    // RFC 6749 §4.1.2.1; its §5.2 has no word for a server in trouble
+    // RFC 6749 §4.1.2.1; §5.2 has no code for server errors.
     case temporarilyUnavailable = "temporarily_unavailable"
     case serverError = "server_error"
 }
 
 /// The value of `scope`: tokens separated by single spaces, duplicates collapsed. RFC 6749 §3.3.
 public struct ScopeTokens: Sendable, Hashable {
-    /// In the order in which they were first named; never empty.
+    /// In the order of first appearance; never empty.
     public let tokens: [String]
 
-    /// Octets of the whole value.
+    /// In octets, for the whole value.
     public static let maximumLength = 4096
-    /// More than any client is registered for; bounds the comparison of each with each.
+    /// More than any client registers; bounds the quadratic comparison.
     public static let maximumCount = 64
 
-    /// `nil` for a leading, trailing or double space, a character outside %x21 / %x23-5B / %x5D-7E, or too much of it.
+    /// `nil` for a leading, trailing or double space, a character outside %x21 / %x23-5B / %x5D-7E, or a value over a
+    /// limit.
     public init?(_ text: String) {
         guard text.utf8.count <= Self.maximumLength, text.utf8.allSatisfy(Self.isScopeCharacter) else { return nil }
         let parts = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
@@ -130,7 +131,7 @@ public struct ScopeTokens: Sendable, Hashable {
         var tokens: [String] = []
         for part in parts {
             let token = String(Substring(part))
-            if !tokens.contains(token) { tokens.append(token) }  // ASCII: `==` is equality of octets
+            if !tokens.contains(token) { tokens.append(token) }  // ASCII: `==` compares octets
         }
         self.tokens = tokens
     }
@@ -141,9 +142,9 @@ public struct ScopeTokens: Sendable, Hashable {
 }
 
 extension CaseIterable where Self: RawRepresentable, RawValue == String {
-    /// The case whose raw value is these octets.
+    /// The case with exactly this raw value.
     ///
-    /// `init(rawValue:)` compares as Unicode does, under which a KELVIN SIGN is a `K`.
+    /// `init(rawValue:)` uses Unicode equivalence: it takes a KELVIN SIGN for a `K`.
     package init?(octets text: String) {
         guard let match = Self.allCases.first(where: { $0.rawValue.hasSameOctets(as: text) }) else { return nil }
         self = match

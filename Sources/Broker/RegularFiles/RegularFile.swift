@@ -1,25 +1,25 @@
 public import Glibc
 
-/// Reads a small file whole. What is no regular file is refused before a single octet is read: a FIFO would block, a
-/// device would never end.
+/// Reads a whole small file. It refuses anything but a regular file before reading: a FIFO would block, and a device
+/// would never end.
 public enum RegularFile {
     public struct Contents: Sendable {
         public let octets: [UInt8]
-        /// The permission bits of the file that was read, not of whatever has its name by now.
+        /// The permission bits of the opened file, even if the path names another file by now.
         public let permissions: mode_t
 
-        /// Whether the group or others may read, write or execute it.
+        /// Whether the group or others have any access.
         public var isOpenToOthers: Bool { permissions & 0o077 != 0 }
-        /// Whether anyone on the machine may change it.
+        /// Whether any local user can change it.
         public var isWritableByAnyone: Bool { permissions & 0o002 != 0 }
     }
 
     public enum Failure: Error, Sendable, Equatable {
-        /// The text is the system's.
+        /// The text comes from `strerror`.
         case cannotOpen(String)
         case cannotRead(String)
         case notRegular
-        /// It is longer than so many octets; the rest of it was not read.
+        /// The file exceeds this many octets.
         case tooLong(Int)
     }
 
