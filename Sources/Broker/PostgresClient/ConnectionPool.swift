@@ -1,17 +1,16 @@
 import Synchronization
 
-/// Connections to one database, each on a thread of its own, and a bounded queue before them.
+/// A pool of connections to one database, each on its own thread, with a bounded queue.
 ///
-/// A call is answered within its deadline, whatever the server does. A write that was sent is never cancelled: a caller
-/// that is cancelled stops waiting only while its call is still queued. The pool connects by itself, in the background,
-/// for as long as it lives.
+/// Every call ends within its deadline, even if the server hangs. The pool never cancels a write that it has sent:
+/// cancelling the caller's task removes only a queued call. The pool reconnects in the background.
 public final class ConnectionPool: StatementExecutor {
     let core: PoolCore
     private let lastID = Atomic<UInt64>(0)
 
     /// - Parameters:
-    ///   - history: What is known of the database; shared by all that connect to the same one.
-    ///   - onEvent: Told of connections that come and go, on the pool's threads. Must not block.
+    ///   - history: The last known position of the database. Share it between all clients of the same database.
+    ///   - onEvent: Receives connection events on the pool's threads. Must not block.
     public init(
         _ configuration: PostgresConfiguration, history: DatabaseHistory = DatabaseHistory(),
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
@@ -24,13 +23,12 @@ public final class ConnectionPool: StatementExecutor {
 
     public var statistics: PoolStatistics { core.statistics }
 
-    /// Waits until a connection is there.
+    /// Waits until a connection is available.
     public func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
         try await run(queueWait: limit) { _ throws(PostgresError) in }
     }
 
-    /// Runs one statement in a transaction of its own. 40001 and 40P01 are tried again, three times at most, within
-    /// the deadline.
+    /// Runs one statement in its own transaction. Retries 40001 and 40P01 at most three times, within the deadline.
     public func query(_ statement: Statement, _ parameters: [PostgresValue]) async throws(PostgresError) -> [Row] {
         let deadline = MonotonicTime.after(core.configuration.callDeadline)
         let parameters = try EncodedParameters(parameters)
@@ -39,10 +37,10 @@ public final class ConnectionPool: StatementExecutor {
         }
     }
 
-    /// Runs `body` in a READ COMMITTED transaction: committed when it returns, rolled back when it throws.
+    /// Runs `body` in a READ COMMITTED transaction: commits when it returns, rolls back when it throws.
     ///
-    /// `outcomeUnknown` comes from COMMIT alone. Nothing is tried again.
-    /// - Parameter limit: For the whole of it; the deadline of a call where none is given.
+    /// Only COMMIT throws `outcomeUnknown`. Nothing is retried.
+    /// - Parameter limit: For the whole transaction; default: the call deadline of the configuration.
     public func withTransaction<Value: Sendable>(
         deadline limit: Duration? = nil,
         _ body: @escaping @Sendable (borrowing Transaction) throws(PostgresError) -> Value
@@ -54,7 +52,7 @@ public final class ConnectionPool: StatementExecutor {
         }
     }
 
-    /// Takes no more calls, answers those it has, and closes the connections.
+    /// Refuses new calls, finishes accepted ones, and closes the connections.
     public func shutdown() async {
         core.close()
         await withCheckedContinuation { core.whenEnded($0) }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// How far the database had come when it was last met, so that an older state of it (a restored backup, a standby that
-/// lost writes and was promoted, another cluster altogether) is refused rather than believed.
+/// The last known position of the database. The broker refuses an older state: a restored backup, a promoted standby
+/// that lost writes, or another cluster.
 ///
-/// Remembers within one process. The timeline counts first: a promotion begins a new one.
+/// Kept in memory only. The timeline is compared first, because a promotion starts a new one.
 public final class DatabaseHistory: Sendable {
     struct Point: Sendable, Equatable {
         let system: Int64
         let timeline: Int64
-        /// Write-ahead log that had reached the disk, in bytes.
+        /// Flushed write-ahead log, in bytes.
         let position: Int64
 
         func isBefore(_ other: Point) -> Bool { (timeline, position) < (other.timeline, other.position) }
@@ -26,15 +26,15 @@ public final class DatabaseHistory: Sendable {
 
     public init() {}
 
-    /// Asks a new connection where it stands. False if that lies before a point that was already known when asking;
-    /// what other connections learn meanwhile does not count, as the answers may overtake each other.
+    /// Asks a new connection for its position. False if it is before the point known at the start of the call.
+    /// Positions that other connections report in the meantime do not count, because answers may overtake each other.
     func accepts(_ connection: Connection, deadline: MonotonicTime) throws(PostgresError) -> Bool {
         let known = latest.withLock { $0 }
         let rows: [Row]
         do throws(PostgresError) {
             rows = try connection.execute(Self.statement, [], deadline: deadline)
         } catch .server {
-            return true  // this role may not ask, or a standby cannot say
+            return true  // the role lacks the permission, or the server is a standby
         }
         guard let row = rows.first else { return true }
         let met = Point(system: try row.int64(0), timeline: try row.int64(1), position: try row.int64(2))
@@ -47,14 +47,14 @@ public final class DatabaseHistory: Sendable {
         return true
     }
 
-    /// Whether a standby has been promoted since, and was met: what still answers on the older timeline does not know what
-    /// was decided on the newer one.
+    /// Whether the broker has since connected to a promoted standby. A server on the older timeline lacks the newer
+    /// one's decisions.
     func hasLeft(timeline: Int64) -> Bool {
         latest.withLock { latest in latest.map { $0.timeline > timeline } ?? false }
     }
 }
 
-/// FNV-1a, 64 bits: quick, the same in every process, and no defence against whoever looks for a collision.
+/// FNV-1a, 64 bits: fast and the same in every process. It does not resist deliberate collisions.
 enum FNV1a {
     static func digest(_ octets: some Sequence<UInt8>) -> UInt64 {
         var digest: UInt64 = 0xcbf2_9ce4_8422_2325

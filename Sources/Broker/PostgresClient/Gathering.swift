@@ -1,15 +1,16 @@
-/// How many calls of a statement are made by another one: it takes them as an array, and answers those that it could make.
+/// Runs several calls of one statement as a single statement, which takes them as an array.
 ///
-/// Its one parameter is an array of a composite type whose attributes are parameters of a call. Its rows have the columns of the
-/// statement's own answer, among them `place`, the call's place in the array, a `bigint` from 1 on; one row for a call at most.
-/// A call that is not answered had no effect, and is then made by itself.
+/// The array's element type is composite; its attributes are parameters of a call. Each result row has the columns of
+/// the original statement and `place`, the call's position in the array (`bigint`, from 1). Each call has at most one
+/// row.
+/// A call without a row had no effect and then runs on its own.
 public final class Gathering: Sendable {
-    /// A parameter of the statement, counted from 0, and the type of the attribute that it becomes.
+    /// A parameter of the statement (counted from 0) and the type of its attribute.
     public struct Field: Sendable {
         let parameter: Int
         let type: ColumnType
 
-        /// An attribute's type, which is never a domain: a domain's object id is another in each database.
+        /// An attribute type. Never a domain: its object id differs between databases.
         public enum FieldType: Sendable {
             case bool, int32, int64, text, bytes, uuid, timestamp, textArray
         }
@@ -30,13 +31,13 @@ public final class Gathering: Sendable {
         }
     }
 
-    /// That which makes them.
+    /// The statement that runs the whole array.
     public let statement: Statement
-    /// The composite type, with its schema.
+    /// The composite type, qualified with its schema.
     let element: StaticString
-    /// Its attributes, in their order.
+    /// The attributes in order.
     let fields: [Field]
-    /// Calls in which one of these parameters is not NULL are always made each by itself.
+    /// Calls with a non-NULL value in one of these parameters always run on their own.
     let absent: [Int]
 
     public init(_ sql: StaticString, of element: StaticString, _ fields: [Field], withoutParameters absent: [Int]) {
@@ -52,17 +53,17 @@ public final class Gathering: Sendable {
 }
 
 extension EncodedParameters {
-    /// One parameter: an array of composite values (`array_recv`, `record_recv`), an element for each call, whose octets are
-    /// taken as they are. `nil` where a call has not all of the parameters, or together they are too long for a parameter.
+    /// One parameter: an array of composite values (`array_recv`, `record_recv`), one element per call, with octets
+    /// copied unchanged. `nil` if a call lacks a parameter or the array is too long.
     init?(gathering calls: [EncodedParameters], _ fields: [Gathering.Field], element: UInt32) {
         self.init()
         octets.reserveCapacity(1 + 20 + calls.count * (8 + 8 * fields.count) + calls.reduce(0) { $0 + $1.octets.count })
         octets.append(0)
         append(Int32(1))  // dimensions
-        append(Int32(0))  // no element is NULL
+        append(Int32(0))  // no NULL elements
         append(Int32(bitPattern: element))
         append(Int32(clamping: calls.count))
-        append(Int32(1))  // the first one's index
+        append(Int32(1))  // lower bound
         var starts: [Int] = []
         for call in calls {
             starts.removeAll(keepingCapacity: true)

@@ -1,11 +1,11 @@
-/// The thread behind one stream of notifications.
+/// The thread of one notification stream.
 struct Listener: Sendable {
     let core: PoolCore
     let channel: StaticString
     let waker: Waker
     let continuation: AsyncStream<NotificationEvent>.Continuation
 
-    /// A silent server is asked again this often, to see whether it is still there.
+    /// Interval for checking a silent server.
     private static let probeInterval = Duration.seconds(5)
     private static let probeDeadline = Duration.seconds(2)
 
@@ -30,7 +30,7 @@ struct Listener: Sendable {
         core.workerEnded(waker)
     }
 
-    /// True when nobody listens any more, false when the connection is of no more use.
+    /// True if the listener was stopped, false if the connection is unusable.
     private func listen(on connection: Connection) -> Bool {
         do throws(PostgresError) {
             try ask(connection)
@@ -50,7 +50,8 @@ struct Listener: Sendable {
         }
     }
 
-    /// To listen twice is to listen once; `pg_stat_activity` shows what the session is for.
+    /// Repeating LISTEN has no effect, so it also serves as the probe. It shows in `pg_stat_activity` as the
+    /// session's purpose.
     private func ask(_ connection: Connection) throws(PostgresError) {
         try connection.run("LISTEN \(quotedChannel)", deadline: .after(Self.probeDeadline))
     }
@@ -58,19 +59,17 @@ struct Listener: Sendable {
     private var quotedChannel: String { "\"" + channel.description.replacing("\"", with: "\"\"") + "\"" }
 }
 
-/// What a listener tells.
+/// An event of a notification stream.
 public enum NotificationEvent: Sendable, Equatable {
-    /// LISTEN is in force, for the first time or again. What was sent before is not told: read everything anew.
+    /// LISTEN is active, for the first time or again. Earlier notifications are lost: read everything again.
     case listening
     case notification(payload: String)
 }
 
 extension ConnectionPool {
-    /// Listens on a channel over a connection of its own, and connects again when that is lost, for as long as the
-    /// stream is kept and the pool open.
+    /// Listens on a channel over its own connection, and reconnects until the stream or the pool ends.
     ///
-    /// A notification is a hint that something changed, never the change: of more than 256 that nobody takes, the oldest
-    /// are dropped.
+    /// A notification is only a hint that something changed. If more than 256 wait unread, the oldest are dropped.
     public func notifications(on channel: StaticString) -> AsyncStream<NotificationEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: NotificationEvent.self, bufferingPolicy: .bufferingNewest(256))

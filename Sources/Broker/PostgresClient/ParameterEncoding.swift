@@ -1,11 +1,11 @@
-/// The parameters of one call as they travel, made where the call is made: the threads of the connections only send them.
+/// The encoded parameters of one call. The caller's task encodes them, so the connection threads only send.
 struct EncodedParameters: Sendable {
-    /// One octet, so that an empty value has an address too, and all values, one after the other.
+    /// One extra octet, which gives an empty value an address, then all values in sequence.
     var octets: [UInt8] = []
-    /// The length of each; -1 for NULL.
+    /// The length of each value; -1 for NULL.
     var lengths: [Int32] = []
 
-    /// None, and not yet the one octet.
+    /// No parameters, and not even the extra octet.
     init() {}
 
     init(_ values: [PostgresValue]) throws(PostgresError) {
@@ -57,14 +57,14 @@ struct EncodedParameters: Sendable {
         }
     }
 
-    /// NUL has no place in a PostgreSQL text. Refused here, it fails nobody else's call.
+    /// PostgreSQL text cannot contain NUL. A refusal here protects the other calls of the batch.
     private mutating func append(_ text: String) throws(PostgresError) {
         let start = octets.count
         octets.append(contentsOf: text.utf8)
         guard !octets[start...].contains(0) else { throw Self.refused("22021") }
     }
 
-    /// As the server would, whose text for a data exception is not kept.
+    /// The same error as the server's; the message of a data exception is empty anyway.
     private static func refused(_ code: String) -> PostgresError {
         .server(SQLState(code), message: "", constraint: nil)
     }
@@ -75,7 +75,8 @@ struct EncodedParameters: Sendable {
         }
     }
 
-    /// PostgreSQL `array_send`: dimensions, has-NULL flag, element type, then length and lower bound of the dimension.
+    /// Array header of PostgreSQL's `array_send`: dimensions, has-NULL flag, element type, then length and lower
+    /// bound of the dimension.
     private mutating func arrayHeader(of element: Int32, count: Int) {
         append(Int32(count == 0 ? 0 : 1))
         append(Int32(0))
@@ -85,7 +86,7 @@ struct EncodedParameters: Sendable {
         append(Int32(1))
     }
 
-    /// PostgreSQL counts from 2000-01-01; its extremes stand for infinity and are not times.
+    /// PostgreSQL counts microseconds from 2000-01-01. Its extreme values mean infinity.
     private static func sinceServerEpoch(_ microseconds: Int64) throws(PostgresError) -> Int64 {
         let (result, overflow) = microseconds.subtractingReportingOverflow(PostgresTimestamp.serverEpoch)
         guard !overflow, result != .min else { throw refused("22008") }
@@ -93,9 +94,9 @@ struct EncodedParameters: Sendable {
     }
 }
 
-/// A parameter of a statement, with the PostgreSQL type in which it travels (binary format).
+/// A parameter of a statement, with its PostgreSQL type (binary format).
 ///
-/// The type must be the one that the server infers for the parameter: an `int64` does not fit an `integer`.
+/// The type must be the one that the server infers: an `int64` does not fit an `integer`.
 public enum PostgresValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -120,7 +121,7 @@ extension PostgresValue {
     public static func optionalBytes(_ value: [UInt8]?) -> PostgresValue { value.map { .bytes($0) } ?? .null }
 }
 
-/// A type by its object id, which for the built-in types is part of the protocol (`pg_type.dat`).
+/// A type by its object id. The ids of built-in types are part of the protocol (`pg_type.dat`).
 struct ColumnType: Hashable, Sendable {
     let objectID: UInt32
 
@@ -130,7 +131,8 @@ struct ColumnType: Hashable, Sendable {
     static let int4 = ColumnType(23), timestamptz = ColumnType(1184), uuid = ColumnType(2950)
     static let text = ColumnType(25), textArray = ColumnType(1009)
 
-    /// Binary form = text: "char", name, text, json, unknown, bpchar, varchar, or a type that a schema defines (an enum).
+    /// Types whose binary form is text: "char", name, text, json, unknown, bpchar, varchar, and types of a schema
+    /// (enums).
     var isTextual: Bool {
         switch objectID {
         case 18, 19, 25, 114, 705, 1042, 1043: true
@@ -138,7 +140,7 @@ struct ColumnType: Hashable, Sendable {
         }
     }
 
-    /// name[], text[], varchar[], or a type that a schema defines (an array of a domain).
+    /// name[], text[], varchar[], and types of a schema (arrays of domains).
     var isTextualArray: Bool {
         switch objectID {
         case 1003, 1009, 1015: true
@@ -146,6 +148,6 @@ struct ColumnType: Hashable, Sendable {
         }
     }
 
-    /// Object ids from 16384 on are given out by each database.
+    /// Each database assigns object ids from 16384 on itself.
     private var isDefinedBySchema: Bool { objectID >= 16_384 }
 }

@@ -1,4 +1,4 @@
-/// The queue of a pool and the threads that serve it. Outlives the pool until the last thread has ended.
+/// The pool's queue and threads. Lives until the last thread ends.
 final class PoolCore: Sendable {
     let configuration: PostgresConfiguration
     let search: ServerSearch
@@ -35,7 +35,7 @@ final class PoolCore: Sendable {
     func submit(_ job: Job) {
         let refusal = monitor.withLock { state -> PostgresError? in
             if state.isClosed || state.workers == 0 { return .unavailable(.shuttingDown) }
-            // A job for an idle thread does not wait: it is only not taken yet.
+            // A job for an idle thread does not count as waiting.
             if state.jobs.count >= configuration.queueLimit + state.idle {
                 state.shedTotal += 1
                 return .unavailable(.queueFull)
@@ -48,7 +48,7 @@ final class PoolCore: Sendable {
         monitor.signal(Waiters.watch)
     }
 
-    /// Takes a job out of the queue, if it is still there. What is in flight runs to its end.
+    /// Removes a job that is still queued. A job in flight runs to its end.
     func withdraw(_ id: UInt64) {
         let job = monitor.withLock { state in
             state.jobs.firstIndex { $0.id == id }.map { state.jobs.remove(at: $0) }
@@ -92,7 +92,7 @@ final class PoolCore: Sendable {
         }
     }
 
-    /// The last thread to end answers whoever still waits.
+    /// The last thread fails the remaining jobs and resumes the callers of `shutdown`.
     func workerEnded(_ waker: Waker? = nil) {
         let (abandoned, farewells) = monitor.withLock { state in
             state.listeners.removeAll { $0 === waker }
@@ -106,7 +106,7 @@ final class PoolCore: Sendable {
         monitor.broadcast(Waiters.watch)
     }
 
-    /// Answers the jobs that waited too long, since every worker may be busy or without a server.
+    /// Fails expired jobs, because every worker may be busy or without a server.
     private func watch() {
         while true {
             let expired = monitor.wait(on: Waiters.watch) { state -> Monitor<PoolState>.Attempt<Job?> in

@@ -1,8 +1,8 @@
-/// One thread of a pool: connects, serves the queue, and connects again.
+/// One thread of a pool: connects, serves the queue, and reconnects.
 struct PoolWorker {
     let core: PoolCore
 
-    /// An idle connection is looked at this often, so that a dead one is replaced before a call needs it.
+    /// Interval for checking an idle connection: a dead one is replaced before a call needs it.
     private static let idleCheck = Duration.seconds(5)
 
     func run() {
@@ -10,7 +10,7 @@ struct PoolWorker {
         core.workerEnded()
     }
 
-    /// Runs jobs until the connection is of no more use, or the pool is closed and its queue empty.
+    /// Runs jobs until the connection is unusable, or the pool is closed and its queue is empty.
     private func serve(_ connection: Connection) {
         while connection.isUsable {
             switch next() {
@@ -25,9 +25,9 @@ struct PoolWorker {
 
     private enum Next {
         case job(Job)
-        /// None for a while.
+        /// No job within the given time.
         case nothing
-        /// And no job is left.
+        /// Closed, and no jobs are left.
         case closed
     }
 
@@ -46,7 +46,7 @@ struct PoolWorker {
         }
     }
 
-    /// It was not sent, so another connection may have it.
+    /// Returns an unsent job to the queue, for another connection.
     private func putBack(_ job: Job) {
         core.monitor.withLock { $0.jobs.insert(job, at: 0) }
         core.monitor.signal(Waiters.work)
@@ -54,54 +54,54 @@ struct PoolWorker {
     }
 }
 
-/// One call that waits for a connection, or has one.
+/// One call that is queued or running.
 struct Job: Sendable {
     let id: UInt64
-    /// Until then it may wait for a connection.
+    /// The job may wait for a connection until then.
     let expires: MonotonicTime
-    /// Does the work on the connection's thread, and answers the caller.
+    /// Does the work on the connection's thread and answers the caller.
     let run: @Sendable (Connection) -> Void
-    /// Answers the caller that nothing was done.
+    /// Answers the caller without doing the work.
     let fail: @Sendable (PostgresError) -> Void
 }
 
-/// What the threads of a pool share.
+/// The shared state of a pool's threads.
 struct PoolState: Sendable {
     var jobs: [Job] = []
-    /// Threads that have a connection and wait for a job.
+    /// Threads with a connection that wait for a job.
     var idle = 0
-    /// Threads that have not ended.
+    /// Running threads.
     var workers = 0
     var isClosed = false
-    /// Calls that waited in vain or found the queue full.
+    /// Calls that timed out in the queue or found it full.
     var shedTotal = 0
-    /// Threads that wait on sockets rather than on the monitor.
+    /// Threads that wait on sockets instead of the monitor.
     var listeners: [Waker] = []
-    /// Callers of `shutdown`.
+    /// Pending calls of `shutdown`.
     var farewells: [CheckedContinuation<Void, Never>] = []
 }
 
-/// The groups of threads that wait on a pool's monitor.
+/// The groups of waiters on a pool's monitor.
 enum Waiters {
-    /// Workers for jobs.
+    /// Workers that wait for jobs.
     static let work = 0
-    /// The watch for jobs that expire.
+    /// The thread that expires jobs.
     static let watch = 1
     static let count = 2
 }
 
-/// Counters of a pool, for metrics. Totals only ever grow.
+/// Counters of a pool, for metrics. Names with `Total` only increase.
 public struct PoolStatistics: Sendable, Equatable {
-    /// Connections that are established now.
+    /// Currently open connections.
     public var connections = 0
-    /// Connections that wait for a call now.
+    /// Connections that currently wait for a call.
     public var idleConnections = 0
-    /// Calls that wait for a connection now.
+    /// Calls that currently wait for a connection.
     public var queueDepth = 0
-    /// Connections that were established since the start.
+    /// Connections opened since the start.
     public var connectsTotal = 0
-    /// Attempts that failed since the start, one for each server tried.
+    /// Failed attempts since the start, one per server tried.
     public var connectFailuresTotal = 0
-    /// Calls that waited in vain or found the queue full.
+    /// Calls that timed out in the queue or found it full.
     public var shedTotal = 0
 }

@@ -1,34 +1,34 @@
-/// How to reach the database, and how long anything may take.
+/// Connection settings and time limits of the database client.
 public struct PostgresConfiguration: Sendable {
     /// Connection parameters of libpq, without the password.
     let parameters: [String: String]
-    /// Apart from the URI, so that the URI can be shown.
+    /// Separate from the URI, so that the URI can be shown.
     let password: PostgresPassword?
 
     /// Shown in `pg_stat_activity`.
     public var applicationName = "native-sso"
-    /// Connections, each on a thread of its own.
+    /// Connections, each on its own thread.
     public var poolSize = 8
-    /// For one host, from the first packet until the session is usable.
+    /// Per host, from the first packet until the session is usable.
     public var connectTimeout: Duration = .seconds(2)
-    /// For one call, from the moment it is made. Past it the connection is closed and the outcome is unknown.
+    /// Per call, from its start. After that the client closes the connection, and the outcome is unknown.
     public var callDeadline: Duration = .milliseconds(1500)
-    /// How long a call may wait for a free connection. At most four calls per connection of a pool wait.
+    /// Maximum wait for a free connection. At most four calls per connection of a pool wait.
     public var queueWait: Duration = .milliseconds(250)
     /// The server's `lock_timeout`.
     public var lockTimeout: Duration = .seconds(1)
-    /// The server's `statement_timeout`; longer than the deadline: it ends what nobody waits for any more.
+    /// The server's `statement_timeout`. It is longer than the deadline and ends abandoned statements.
     public var statementTimeout: Duration = .seconds(3)
     /// The server's `idle_in_transaction_session_timeout`.
     public var idleInTransactionTimeout: Duration = .seconds(5)
-    /// Further settings of the server for these sessions, by name. They override those of the connection URI.
+    /// Additional server settings for these sessions, by name. They override those of the connection URI.
     public var sessionSettings: [String: String] = [:]
-    /// Accept only a server that takes writes. Session state is never read from a standby.
+    /// Accept only a writable server. The broker never reads session state from a standby.
     public var requiresWritable = true
-    /// Refuse a server that is another cluster, or an older state of the same, than was met before in this process.
+    /// Refuse another cluster, and an older state of the known one. Applies within one process.
     public var refusesOlderState = true
 
-    /// - Parameter uri: A libpq connection URI, or its keyword form; several hosts are tried in turn.
+    /// - Parameter uri: A libpq connection URI or keyword string. Several hosts are tried in turn.
     public init(uri: String, password: PostgresPassword? = nil) throws(PostgresConfigurationError) {
         guard let parameters = ConnectionURI.parse(uri) else { throw .malformedURI }
         guard parameters["password"] == nil else { throw .passwordInURI }
@@ -36,13 +36,13 @@ public struct PostgresConfiguration: Sendable {
         self.password = password
     }
 
-    /// Calls that may wait, for each connection of a pool.
+    /// Maximum waiting calls per connection of a pool.
     var callsPerConnection = 4
 
     var queueLimit: Int { callsPerConnection * max(poolSize, 1) }
 }
 
-/// A password on its way to the server. Prints as `****`.
+/// A database password. Prints as `****`.
 public struct PostgresPassword: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     let secret: String
 
@@ -53,7 +53,7 @@ public struct PostgresPassword: Sendable, CustomStringConvertible, CustomDebugSt
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What is wrong with a connection URI. Never quotes it: a mistyped URI may show a password.
+/// Why a connection URI was refused. Never quotes it, because it may contain a password.
 public enum PostgresConfigurationError: Error, Sendable, CustomStringConvertible {
     case malformedURI
     case passwordInURI

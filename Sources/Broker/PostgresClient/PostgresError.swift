@@ -1,20 +1,21 @@
-/// Why a call to the database has no answer. Never holds a parameter, a row or a password.
+/// Why a database call failed. Never contains a parameter, a row or a password.
 public enum PostgresError: Error, Sendable, Equatable {
-    /// Nothing was changed: it was not sent, or the transaction it was part of cannot have been committed.
+    /// Nothing changed: the call was not sent, or its transaction cannot have committed.
     case unavailable(Reason)
-    /// It was sent and no answer came: it may have happened, or may yet happen.
+    /// The call was sent but not answered: it may have taken effect, or may still do so.
     case outcomeUnknown(Reason)
-    /// The server refused. `message` is the server's primary message, `constraint` the name of a violated constraint.
+    /// The server returned an error. `message` is its primary message, `constraint` the name of a violated
+    /// constraint.
     ///
-    /// The message is empty for data exceptions (class 22), whose text quotes what was sent.
+    /// The message is empty for data exceptions (class 22), because their text quotes parameters.
     case server(SQLState, message: String, constraint: String?)
-    /// An answer that does not have the expected columns or types.
+    /// The answer does not have the expected columns or types.
     case unexpectedResult(column: Int)
 
     public enum Reason: String, Sendable, CaseIterable {
         case connectFailed = "connect_failed"
         case notWritable = "not_writable"
-        /// Another cluster than the one first met, or an older state of it: restored, or a fork that lost writes.
+        /// Another cluster than the known one, or an older state of it: restored, or a fork that lost writes.
         case databaseWentBackwards = "database_went_backwards"
         case queueFull = "queue_full"
         case queueWaitExceeded = "queue_wait_exceeded"
@@ -27,7 +28,7 @@ public enum PostgresError: Error, Sendable, Equatable {
     }
 }
 
-/// For the log: fixed words, a reason code, and what the server said.
+/// For the log: a reason code and the server's message.
 extension PostgresError: CustomStringConvertible {
     public var description: String {
         switch self {
@@ -45,20 +46,20 @@ public struct SQLState: Sendable, Hashable, CustomStringConvertible {
     public init(_ code: String) { self.code = code }
     public var description: String { code }
 
-    /// Class 23: a rule of the schema.
+    /// Class 23: the statement violates a constraint of the schema.
     public var isConstraintViolation: Bool { code.hasPrefix("23") }
-    /// The same statement may succeed if it is run again: 40001, 40P01.
+    /// The same statement may succeed on a retry: 40001, 40P01.
     public var isRetryable: Bool { code == "40001" || code == "40P01" }
-    /// A lock was not had within `lock_timeout`: 55P03.
+    /// A lock was not available within `lock_timeout`: 55P03.
     public var isLockTimeout: Bool { code == "55P03" }
-    /// The server takes no writes, as a standby does: 25006.
+    /// The server is read-only, such as a standby: 25006.
     public var isReadOnly: Bool { code == "25006" }
     /// The server ends the connection: 57P01 to 57P05.
     public var isShutdown: Bool { code.hasPrefix("57P0") }
-    /// The database has not the schema, table, column or function that this program knows: it is not migrated.
+    /// The database lacks a schema, table, column or function that this program needs: migrations are missing.
     public var isMissingSchema: Bool { ["3F000", "42P01", "42703", "42883"].contains(code) }
-    /// The server's state, not the statement, is to blame: connection, resources, shutdown, lock or statement timeout,
-    /// read-only, serialization. An outage to whoever asked.
+    /// The server's state is the cause, not the statement: connection, resources, shutdown, lock or statement
+    /// timeout, read-only, serialization. Callers treat it as an outage.
     public var isTransient: Bool {
         ["08", "40", "53", "57", "58"].contains { code.hasPrefix($0) } || isReadOnly || isLockTimeout
     }

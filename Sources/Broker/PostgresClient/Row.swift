@@ -2,12 +2,12 @@
 public struct PostgresTimestamp: Sendable, Hashable, Comparable {
     /// Since 1970-01-01T00:00:00Z.
     public let microseconds: Int64
-    /// 2000-01-01T00:00:00Z, from where PostgreSQL counts, in microseconds since 1970.
+    /// 2000-01-01T00:00:00Z, PostgreSQL's epoch, in microseconds since 1970.
     static let serverEpoch: Int64 = 946_684_800_000_000
 
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// Whole seconds since 1970, rounded towards the past.
+    /// Whole seconds since 1970, rounded down.
     public var flooredSeconds: Int64 {
         let (quotient, remainder) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         return remainder < 0 ? quotient - 1 : quotient
@@ -16,7 +16,7 @@ public struct PostgresTimestamp: Sendable, Hashable, Comparable {
     public static func < (a: PostgresTimestamp, b: PostgresTimestamp) -> Bool { a.microseconds < b.microseconds }
 }
 
-/// One row of an answer. Columns are read by position; a type or a NULL that does not fit throws `unexpectedResult`.
+/// One result row. Columns are read by position. A wrong type or an unexpected NULL throws `unexpectedResult`.
 public struct Row: Sendable {
     private let answer: Answer
     private let index: Int
@@ -26,10 +26,9 @@ public struct Row: Sendable {
         self.index = index
     }
 
-    /// The number of columns.
     public var count: Int { answer.columns }
 
-    /// Where the column of that name stands. Throws where there is none.
+    /// The position of the column with this name. Throws if it does not exist.
     public func column(_ name: String) throws(PostgresError) -> Int { try answer.names.position(of: name) }
 
     public func isNull(_ column: Int) throws(PostgresError) -> Bool { try answer.isNull(row: index, column: column) }
@@ -54,7 +53,7 @@ public struct Row: Sendable {
         }
     }
 
-    /// From any type whose binary form is its text: `text`, `varchar`, `name`, `json`, an enum, a domain over these.
+    /// From any type whose binary form is text: `text`, `varchar`, `name`, `json`, an enum, or a domain over these.
     public func text(_ column: Int) throws(PostgresError) -> String {
         try read(column) { octets, type in type.isTextual ? String(octets: octets) : nil }
     }
@@ -68,7 +67,7 @@ public struct Row: Sendable {
         try read(column) { octets, type in type == .uuid && octets.count == 16 ? octets.array : nil }
     }
 
-    /// Infinity is not an instant and throws.
+    /// Throws for infinity.
     public func timestamp(_ column: Int) throws(PostgresError) -> PostgresTimestamp {
         try read(column) { octets, type in
             guard type == .timestamptz, octets.count == 8 else { return nil }
@@ -83,7 +82,7 @@ public struct Row: Sendable {
         try read(column) { octets, type in type.isTextualArray ? ArrayReader.texts(in: octets) : nil }
     }
 
-    /// What `interpret` makes of the octets of one value; its `nil` is an answer that does not fit.
+    /// Passes the octets of one value to `interpret`; throws if that returns `nil`.
     private func read<Value>(
         _ column: Int, _ interpret: (Span<UInt8>, ColumnType) -> Value?
     ) throws(PostgresError) -> Value {
@@ -123,7 +122,7 @@ extension Row {
 
 /// Reads PostgreSQL's binary array form.
 enum ArrayReader {
-    /// `nil` unless it is a one-dimensional array of non-NULL UTF-8 texts.
+    /// `nil` unless the value is a one-dimensional array of non-NULL UTF-8 texts.
     static func texts(in octets: Span<UInt8>) -> [String]? {
         var position = 0
         guard let dimensions = int32(octets, &position), int32(octets, &position) != nil,
@@ -151,7 +150,7 @@ enum ArrayReader {
 }
 
 extension String {
-    /// `nil` unless the octets are UTF-8.
+    /// `nil` unless the octets are valid UTF-8.
     init?(octets: Span<UInt8>) {
         do throws(UTF8.ValidationError) {
             self.init(copying: try UTF8Span(validating: octets))
@@ -164,7 +163,7 @@ extension String {
 extension Span<UInt8> {
     var array: [UInt8] { unsafe withUnsafeBufferPointer { unsafe Array($0) } }
 
-    /// Big-endian, two's complement, of at most eight octets.
+    /// Big-endian two's complement of at most eight octets.
     var signedInteger: Int64 {
         var value: Int64 = count > 0 && self[0] >= 0x80 ? -1 : 0
         for index in indices { value = value << 8 | Int64(self[index]) }

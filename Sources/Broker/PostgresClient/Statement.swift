@@ -1,14 +1,14 @@
-/// SQL that is fixed at compile time: a `StaticString` cannot hold anything that came from input.
+/// SQL that is fixed at compile time: a `StaticString` cannot contain input.
 ///
-/// Prepared once per connection, on first use. The server infers the types of the parameters.
+/// Each connection prepares it on first use. The server infers the parameter types.
 public struct Statement: Sendable, Hashable {
     let sql: StaticString
-    /// Of the text: tells a program's own few statements apart, no more.
+    /// Digest of the text. It only has to distinguish this program's own statements.
     private let digest: UInt64
-    /// The name under which a connection prepares it: its digest.
+    /// The name of the prepared statement: its digest.
     let name: String
 
-    /// How lanes make many calls of it by one; `nil`: each by itself.
+    /// How lanes run several calls as one statement; `nil`: each call runs on its own.
     public let gathering: Gathering?
 
     public init(_ sql: StaticString, gathering: Gathering? = nil) {
@@ -18,21 +18,20 @@ public struct Statement: Sendable, Hashable {
         name = "s" + String(digest, radix: 36)
     }
 
-    /// The SQL text, for the server and for the test that prepares every statement against the schema.
+    /// The SQL text, for the server and for the test that prepares all statements against the schema.
     public var text: String { sql.description }
 
     public static func == (a: Statement, b: Statement) -> Bool { a.digest == b.digest }
     public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }
 
-/// What a store needs of the database: one statement, one answer. A caller does not know whether connections of a pool or
-/// batching lanes give it.
+/// A store's access to the database: one statement, one result. The implementation is a connection pool or batching
+/// lanes.
 public protocol StatementExecutor: Sendable {
-    /// Runs one statement in a transaction of its own, or in one with others of which no caller hears anything; the rows
-    /// are those of a committed statement.
+    /// Runs one statement, in a transaction of its own or one shared with other calls. Returns only committed rows.
     func query(_ statement: Statement, _ parameters: [PostgresValue]) async throws(PostgresError) -> [Row]
 
-    /// The same, for a statement that locks rows.
+    /// Runs a statement that locks rows.
     ///
     /// - Parameter row: The row that it locks first.
     func query(
@@ -41,42 +40,42 @@ public protocol StatementExecutor: Sendable {
 }
 
 extension StatementExecutor {
-    /// Where every statement has a transaction to itself, it does not matter which row it locks.
+    /// Ignores `row`: the order of locks does not matter if each statement has its own transaction.
     public func query(
         _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey
     ) async throws(PostgresError) -> [Row] {
         try await query(statement, parameters)
     }
 
-    /// The same, for a statement whose parameters are spelled out.
+    /// The same with variadic parameters.
     public func query(_ statement: Statement, _ parameters: PostgresValue...) async throws(PostgresError) -> [Row] {
         try await query(statement, parameters)
     }
 }
 
-/// Stands for the row that a statement locks first.
+/// Identifies the row that a statement locks first.
 ///
-/// A batch of statements holds its locks until it commits. Since every batch of every process runs its statements in the
-/// order of these keys, of two batches that want the same rows one waits for the other, and never each for the other. Two
-/// rows that share a key by chance may be locked in either order, and then the server ends the wait.
+/// A batch holds its locks until commit. Every batch of every process runs its statements in the order of these keys,
+/// so two batches cannot deadlock. If two rows share a key by chance, their order is arbitrary, and the server
+/// resolves a deadlock.
 public struct RowKey: Sendable, Hashable, Comparable {
     private let position: UInt64
 
-    /// - Parameter octets: What identifies the row; equal for all statements that lock it.
+    /// - Parameter octets: The identity of the row; equal for all statements that lock it.
     public init(_ octets: [UInt8]) { position = FNV1a.digest(octets) }
 
     private init(position: UInt64) { self.position = position }
 
-    /// For a statement that locks nothing.
+    /// For a statement that locks no row.
     public static let none = RowKey(position: 0)
 
     public static func < (a: RowKey, b: RowKey) -> Bool { a.position < b.position }
 }
 
-/// All rows of one answer, as libpq received them, shared by the rows and freed with the last of them.
+/// A result as libpq received it, shared by its rows and freed with the last one.
 ///
-/// `@unchecked Sendable`: nothing changes a `PGresult` once it is complete, and libpq lets any number of threads read it
-/// (*Behavior in Threaded Programs*).
+/// `@unchecked Sendable`: a complete `PGresult` is immutable, and libpq allows concurrent reads (*Behavior in
+/// Threaded Programs*).
 final class Answer: @unchecked Sendable {
     private let result: ResultHandle
     let columns: Int
@@ -97,7 +96,7 @@ final class Answer: @unchecked Sendable {
         return result.isNull(row: row, column: column)
     }
 
-    /// Lends the octets of one value, and its type. Throws where there is NULL or no such column.
+    /// Passes the octets and type of one value to `body`. Throws for NULL or a missing column.
     func withValue<Value>(
         row: Int, column: Int, _ body: (Span<UInt8>, ColumnType) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
@@ -111,7 +110,7 @@ final class Answer: @unchecked Sendable {
     }
 }
 
-/// Where the columns of a statement's answers stand: read once for each statement of a connection.
+/// Column positions of a statement's results: read once per statement and connection.
 struct ColumnNames: Sendable {
     private let positions: [String: Int]
 

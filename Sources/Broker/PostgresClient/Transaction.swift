@@ -1,4 +1,4 @@
-/// A transaction, lent to a closure that does not suspend: no one slips in, and nothing can keep it.
+/// A transaction, lent to a closure that cannot suspend or keep it.
 public struct Transaction: ~Copyable {
     private let connection: Connection
     private let deadline: MonotonicTime
@@ -8,19 +8,19 @@ public struct Transaction: ~Copyable {
         self.deadline = deadline
     }
 
-    /// Runs one statement. After an error the transaction takes no more of them, and is rolled back.
+    /// Runs one statement. After an error the transaction refuses further statements and rolls back.
     public borrowing func query(
         _ statement: Statement, _ parameters: [PostgresValue] = []
     ) throws(PostgresError) -> [Row] {
         do throws(PostgresError) {
             return try connection.execute(statement, parameters, deadline: deadline)
         } catch .outcomeUnknown(let reason) where reason != .committedLocallyOnly {
-            throw .unavailable(reason)  // COMMIT was not sent: whatever it did is undone
+            throw .unavailable(reason)  // COMMIT was not sent, so the server rolls back
         }
     }
 
-    /// Runs a script of many commands that is part of this program, such as a migration. Never text from elsewhere:
-    /// nothing in it is a parameter. It must not end the transaction.
+    /// Runs a constant script of several commands, such as a migration. Never pass external text: scripts have no
+    /// parameters. The script must not end the transaction.
     public borrowing func executeScript(_ octets: [UInt8]) throws(PostgresError) {
         guard !octets.contains(0), let script = String(validating: octets, as: UTF8.self) else {
             throw .server(SQLState("22021"), message: "the script is not UTF-8 text", constraint: nil)
@@ -73,7 +73,7 @@ extension Connection {
         }
     }
 
-    /// What cannot be rolled back is closed, which has the same effect.
+    /// Closes the connection if it cannot roll back; the server then rolls back.
     private func rollBack() {
         if hasVoidPlans { retire() }
         guard isUsable, isInTransaction else { return }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Runs batches over one connection and answers every call in them.
+/// Runs batches on one connection and answers every call in them.
 struct BatchRunner {
     let core: LaneCore
     let connection: Connection
@@ -13,14 +13,14 @@ struct BatchRunner {
         if gathered.isEmpty { runEach(batch) } else { run(batch, gathered, others) }
     }
 
-    /// A statement for each call.
+    /// One statement per call.
     private func runEach(_ batch: [LaneCall]) {
         run(batch) { recover(batch, $0, $1) }
     }
 
     // MARK: Before
 
-    /// Those that nobody waits for any longer are not sent.
+    /// Drops the calls whose deadline has passed.
     private func live(_ calls: [LaneCall]) -> [LaneCall] {
         let now = MonotonicTime.now
         guard calls.contains(where: { $0.expires <= now }) else { return calls }
@@ -28,8 +28,8 @@ struct BatchRunner {
         return calls.filter { $0.expires > now }
     }
 
-    /// Prepares what this session has not seen yet, apart from the batch: a statement that the server does not take fails
-    /// its own calls and no others. Those that can be sent.
+    /// Prepares new statements before the batch, so that a refused statement fails only its own calls. Returns the
+    /// calls that can be sent.
     private func prepare(_ calls: [LaneCall]) -> [LaneCall] {
         var refused: [Statement: PostgresError] = [:]
         var last: Statement?
@@ -55,7 +55,7 @@ struct BatchRunner {
 
     // MARK: One transaction
 
-    /// Answers everyone in the batch, unless it was undone: what then is the caller's.
+    /// Answers every call, unless the transaction was rolled back: then `recover` must.
     private func run(_ batch: [LaneCall], ifRolledBack recover: (_ culprit: Int?, PostgresError) -> Void) {
         switch attempt(batch) {
         case .committed(let answers): answer(batch, answers)
@@ -72,7 +72,7 @@ struct BatchRunner {
         return outcome
     }
 
-    /// Those that are gathered first, so that of two calls for one row, the other is made when the first one is.
+    /// Runs the gathered calls first. Of two calls for one row, the second then follows the first.
     private func run(_ batch: [LaneCall], _ gathered: [GatheredCalls], _ others: [LaneCall]) {
         core.counters.batches.wrappingAdd(1, ordering: .relaxed)
         core.counters.calls.wrappingAdd(batch.count, ordering: .relaxed)
@@ -92,7 +92,7 @@ struct BatchRunner {
             guard connection.isUsable else { return fail(batch, error) }
             if connection.hasVoidPlans { return renewPlans(batch) }
             if error.isOfStatement { for calls in gathered { connection.refuse(calls.gathering) } }
-            // Each by itself, it shows whose fault it is.
+            // Runs each call on its own to find the failing one.
             core.counters.repeatedCalls.wrappingAdd(batch.count, ordering: .relaxed)
             runEach(batch)
         }
@@ -109,8 +109,8 @@ struct BatchRunner {
 
     // MARK: After a rollback
 
-    /// All of it was undone, so all of it may run again. Whoever made it fail does so last and alone, so that no other
-    /// call shares its fault.
+    /// The whole batch was rolled back, so it can run again. The failing call runs last and alone, so it cannot fail
+    /// the others again.
     private func recover(_ batch: [LaneCall], _ culprit: Int?, _ error: PostgresError) {
         guard connection.isUsable else { return fail(batch, error) }
         if connection.hasVoidPlans { return renewPlans(batch) }
@@ -123,7 +123,7 @@ struct BatchRunner {
         if error.mayPass { core.runAside(suspect) } else { runAlone(suspect) }
     }
 
-    /// The schema has changed since the statements were prepared. That is nobody's fault.
+    /// The schema has changed since the statements were prepared. No call is at fault.
     private func renewPlans(_ batch: [LaneCall]) {
         do throws(PostgresError) {
             try connection.forgetStatements(deadline: .after(.milliseconds(500)))
@@ -143,7 +143,8 @@ struct BatchRunner {
         }
     }
 
-    /// A call that failed with no other to blame. What may pass is waited for aside: the lane goes on.
+    /// A call that failed alone. If the error is temporary, the call retries on the aside connection and the lane
+    /// continues.
     private func settle(_ call: LaneCall, _ error: PostgresError) {
         if error.mayPass { core.runAside(call) } else { call.fail(error) }
     }
@@ -160,12 +161,12 @@ struct BatchRunner {
 }
 
 extension PostgresError {
-    /// Whatever the values: class 42, syntax error or access rule violation.
+    /// The statement itself is wrong, regardless of values: class 42, syntax error or access rule violation.
     var isOfStatement: Bool {
         if case .server(let state, _, _) = self { state.code.hasPrefix("42") } else { false }
     }
 
-    /// The same call may yet succeed: somebody else was in its way.
+    /// The error is temporary: another transaction was in the way.
     fileprivate var mayPass: Bool {
         if case .server(let state, _, _) = self { state.isRetryable || state.isLockTimeout } else { false }
     }

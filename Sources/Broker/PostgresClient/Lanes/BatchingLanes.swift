@@ -1,28 +1,25 @@
-/// Calls from many tasks, gathered into few transactions: while the server commits one batch the next one gathers, so the
-/// more calls there are at once, the less each costs. For short statements that lock a row or two.
+/// Batches concurrent calls into few transactions. While the server commits one batch, the next one fills, so the
+/// cost per call falls under load. Use it for short statements that lock a row or two.
 ///
-/// A lane is a thread with one connection. It takes all that is queued, sends it as one transaction, and waits; a call that
-/// comes alone goes alone and at once. As long as one lane keeps up, it does it all: a call that comes meanwhile goes with its
-/// next batch. A second lane joins when so much waits that it fills a batch, and when the first one's batch takes longer than
-/// ``LaneConfiguration/patience``, so that a connection that hangs stops nobody but those whom it carries.
+/// A lane is a thread with one connection. It sends all queued calls as one transaction and waits for the answer; a
+/// single call leaves at once. A second lane starts when the queue fills a batch, or when a batch takes longer than
+/// ``LaneConfiguration/patience``. A hung connection therefore delays only its own calls.
 ///
-/// Callers share a transaction without noticing: no row is theirs before its commit, and if one of them makes it fail, the
-/// others run again without that one. One that meets a locked row waits for it on a connection aside, so that nobody waits
-/// with it. Statements must therefore not depend on having a transaction of their own: `now()` is the same for all in a batch,
-/// a lock is held until all have run.
+/// A call becomes visible only at commit. If one call fails the transaction, the others run again without it. A call
+/// that meets a locked row waits on a separate connection (aside). Statements must not rely on a transaction of their
+/// own: `now()` is the same for the whole batch, and locks last until all calls have run.
 ///
-/// Two calls for the same row at the same time are not brought together: in one batch they run one after the other; in
-/// two, the second batch waits for the first one's commit, which is what it would do if it were another broker's.
+/// Two concurrent calls for the same row are not combined. In one batch they run in sequence; in two batches, the
+/// second waits for the first commit, as it would for another broker's.
 ///
-/// A call is answered within its deadline, whatever the server does. A write that was sent is never cancelled: a caller
-/// that is cancelled stops waiting only while its call is still queued. The lanes connect by themselves, in the background,
-/// for as long as they live.
+/// Every call ends within its deadline, even if the server hangs. The lanes never cancel a write that they have sent:
+/// cancelling the caller's task removes only a queued call. The lanes reconnect in the background.
 public final class BatchingLanes: StatementExecutor {
     private let core: LaneCore
 
     /// - Parameters:
-    ///   - history: What is known of the database; shared by all that connect to the same one.
-    ///   - onEvent: Told of connections that come and go, on the lanes' threads. Must not block.
+    ///   - history: The last known position of the database. Share it between all clients of the same database.
+    ///   - onEvent: Receives connection events on the lanes' threads. Must not block.
     public init(
         _ configuration: PostgresConfiguration, _ lanes: LaneConfiguration = LaneConfiguration(),
         history: DatabaseHistory = DatabaseHistory(),
@@ -39,7 +36,7 @@ public final class BatchingLanes: StatementExecutor {
 
     public var statistics: LaneStatistics { core.statistics }
 
-    /// Waits until a lane has a connection, and its server answers.
+    /// Waits until a lane is connected and its server answers.
     public func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
         _ = try await run(Self.probe, [], .none, queueWait: limit, limit: limit + core.configuration.callDeadline)
     }
@@ -50,8 +47,8 @@ public final class BatchingLanes: StatementExecutor {
         try await query(statement, parameters, locking: .none)
     }
 
-    /// Runs one statement, in a transaction with whatever others are there. 40001 and 40P01 are tried again, three times at
-    /// most, within the deadline.
+    /// Runs one statement, in a transaction shared with concurrent calls. Retries 40001 and 40P01 at most three
+    /// times, within the deadline.
     public func query(
         _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey
     ) async throws(PostgresError) -> [Row] {
@@ -60,7 +57,7 @@ public final class BatchingLanes: StatementExecutor {
             statement, parameters, row, queueWait: configuration.queueWait, limit: configuration.callDeadline)
     }
 
-    /// Takes no more calls, answers those it has, and closes the connections.
+    /// Refuses new calls, finishes accepted ones, and closes the connections.
     public func shutdown() async {
         core.close()
         await withCheckedContinuation { core.whenEnded($0) }

@@ -1,6 +1,6 @@
-/// Calls in the order in which they came.
+/// Calls in order of arrival.
 struct CallQueue: Sendable {
-    /// From `head` on; `nil` before.
+    /// Entries before `head` are `nil`.
     private var slots: [LaneCall?] = []
     private var head = 0
 
@@ -8,7 +8,7 @@ struct CallQueue: Sendable {
 
     mutating func append(_ call: LaneCall) { slots.append(call) }
 
-    /// Back to where it was taken from.
+    /// Returns a call to the front.
     mutating func prepend(_ call: LaneCall) {
         if head > 0 {
             head -= 1
@@ -45,17 +45,17 @@ struct CallQueue: Sendable {
     }
 }
 
-/// What waits for a lane: a queue for each statement, from which a batch takes in turn, so that a flood of one statement
-/// delays no other.
+/// The calls that wait for a lane, with a queue per statement. A batch takes from the queues in turn, so a flood of
+/// one statement does not delay the others.
 struct CallQueues: Sendable {
     private var queues: [(statement: Statement, calls: CallQueue)] = []
-    /// Whose turn it is first.
+    /// The queue that is first in turn.
     private var turn = 0
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// False if the queue of its statement is full.
+    /// False if the statement's queue is full.
     mutating func append(_ call: LaneCall, limit: Int) -> Bool {
         let index = index(of: call.statement)
         guard queues[index].calls.count < limit else { return false }
@@ -64,13 +64,13 @@ struct CallQueues: Sendable {
         return true
     }
 
-    /// Back to where they were taken from, in their order.
+    /// Returns calls to the front of their queues, in order.
     mutating func putBack(_ calls: [LaneCall]) {
         for call in calls.reversed() { queues[index(of: call.statement)].calls.prepend(call) }
         count += calls.count
     }
 
-    /// Moves that many to `batch`, or all there are.
+    /// Moves up to `limit` calls to `batch`.
     mutating func take(_ limit: Int, into batch: inout [LaneCall]) {
         let end = batch.count + min(limit, count)
         count -= end - batch.count

@@ -1,14 +1,14 @@
 import CLibPQ
 
-/// Calls of one statement that are made by another one, in the order of their rows.
+/// Calls that one statement runs together, in order of their rows.
 struct GatheredCalls {
     let gathering: Gathering
     let calls: [LaneCall]
     let part: BatchPart
 
-    /// Gives each call its row of a committed answer. Those that have none were not made.
+    /// Answers each call with its row. Returns the calls without a row: they had no effect.
     ///
-    /// - Parameter count: Told how many were made, before anybody hears of it.
+    /// - Parameter count: Receives the number of successful calls before they are answered.
     func answer(_ rows: [Row], count: (Int) -> Void) -> [LaneCall] {
         var answers: [Row?] = Array(repeating: nil, count: calls.count)
         do throws(PostgresError) {
@@ -19,7 +19,7 @@ struct GatheredCalls {
                 answers[place - 1] = row
             }
         } catch {
-            // Somebody's call was made, and it is not known whose.
+            // A row cannot be assigned, so the outcome of every call is unknown.
             for call in calls { call.fail(error) }
             return []
         }
@@ -30,10 +30,10 @@ struct GatheredCalls {
 }
 
 extension BatchRunner {
-    /// Which calls of a batch are made by one statement, for each statement of which there are enough. Not two for one row:
-    /// the statement sees rows as they were before it.
+    /// Groups the calls that one statement can run together, if there are enough. A group has at most one call per
+    /// row: the statement sees rows as they were before it.
     ///
-    /// - Parameter batch: In the order of its rows, as are the results.
+    /// - Parameter batch: In order of its rows; so are the results.
     func gather(_ batch: [LaneCall]) -> (gathered: [GatheredCalls], others: [LaneCall]) {
         var groups: [(gathering: Gathering, calls: [LaneCall])] = []
         for call in batch {
@@ -44,7 +44,7 @@ extension BatchRunner {
                 groups.append((gathering, [call]))
             }
         }
-        // In every batch of every process in the same order, since they lock rows.
+        // The statements lock rows, so every batch of every process must use the same order.
         groups.sort { $0.gathering.statement.name < $1.gathering.statement.name }
         let gathered = groups.compactMap { connection.gather($0.gathering, $0.calls, from: core.lanes.gathersFrom) }
         guard !gathered.isEmpty else { return ([], batch) }
@@ -56,7 +56,7 @@ extension BatchRunner {
 extension Connection {
     private static let typeOfElement = Statement("SELECT to_regtype($1)::oid::bigint")
 
-    /// Learns how many calls are made by one, which the server need not allow: then each is made by itself.
+    /// Prepares the gathering statement. If the server refuses it, every call runs on its own.
     func prepare(_ gathering: Gathering, deadline: MonotonicTime) {
         guard gatherings[gathering.statement] == nil else { return }
         do throws(PostgresError) {
@@ -83,17 +83,17 @@ extension Connection {
     }
 }
 
-/// What became of a batch.
+/// The result of a batch.
 enum BatchOutcome {
-    /// Committed; the rows of each part, in their order.
+    /// Committed, with the rows of each part in order.
     case committed([[Row]])
-    /// Undone, because of that part; `nil` if the commit failed.
+    /// Rolled back because of part `culprit`; `nil` if the commit failed.
     case rolledBack(culprit: Int?, PostgresError)
-    /// No call of it has an answer. The connection may be of no more use.
+    /// No call has an answer. The connection may be unusable.
     case lost(PostgresError)
 }
 
-/// What is sent for one answer.
+/// One statement of a batch.
 struct BatchPart {
     let statement: Statement
     let parameters: EncodedParameters
@@ -107,9 +107,10 @@ extension BatchPart {
 }
 
 extension Connection {
-    /// Runs prepared statements in one transaction: sent as one, with one Sync, committed as one.
+    /// Runs prepared statements in one transaction, with one Sync.
     ///
-    /// Nothing counts before the server has answered the Sync: until then a row that it returned may yet be undone.
+    /// The result counts only when the server has answered the Sync: until then a returned row may still be rolled
+    /// back.
     func execute(_ batch: [BatchPart]) -> BatchOutcome {
         guard let deadline = batch.lazy.map(\.deadline).min() else { return .committed([]) }
         guard isUsable else { return .lost(.unavailable(.connectionLost)) }
@@ -124,7 +125,7 @@ extension Connection {
         do throws(PostgresError) {
             return try answers(to: batch, deadline)
         } catch .outcomeUnknown(let reason) where !hasSentAll {
-            return .lost(.unavailable(reason))  // the Sync, which is last, has not left
+            return .lost(.unavailable(reason))  // the Sync is last and was not sent
         } catch {
             return .lost(error)
         }
@@ -139,7 +140,7 @@ extension Connection {
         while true {
             try waitForResult(deadline)
             guard let next = unsafe PQgetResult(raw) else {
-                // The end of one answer. Two in a row: there is nothing more to come, not even the Sync.
+                // The end of one answer. Two in a row mean that the server sends nothing more, not even the Sync.
                 guard !isBetweenAnswers, unsafe PQstatus(raw) == CONNECTION_OK else { throw lose(.connectionLost) }
                 isBetweenAnswers = true
                 continue
@@ -150,7 +151,7 @@ extension Connection {
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
                 guard answers.count < count else { throw lose(.connectionLost) }
                 answers.append(rows(of: result, batch[answers.count].statement))
-            case PGRES_PIPELINE_ABORTED: break  // undone with the one that failed
+            case PGRES_PIPELINE_ABORTED: break  // rolled back with the failed one
             case PGRES_PIPELINE_SYNC:
                 guard unsafe PQexitPipelineMode(raw) == 1 else { throw lose(.connectionLost) }
                 if let failure { return .rolledBack(culprit: failure.culprit, failure.error) }

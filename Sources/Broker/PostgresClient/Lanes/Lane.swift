@@ -1,10 +1,10 @@
-/// One thread with one connection: takes what is queued when it is its turn, sends it as one transaction, waits for its commit,
-/// and takes what came meanwhile.
+/// One thread with one connection. When it is its turn, it sends the queued calls as one transaction and waits for
+/// the commit.
 struct Lane {
     let core: LaneCore
     let number: Int
 
-    /// An idle connection is looked at this often, so that a dead one is replaced before a call needs it.
+    /// Interval for checking an idle connection: a dead one is replaced before a call needs it.
     private static let idleCheck = Duration.seconds(5)
 
     func run() {
@@ -12,7 +12,7 @@ struct Lane {
         core.laneEnded()
     }
 
-    /// Runs batches until the connection is of no more use, or the lanes are closed and their queue empty.
+    /// Runs batches until the connection is unusable, or the lanes are closed and their queue is empty.
     private func serve(_ connection: Connection) {
         defer { core.pause(number) }
         let runner = BatchRunner(core: core, connection: connection)
@@ -30,64 +30,63 @@ struct Lane {
     }
 }
 
-/// How calls are gathered into batches. Times of calls are those of ``PostgresConfiguration``.
+/// How lanes form batches. ``PostgresConfiguration`` has the time limits of calls.
 public struct LaneConfiguration: Sendable {
-    /// Connections, each on a thread of its own. As many have a batch in flight as it takes: one as long as it keeps up.
+    /// Connections, each on its own thread. One lane works alone as long as it keeps up.
     public var lanes = 2
-    /// When the batch of one lane has taken so long, another one sends what waits behind it. Before that, only if what waits fills
-    /// a batch: the larger batches are the less each call costs.
+    /// After a batch has taken this long, another lane sends the queued calls. Before that, it does so only if they
+    /// fill a batch: larger batches cost less per call.
     public var patience: Duration = .milliseconds(8)
-    /// Calls in one transaction, at most.
+    /// Maximum calls per transaction.
     public var maxBatch = 128
-    /// From so many calls of one statement in a batch on, they are made by one, if the statement has a ``Gathering``. Fewer cost
-    /// less each by itself.
+    /// Minimum calls of one statement in a batch for its ``Gathering``. Fewer calls cost less as single statements.
     public var gathersFrom = 4
-    /// Calls of one statement that may wait. Each statement has its own share, so that a flood of one leaves room for the
+    /// Maximum queued calls per statement. Each statement has its own queue, so a flood of one leaves room for the
     /// others.
     public var queueLimit = 2048
-    /// The server's `lock_timeout` for a batch. Short, as one locked row holds up everybody in it: whoever meets the lock
-    /// is then run again aside, with the `lockTimeout` of ``PostgresConfiguration``.
+    /// The server's `lock_timeout` for a batch. It is short because one locked row delays the whole batch. A call
+    /// that meets the lock runs again aside, with the `lockTimeout` of ``PostgresConfiguration``.
     public var batchLockTimeout: Duration = .milliseconds(100)
 
     public init() {}
 }
 
-/// Counters of lanes, for metrics. Totals only ever grow.
+/// Counters of lanes, for metrics. Names with `Total` only increase.
 public struct LaneStatistics: Sendable, Equatable {
     public var connections = ConnectionStatistics()
-    /// Lanes that wait for a call now.
+    /// Lanes that currently wait for a call.
     public var idleLanes = 0
-    /// Calls that wait for a lane now.
+    /// Calls that currently wait for a lane.
     public var queueDepth = 0
-    /// Calls that waited in vain or found the queue full.
+    /// Calls that timed out in the queue or found it full.
     public var shedTotal = 0
-    /// Transactions that were begun; a call that no other was there to go with counts as one.
+    /// Transactions started; a single call counts as one.
     public var batchesTotal = 0
-    /// Calls in them.
+    /// Calls in all batches.
     public var callsTotal = 0
-    /// Of the calls, those that were made by one statement with others.
+    /// Calls that ran in one statement with others.
     public var gatheredCallsTotal = 0
-    /// Of the batches, those that were rolled back.
+    /// Batches that were rolled back.
     public var failedBatchesTotal = 0
-    /// Of the calls, those that were run again because of it.
+    /// Calls that ran again after a rollback.
     public var repeatedCallsTotal = 0
-    /// Of the calls, those that met a lock or a conflict, and were run by themselves on a connection aside.
+    /// Calls that met a lock or conflict and ran on the aside connection.
     public var callsAsideTotal = 0
 }
 
-/// One call that waits for a lane, or has one.
+/// One call that is queued or running.
 ///
-/// `@unchecked Sendable`: the caller's continuation is set before the call is queued, and taken by whoever took the call
-/// out of the queue, under the lock of the queue.
+/// `@unchecked Sendable`: the continuation is set before the call is queued. Only the thread that removed the call
+/// from the queue, under the queue's lock, uses it.
 final class LaneCall: @unchecked Sendable {
     typealias Caller = CheckedContinuation<Result<[Row], PostgresError>, Never>
 
     let statement: Statement
     let parameters: EncodedParameters
     let row: RowKey
-    /// Until then it may wait for a lane.
+    /// The call may wait for a lane until then.
     let expires: MonotonicTime
-    /// Until then it is to be answered.
+    /// The call must be answered by then.
     let deadline: MonotonicTime
     private var caller: Caller?
 
@@ -104,7 +103,7 @@ final class LaneCall: @unchecked Sendable {
 
     func expect(_ caller: Caller) { self.caller = caller }
 
-    /// Resumes the caller; once.
+    /// Resumes the caller; at most once.
     func answer(_ result: Result<[Row], PostgresError>) {
         caller?.resume(returning: result)
         caller = nil
@@ -113,20 +112,21 @@ final class LaneCall: @unchecked Sendable {
     func fail(_ error: PostgresError) { answer(.failure(error)) }
 }
 
-/// Which lane may begin a batch when.
+/// Decides when a lane may start a batch.
 ///
-/// The fewer batches the calls are spread over the less each costs: commits, and statements that serve many. So what waits is for
-/// the lane whose batch will be done next. Another lane begins one beside it only if what waits would fill a batch, or if the
-/// one in flight takes so long that the server may not answer it at all.
+/// Fewer, larger batches cost less per call: fewer commits, and statements that serve many calls. So queued calls
+/// wait for the lane whose batch ends next. Another lane starts a batch only if the queue fills one, or if the batch
+/// in flight exceeds `patience`: its server may be hung.
 struct LaneTurns: Sendable {
     private let maxBatch: Int
     private let patience: Duration
-    /// Of each lane that has a batch in flight, when it began it.
+    /// Per lane: the start of its batch in flight.
     private var began: [MonotonicTime?]
-    /// Lanes that wait for a call, and of these the ones that look again when the batch in flight has taken too long.
+    /// Lanes that wait. `watching` counts those of them that also wait for the patience of the batch in flight to
+    /// end.
     private(set) var idle = 0
     private var watching = 0
-    /// A lane was woken, and has not looked since.
+    /// A lane was signalled and has not run yet.
     private var isCalled = false
 
     init(_ lanes: LaneConfiguration) {
@@ -137,14 +137,14 @@ struct LaneTurns: Sendable {
 
     enum Wait {
         case forCalls
-        /// For the batch in flight.
+        /// For the end of the batch in flight.
         case forOthers
     }
 
     mutating func beginBatch(_ lane: Int, at now: MonotonicTime) { began[lane] = now }
     mutating func endBatch(_ lane: Int) { began[lane] = nil }
 
-    /// From when on a lane that has no batch may begin one; `nil`: at once.
+    /// The earliest time at which an idle lane may start a batch; `nil`: at once.
     func turn(queued: Int) -> MonotonicTime? {
         guard queued < maxBatch, let last = began.lazy.compactMap(\.self).max() else { return nil }
         return last.advanced(by: patience)
@@ -161,7 +161,7 @@ struct LaneTurns: Sendable {
         isCalled = false
     }
 
-    /// Whether a lane that waits is to be woken for what is queued; if so, the caller does it.
+    /// Whether a waiting lane must be signalled for the queued calls. If true, the caller signals it.
     mutating func call(queued: Int) -> Bool {
         guard idle > 0, !isCalled, queued > 0, watching == 0 || turn(queued: queued) == nil else { return false }
         isCalled = true

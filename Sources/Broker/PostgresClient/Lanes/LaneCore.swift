@@ -1,29 +1,29 @@
 import Synchronization
 
-/// The queue of the lanes and the threads that serve it. Outlives the lanes until the last thread has ended.
+/// The lanes' queue and threads. Lives until the last thread ends.
 final class LaneCore: Sendable {
     let configuration: PostgresConfiguration
     let lanes: LaneConfiguration
     let search: ServerSearch
-    /// One connection for calls that have to wait for a lock, or to be tried again and again.
+    /// One connection for calls that must wait for a lock or be retried.
     let aside: PoolCore
     let counters = LaneCounters()
     private let monitor: Monitor<LaneState>
-    /// The groups of threads that wait on the monitor: lanes for calls, and the watch for calls that expire.
+    /// The groups of waiters on the monitor: lanes that wait for calls, and the thread that expires calls.
     private static let work = 0, watch = 1
-    /// Calls that expire are noticed this soon.
+    /// Interval of the check for expired calls.
     private let tick: Duration
 
     private struct LaneState: Sendable {
         var queues = CallQueues()
         var turns: LaneTurns
-        /// Threads that have not ended.
+        /// Running threads.
         var threads = 0
         var isClosed = false
-        /// The watch looks at the queue now and then; and something was queued since it looked.
+        /// The watch thread checks the queue periodically; and a call was queued since its last check.
         var isWatched = false, hasNews = false
         var shedTotal = 0
-        /// Callers of `shutdown`.
+        /// Pending calls of `shutdown`.
         var farewells: [CheckedContinuation<Void, Never>] = []
 
         init(_ lanes: LaneConfiguration) { turns = LaneTurns(lanes) }
@@ -88,13 +88,13 @@ final class LaneCore: Sendable {
         if outcome.wakesWatch { monitor.signal(Self.watch) }
     }
 
-    /// Takes a call out of the queue, if it is still there. What is in flight runs to its end.
+    /// Removes a call that is still queued. A call in flight runs to its end.
     func withdraw(_ call: LaneCall) {
         let withdrawn = monitor.withLock { state in state.queues.removeAll { $0 === call } }
         for call in withdrawn { call.fail(.unavailable(.cancelledWhileQueued)) }
     }
 
-    /// They were not sent, so another connection may have them.
+    /// Returns unsent calls to the queue, for another connection.
     func putBack(_ calls: [LaneCall]) {
         let callsLane = monitor.withLock { state in
             state.queues.putBack(calls)
@@ -102,11 +102,12 @@ final class LaneCore: Sendable {
             return state.callsLane()
         }
         if callsLane { monitor.signal(Self.work) }
-        // The watch may sleep, since it saw an empty queue; and perhaps no lane gets a connection before these expire.
+        // The watch thread may sleep because it saw an empty queue, and these calls may expire before a lane has a
+        // connection.
         monitor.signal(Self.watch)
     }
 
-    /// Runs a call by itself, with the patience that a call has which holds up nobody.
+    /// Runs a call on its own, with the full `lockTimeout`: it delays no other call.
     func runAside(_ call: LaneCall) {
         counters.callsAside.wrappingAdd(1, ordering: .relaxed)
         aside.submit(
@@ -127,14 +128,14 @@ final class LaneCore: Sendable {
 
     enum Next {
         case batch
-        /// None for a while.
+        /// No call within the given time.
         case nothing
-        /// And no call is left.
+        /// Closed, and no calls are left.
         case closed
     }
 
-    /// Waits for calls and for the lane's turn, and moves the calls to `batch`, which must be empty. Whatever the lane had in
-    /// flight is done.
+    /// Waits for calls and for the lane's turn, and moves the calls to `batch`, which must be empty. The lane's
+    /// previous batch must be finished.
     func next(_ batch: inout [LaneCall], on lane: Int, until look: MonotonicTime) -> Next {
         var waited: LaneTurns.Wait?
         let (next, callsAnother) = monitor.wait(on: Self.work) {
@@ -160,7 +161,7 @@ final class LaneCore: Sendable {
         return next
     }
 
-    /// The lane has no connection for a while, nor a batch in flight.
+    /// The lane has lost its connection and has no batch in flight.
     func pause(_ lane: Int) {
         let callsLane = monitor.withLock { state in
             state.turns.endBatch(lane)
@@ -186,7 +187,7 @@ final class LaneCore: Sendable {
         if hasEnded { continuation.resume() }
     }
 
-    /// The last thread to end answers whoever still waits.
+    /// The last thread fails the remaining calls and resumes the callers of `shutdown`.
     func laneEnded() {
         let (abandoned, farewells) = monitor.withLock { state in
             state.threads -= 1
@@ -199,8 +200,8 @@ final class LaneCore: Sendable {
         monitor.broadcast(Self.watch)
     }
 
-    /// Answers the calls that waited too long, since every lane may be busy or without a server. Sleeps while nothing
-    /// comes, so that a call need not wake it each time.
+    /// Fails expired calls, because every lane may be busy or without a server. Sleeps while the queue is empty, so
+    /// that most calls need not wake it.
     private func watch() {
         while true {
             let expired = monitor.wait(on: Self.watch) { state -> Monitor<LaneState>.Attempt<[LaneCall]?> in
@@ -217,7 +218,7 @@ final class LaneCore: Sendable {
         }
     }
 
-    /// Answers calls that waited too long.
+    /// Fails expired calls.
     func shed(_ calls: [LaneCall]) {
         monitor.withLock { $0.shedTotal += calls.count }
         let reason = search.reasonForWaiting
@@ -225,7 +226,7 @@ final class LaneCore: Sendable {
     }
 }
 
-/// Counted by the lanes, once for each batch.
+/// Updated by the lanes, once per batch.
 struct LaneCounters: ~Copyable, Sendable {
     let batches = Atomic<Int>(0), calls = Atomic<Int>(0), gatheredCalls = Atomic<Int>(0)
     let failedBatches = Atomic<Int>(0), repeatedCalls = Atomic<Int>(0), callsAside = Atomic<Int>(0)

@@ -1,26 +1,26 @@
 import CLibPQ
 import Glibc
 
-/// One session with the server. Confined to one thread; every wait has a deadline; nothing is ever cancelled on the
-/// server: past a deadline the socket is closed and what was asked may or may not happen.
+/// One session with the server, confined to one thread. Every wait has a deadline. The client never cancels on the
+/// server: after a deadline it closes the socket, and the outcome is unknown.
 @safe final class Connection {
     let raw: OpaquePointer
     let notices: NoticeLog
     private let arrays = ParameterArrays()
     private var prepared: Set<Statement> = []
     private var columnNames: [Statement: ColumnNames] = [:]
-    /// By the statement that makes many calls: the object id of its array's elements, `nil` if the server does not take it.
+    /// By gathering statement: the object id of its array's element type; `nil` if the server refuses the statement.
     var gatherings: [Statement: UInt32?] = [:]
-    /// False once an answer was not waited for, the server went away, or it stopped taking writes.
+    /// False after a missed deadline, a lost connection, or a read-only server.
     private(set) var isUsable = true
-    /// Everything that libpq was given has been handed to the network.
+    /// libpq has written all its data to the socket.
     private(set) var hasSentAll = true
-    /// A statement failed before it began, since its plan belongs to an older schema.
+    /// A statement failed before it began, because its plan is for an older schema.
     private(set) var hasVoidPlans = false
-    /// Where the database stood when the session was accepted, and what has been learned of it since.
+    /// The history and timeline under which this session was accepted.
     private var origin: (history: DatabaseHistory, timeline: Int64)?
 
-    /// Takes over a session that has been established.
+    /// Takes ownership of an established session.
     init(established raw: OpaquePointer, notices: NoticeLog) {
         unsafe self.raw = unsafe raw
         self.notices = notices
@@ -31,7 +31,7 @@ import Glibc
 
     // MARK: Calls
 
-    /// Runs a statement, preparing it first where this session has not seen it.
+    /// Runs a statement; prepares it first if it is new to this session.
     func execute(
         _ statement: Statement, _ parameters: EncodedParameters, deadline: MonotonicTime
     ) throws(PostgresError) -> [Row] {
@@ -55,19 +55,19 @@ import Glibc
 
     func hasPrepared(_ statement: Statement) -> Bool { prepared.contains(statement) }
 
-    /// Does nothing where this session has seen the statement.
+    /// Prepares a statement unless this session has already done so.
     func prepare(_ statement: Statement, deadline: MonotonicTime) throws(PostgresError) {
         guard !hasPrepared(statement) else { return }
         do throws(PostgresError) {
             try send(deadline) { unsafe PQsendPrepare(raw, statement.name, statement.text, 0, nil) }
             _ = try answer(deadline)
         } catch .outcomeUnknown(let reason) {
-            throw .unavailable(reason)  // a plan was asked for, nothing that changes a row
+            throw .unavailable(reason)  // preparing changes no row
         }
         prepared.insert(statement)
     }
 
-    /// Runs text of this program's own, of one or more commands, through the simple protocol. The tag of the last one.
+    /// Runs one or more constant commands through the simple protocol. Returns the tag of the last one.
     @discardableResult
     func run(_ script: String, deadline: MonotonicTime) throws(PostgresError) -> String {
         try send(deadline) { unsafe PQsendQuery(raw, script) }
@@ -75,7 +75,7 @@ import Glibc
         return result.command
     }
 
-    /// After a change of the schema, plans that were made before may be void.
+    /// Drops all prepared plans; a schema change may have made them invalid.
     func forgetStatements(deadline: MonotonicTime) throws(PostgresError) {
         prepared.removeAll()
         gatherings.removeAll()
@@ -84,25 +84,25 @@ import Glibc
         try run("DEALLOCATE ALL", deadline: deadline)
     }
 
-    /// Where the session was accepted.
+    /// Records the timeline under which the session was accepted.
     func began(on timeline: Int64, in history: DatabaseHistory) { origin = (history, timeline) }
 
-    /// Marks the session as not to be used again.
+    /// Marks the session as unusable.
     func retire() { isUsable = false }
 
     // MARK: State
 
     var isInHealthyTransaction: Bool { unsafe PQtransactionStatus(raw) == PQTRANS_INTRANS }
     var isInTransaction: Bool { unsafe PQtransactionStatus(raw) != PQTRANS_IDLE }
-    /// For whoever waits for notifications; -1 when there is none.
+    /// To wait for notifications; -1 if there is no socket.
     var socket: Int32 { unsafe PQsocket(raw) }
 
-    /// What a server reports of itself without being asked, such as `in_hot_standby`.
+    /// A setting that the server reports on its own, such as `in_hot_standby`.
     func reported(_ setting: String) -> String? {
         unsafe PQparameterStatus(raw, setting).map { unsafe String(cString: $0) }
     }
 
-    /// Looks, without waiting, whether the server hung up while nobody was asking, or another took its place.
+    /// Checks without waiting: did the server close the connection, or has a standby replaced it?
     func isStale() -> Bool {
         if let origin, origin.history.hasLeft(timeline: origin.timeline) { isUsable = false }
         guard isUsable else { return true }
@@ -113,7 +113,7 @@ import Glibc
         return !isUsable
     }
 
-    /// Reads what has arrived and gives the notifications among it: channel and payload.
+    /// Reads pending input and returns the notifications in it: channel and payload.
     func notifications() throws(PostgresError) -> [(channel: String, payload: String)] {
         guard unsafe PQconsumeInput(raw) == 1 else { throw lose(.connectionLost) }
         var all: [(channel: String, payload: String)] = []
@@ -134,12 +134,12 @@ import Glibc
         guard call() == 1 else { throw lose(.connectionLost) }
     }
 
-    /// What libpq answers: 1, or the connection is of no more use.
+    /// Returns libpq's result: 1, or the connection is unusable.
     func sendPrepared(_ statement: Statement, _ parameters: EncodedParameters) -> Int32 {
         unsafe arrays.send(parameters, to: statement.name, on: raw)
     }
 
-    /// Reads to the end of what was asked: the last result, or the first error.
+    /// Reads all results of a request. Returns the last result or throws the first error.
     private func answer(_ deadline: MonotonicTime) throws(PostgresError) -> ResultHandle {
         var last: ResultHandle?
         var failure: PostgresError?
@@ -149,7 +149,7 @@ import Glibc
             let result = unsafe ResultHandle(next)
             switch result.status {
             case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: last = consume result
-            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: throw lose(.connectionLost)  // nobody asks for COPY
+            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: throw lose(.connectionLost)  // COPY is never used
             default: failure = failure ?? error(from: result)
             }
         }
@@ -160,7 +160,7 @@ import Glibc
         return last
     }
 
-    /// Returns when a result can be had without waiting.
+    /// Waits until a result can be read without blocking.
     func waitForResult(_ deadline: MonotonicTime) throws(PostgresError) {
         while true {
             let unsent = unsafe PQflush(raw)
@@ -184,12 +184,12 @@ import Glibc
     }
 
     func error(from result: borrowing ResultHandle) -> PostgresError {
-        // Without a SQLSTATE it was libpq that failed, not the statement.
+        // An error without a SQLSTATE comes from libpq, not from the statement.
         guard let state = result.field(.sqlState).map({ SQLState($0) }), !state.isShutdown else {
             return lose(.connectionLost)
         }
-        if state.isReadOnly { isUsable = false }  // the next connection finds the server that takes writes
-        // Message, never detail: the detail quotes rows. Class 22 quotes what was sent even in its message.
+        if state.isReadOnly { isUsable = false }  // the next connection searches for a writable server
+        // Keep the message but never the detail, which quotes rows. Class 22 quotes parameters even in its message.
         let message = state.code.hasPrefix("22") ? "" : result.field(.message) ?? ""
         if state.code == "26000" || result.field(.sourceFunction) == "RevalidateCachedQuery" { hasVoidPlans = true }
         return .server(state, message: message, constraint: result.field(.constraint))

@@ -1,7 +1,7 @@
 import CLibPQ
 import Glibc
 
-/// Establishes sessions, host by host, each within its own time.
+/// Establishes sessions, with a time limit per host.
 struct Connector: Sendable {
     let configuration: PostgresConfiguration
     let addresses: [ServerAddress]
@@ -11,13 +11,13 @@ struct Connector: Sendable {
         addresses = ServerAddress.all(in: configuration.parameters)
     }
 
-    /// One attempt at one server. Blocks for `connectTimeout` at most, and for the resolver where the host is a name.
+    /// One attempt at one server. Blocks for at most `connectTimeout`, plus DNS resolution if the host is a name.
     func connect(to address: ServerAddress) throws(ConnectFailure) -> Connection {
         let deadline = MonotonicTime.after(configuration.connectTimeout)
         let notices = NoticeLog()
         guard let raw = unsafe start(address) else { throw ConnectFailure(address, .connectFailed, nil) }
         unsafe PQsetNoticeReceiver(raw, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
-        unsafe PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)  // brings the SQLSTATE into the text of a refusal
+        unsafe PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)  // includes the SQLSTATE in the error text
         var step = PGRES_POLLING_WRITING
         while unsafe PQstatus(raw) != CONNECTION_BAD, step == PGRES_POLLING_WRITING || step == PGRES_POLLING_READING {
             var watched = pollfd(
@@ -64,7 +64,7 @@ struct Connector: Sendable {
         }
     }
 
-    /// Set in the startup packet, so that no statement runs without them.
+    /// Sent in the startup packet, so they apply to every statement.
     private var sessionSettings: String {
         let always = [
             ("client_min_messages", "warning"), ("default_transaction_isolation", "read committed"),
@@ -79,12 +79,12 @@ struct Connector: Sendable {
         return (always + further).map { "-c \($0)=\(Self.option($1))" }.joined(separator: " ")
     }
 
-    /// As the server takes it apart again: it splits at spaces that no backslash precedes.
+    /// Escapes a value: the server splits options at spaces without a preceding backslash.
     static func option(_ value: String) -> String {
         value.replacing("\\", with: "\\\\").replacing(" ", with: "\\ ")
     }
 
-    /// `FATAL:  53300: sorry, …` → 53300. libpq has no other place for it before a session exists.
+    /// `FATAL:  53300: sorry, …` → 53300. Before a session exists, libpq offers the SQLSTATE only in this text.
     static func state(in message: String) -> SQLState? {
         message.split(separator: ":").lazy.map { $0.filter { $0 != " " } }.first { part in
             part.utf8.count == 5 && part.utf8.contains { (0x30...0x39).contains($0) }
@@ -92,21 +92,21 @@ struct Connector: Sendable {
         }.map { SQLState($0) }
     }
 
-    /// What went wrong and where; the lines after it say where in the server's code, and hints. Held to a length: much of it
-    /// is the server's.
+    /// The first line of an error; later lines have source locations and hints. Limited to 500 characters, because
+    /// the server controls the text.
     static func firstLine(of text: String) -> String? {
         let line = text.prefix { !$0.isNewline }.prefix(500)
         return line.isEmpty ? nil : String(line)
     }
 }
 
-/// Why one server could not be used.
+/// Why one server is unusable.
 struct ConnectFailure: Error {
     let address: ServerAddress
     let reason: PostgresError.Reason
-    /// What the server answered, if it answered.
+    /// The server's SQLSTATE, if it answered.
     let state: SQLState?
-    /// The first line of what libpq said, if it said anything. It has no password in it.
+    /// The first line of libpq's message, if any. Contains no password.
     let message: String?
 
     init(
@@ -120,7 +120,7 @@ struct ConnectFailure: Error {
 }
 
 extension Connection {
-    /// One statement, again where the server says that it may succeed if it is run again.
+    /// Runs one statement; retries at most three times if the server reports a retryable error or an invalid plan.
     func executeRetrying(
         _ statement: Statement, _ parameters: EncodedParameters, deadline: MonotonicTime
     ) throws(PostgresError) -> [Row] {
@@ -143,22 +143,22 @@ extension Connection {
     }
 }
 
-/// What an operator would want in the log.
+/// A connection event for the operator's log.
 public enum ConnectionEvent: Sendable, Equatable {
     case connected(server: String)
-    /// `state` is what the server answered, if it answered; `reason` is `deadlineExceeded` if it was silent. `message` is
-    /// the first line of what libpq said, if it said anything: never a password, and not escaped.
+    /// `state` is the server's SQLSTATE, if it answered. `reason` is `deadlineExceeded` if it did not. `message` is
+    /// the first line of libpq's message, if any: without passwords, not escaped.
     case connectFailed(server: String, reason: PostgresError.Reason, state: SQLState?, message: String?)
-    /// A connection ended in use: lost, past a deadline, or on a server that stopped taking writes.
+    /// A connection in use ended: lost, past a deadline, or on a server that became read-only.
     case disconnected(server: String)
 }
 
-/// Counters of connections, for metrics. Totals only ever grow.
+/// Counters of connections, for metrics. Names with `Total` only increase.
 public struct ConnectionStatistics: Sendable, Equatable {
-    /// Established now.
+    /// Currently open.
     public var connections = 0
-    /// Established since the start.
+    /// Opened since the start.
     public var connectsTotal = 0
-    /// Attempts that failed since the start, one for each server tried.
+    /// Failed attempts since the start, one per server tried.
     public var connectFailuresTotal = 0
 }

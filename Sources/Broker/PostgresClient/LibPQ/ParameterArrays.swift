@@ -1,8 +1,7 @@
 import CLibPQ
 import Glibc
 
-/// The arrays in which libpq takes the parameters of a call. Kept by a connection from call to call, as libpq copies what
-/// it needs.
+/// The parameter arrays for libpq. A connection reuses them, because libpq copies the data.
 @safe final class ParameterArrays {
     private var values: UnsafeMutableBufferPointer<UnsafePointer<CChar>?> = .allocate(capacity: 0)
     private var lengths: UnsafeMutableBufferPointer<Int32> = .allocate(capacity: 0)
@@ -10,7 +9,7 @@ import Glibc
 
     deinit { release() }
 
-    /// Sends the parameters to a prepared statement; what libpq answers.
+    /// Sends the parameters to a prepared statement. Returns libpq's result.
     func send(_ parameters: EncodedParameters, to statement: String, on connection: OpaquePointer) -> Int32 {
         let count = parameters.lengths.count
         if unsafe values.count < count { grow(to: count) }
@@ -45,7 +44,7 @@ import Glibc
     }
 }
 
-/// A NULL-terminated list of C strings. Wiped when it goes: one of them may be a password.
+/// A NULL-terminated list of C strings. `deinit` wipes it, because it may contain a password.
 @safe struct CStrings: ~Copyable {
     private let pointers: [UnsafeMutablePointer<CChar>?]
 

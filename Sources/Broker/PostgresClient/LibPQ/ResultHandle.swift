@@ -31,7 +31,7 @@ import CLibPQ
         unsafe PQgetisnull(raw, Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column)) != 0
     }
 
-    /// Lends the octets of one value that is not NULL, and its type.
+    /// Passes the octets and type of one non-NULL value to `body`.
     func withValue<Value>(
         row: Int, column: Int, _ body: (Span<UInt8>, ColumnType) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
@@ -52,15 +52,15 @@ enum DiagnosticField: Int32 {
     case sourceFunction = 82  // 'R'
 }
 
-/// What the server remarked beside its answers on one connection. Confined to the connection's thread, as libpq calls
-/// the receiver from within the calls that read.
+/// Notices of one connection. Confined to the connection's thread, because libpq calls the receiver from its read
+/// functions.
 final class NoticeLog {
-    /// A commit was not confirmed by the standby: it may be lost in a failover, though the server calls it a success.
+    /// A standby did not confirm a commit. The server reports success, but a failover may lose the commit.
     var sawUnreplicatedCommit = false
-    /// The server ends the session; between two calls libpq passes its farewell on as a notice.
+    /// The server ends the session. Between calls, libpq delivers its last message as a notice.
     private(set) var sawFarewell = false
 
-    /// Known by the function that raises it, since the text is translated to the server's language.
+    /// Recognizes a notice by the server function that raises it, because the text is localized.
     fileprivate func take(state: SQLState?, sourceFunction: String?, detail: String?) {
         if state?.isShutdown == true { sawFarewell = true }
         if sourceFunction == "SyncRepWaitForLSN" || detail?.contains("committed locally") == true {
@@ -69,7 +69,7 @@ final class NoticeLog {
     }
 }
 
-/// The receiver that libpq calls for each notice. A global function: a closure could inherit an actor.
+/// The notice receiver for libpq. A global function, because a closure could inherit an actor.
 func receiveNotice(_ log: UnsafeMutableRawPointer?, _ notice: OpaquePointer?) {
     guard let log = unsafe log, let notice = unsafe notice else { return }
     let field = { (code: DiagnosticField) in

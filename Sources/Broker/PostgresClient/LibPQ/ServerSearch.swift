@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// Finds the server that takes writes, for threads that each want a connection, for as long as they want one.
+/// Finds the writable server and connects threads to it, until closed.
 final class ServerSearch: Sendable {
     let configuration: PostgresConfiguration
     let connector: Connector
@@ -10,9 +10,9 @@ final class ServerSearch: Sendable {
 
     struct State: Sendable {
         var isClosed = false
-        /// The server that was last usable; where the next connection is tried first.
+        /// The last usable server; the next connection tries it first.
         var preferredAddress = 0
-        /// Why the last attempt failed, until one succeeds.
+        /// The reason of the last failed attempt; `nil` after a success.
         var failure: PostgresError.Reason?
         var statistics = ConnectionStatistics()
     }
@@ -29,21 +29,21 @@ final class ServerSearch: Sendable {
 
     var statistics: ConnectionStatistics { monitor.withLock { $0.statistics } }
 
-    /// Why a call that waited in vain did so: there is no server for it, or too much to do.
+    /// Why a queued call timed out: no server, or too much load.
     var reasonForWaiting: PostgresError.Reason {
         monitor.withLock { state in
             state.statistics.connections == 0 ? state.failure ?? .queueWaitExceeded : .queueWaitExceeded
         }
     }
 
-    /// No further connection is made; those there are stay with their threads.
+    /// Opens no further connections. Existing ones stay with their threads.
     func close() {
         monitor.withLock { $0.isClosed = true }
         monitor.broadcast(0)
     }
 
-    /// Lends one connection after the other to `serve`, which returns when one is of no more use or wanted no longer.
-    /// Returns when closed. Blocks the thread.
+    /// Passes one connection after the other to `serve`, which returns when it no longer needs or cannot use it.
+    /// Blocks the thread until closed.
     func withConnections(_ serve: (Connection) -> Void) {
         while let (connection, address) = establish() {
             onEvent(.connected(server: address.description))
@@ -57,7 +57,7 @@ final class ServerSearch: Sendable {
         }
     }
 
-    /// Tries the servers in turn, then pauses, until one will do. `nil` when closed.
+    /// Tries the servers in turn, with pauses, until one is usable. `nil` when closed.
     private func establish() -> (Connection, ServerAddress)? {
         var pause = Duration.milliseconds(20)
         while true {
@@ -99,13 +99,13 @@ final class ServerSearch: Sendable {
         throw ConnectFailure(address, .databaseWentBackwards, nil)
     }
 
-    /// Ends early when closed.
+    /// Ends early on close.
     private func sleep(_ duration: Duration) {
         let until = MonotonicTime.after(duration)
         monitor.wait(on: 0) { state in state.isClosed || until.hasPassed ? .done(()) : .wait(until: until) }
     }
 
-    /// Also for whoever makes connections of another kind to the same servers.
+    /// Reports a failed attempt. Listeners, which make their own connections, call it too.
     func report(_ failure: ConnectFailure) {
         onEvent(
             .connectFailed(
@@ -114,14 +114,14 @@ final class ServerSearch: Sendable {
     }
 }
 
-/// Connection parameters as libpq reads them.
+/// Parses connection parameters with libpq.
 enum ConnectionURI {
-    /// The parameters that a URI (or keyword string) sets; `nil` if libpq does not understand it.
+    /// The parameters in a URI or keyword string; `nil` if libpq cannot parse it.
     static func parse(_ text: String) -> [String: String]? {
         guard !text.utf8.contains(0) else { return nil }
         var complaint: UnsafeMutablePointer<CChar>?
         let list = unsafe PQconninfoParse(text, &complaint)
-        unsafe PQfreemem(complaint)  // it may quote the text, and the text may hold a password
+        unsafe PQfreemem(complaint)  // discarded: it may quote the text and a password in it
         guard let list = unsafe list else { return nil }
         defer { unsafe PQconninfoFree(list) }
         var parameters: [String: String] = [:]
@@ -136,7 +136,8 @@ enum ConnectionURI {
     }
 }
 
-/// One server of a multi-host URI. libpq would try them in turn too, but only its blocking call has a time limit each.
+/// One server of a multi-host URI. libpq could try them in turn too, but only its blocking call limits the time per
+/// host.
 struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     let host: String?
     let numericAddress: String?
@@ -154,7 +155,7 @@ struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// An element that is left empty means libpq's default.
+    /// An empty element means libpq's default.
     private static func list(_ value: String?) -> [String?] {
         guard let value, !value.isEmpty else { return [] }
         return value.split(separator: ",", omittingEmptySubsequences: false).map { $0.isEmpty ? nil : String($0) }

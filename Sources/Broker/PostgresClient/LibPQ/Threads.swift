@@ -1,8 +1,8 @@
 import Glibc
 
-/// A value behind a lock on which threads can wait. (`Mutex` has no condition variable.)
+/// A value behind a lock with condition variables (`Mutex` has none).
 ///
-/// `@unchecked Sendable`: the value is only ever touched with the mutex held, which is why `State` must be `Sendable`.
+/// `@unchecked Sendable`: the value is accessed only under the mutex, so `State` must be `Sendable`.
 @safe final class Monitor<State: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let conditions: UnsafeMutablePointer<pthread_cond_t>
@@ -11,11 +11,11 @@ import Glibc
 
     enum Attempt<Value> {
         case done(Value)
-        /// Look again when the condition is signalled, or at that time.
+        /// Try again when the condition is signalled, or at this time.
         case wait(until: MonotonicTime?)
     }
 
-    /// - Parameter conditions: How many groups of waiters there are; each is signalled by its number.
+    /// - Parameter conditions: The number of waiter groups. A group's number is its condition.
     init(_ state: State, conditions count: Int) {
         self.state = state
         self.count = count
@@ -41,7 +41,7 @@ import Glibc
         return body(&state)
     }
 
-    /// Blocks until `attempt` is done. Each attempt borrows the value anew: no borrow lasts over a wait.
+    /// Blocks until `attempt` returns `.done`. Each attempt borrows the value anew; no borrow lasts across a wait.
     func wait<Value>(on condition: Int, _ attempt: (inout State) -> Attempt<Value>) -> Value {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -60,9 +60,9 @@ import Glibc
     func broadcast(_ condition: Int) { unsafe pthread_cond_broadcast(conditions + condition) }
 }
 
-/// Threads for work that blocks: sixteen blocking waits on the cooperative pool would stop the whole program.
+/// Threads for blocking work. On the cooperative pool, sixteen blocking waits would stop the whole program.
 enum OwnThread {
-    /// Starts a detached thread. False if the system has none left.
+    /// Starts a detached thread. False if the system cannot create one.
     static func start(_ work: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         unsafe pthread_attr_init(&attributes)
@@ -89,7 +89,7 @@ private func enterThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableR
     return nil
 }
 
-/// Ends a thread's wait on sockets from another thread.
+/// Interrupts another thread's wait on a socket.
 @safe final class Waker: Sendable {
     private let near: Int32
     private let far: Int32
@@ -105,17 +105,18 @@ private func enterThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableR
         close(far)
     }
 
-    /// From now on no wait lasts. May be called often, from anywhere.
+    /// Ends the current wait and all later ones. Thread-safe; may be called repeatedly.
     func wake() { shutdown(near, Int32(SHUT_RDWR)) }
 
     enum Waited {
         case woken, ready, timedOut
     }
 
-    /// Waits until the socket can be read, at most until the deadline. Woken at once if there is no waker to be had.
+    /// Waits until the socket is readable, at most until the deadline. Returns `.woken` at once if the waker has no
+    /// sockets.
     func wait(for socket: Int32, until deadline: MonotonicTime) -> Waited {
         guard far >= 0 else { return .woken }
-        // poll(2) passes over a negative descriptor.
+        // poll(2) ignores a negative descriptor.
         var watched = [
             pollfd(fd: far, events: Int16(POLLIN), revents: 0), pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
         ]
@@ -125,7 +126,7 @@ private func enterThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableR
     }
 }
 
-/// A point on the clock that never jumps.
+/// A point in time on CLOCK_MONOTONIC.
 struct MonotonicTime: Sendable, Comparable {
     let nanoseconds: Int64
 
@@ -142,7 +143,7 @@ struct MonotonicTime: Sendable, Comparable {
         return MonotonicTime(nanoseconds: overflow ? .max : sum)
     }
 
-    /// For poll(2): 0 when it has passed, never 0 before.
+    /// For poll(2): 0 only if the time has passed.
     var millisecondsLeft: Int32 {
         let left = nanoseconds - Self.now.nanoseconds
         return left <= 0 ? 0 : Int32(clamping: (left - 1) / 1_000_000 + 1)
@@ -154,7 +155,7 @@ struct MonotonicTime: Sendable, Comparable {
         timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
 
-    /// Blocks the thread; for threads of our own only.
+    /// Blocks the thread. Only for threads started by ``OwnThread``.
     static func pause(_ duration: Duration) {
         var time = MonotonicTime(nanoseconds: duration.clampedNanoseconds).specification
         unsafe nanosleep(&time, nil)
@@ -164,7 +165,7 @@ struct MonotonicTime: Sendable, Comparable {
 }
 
 extension Duration {
-    /// At most about 146 years, at least 0.
+    /// Clamped to 0 through about 146 years.
     var clampedNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0 else { return 0 }
@@ -172,6 +173,6 @@ extension Duration {
         return seconds * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
     }
 
-    /// For a setting of the server; at least 1, since 0 means without limit.
+    /// For a server setting; at least 1, because 0 disables the limit.
     var wholeMilliseconds: Int64 { max(1, clampedNanoseconds / 1_000_000) }
 }
