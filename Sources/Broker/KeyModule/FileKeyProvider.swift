@@ -2,10 +2,9 @@ import JOSE
 public import NativeSSO
 import StrictCoding
 
-/// Keys in files of one directory: a PKCS #8 PEM per signing key, 32 octets per MAC key.
+/// Keys in the files of one directory: one PKCS #8 PEM per signing key, 32 octets per MAC key.
 ///
-/// The directory is opened anew by each call, so that a key which was added, or an owner that was set right, is seen
-/// without a restart.
+/// Each call opens the directory again, so new keys and corrected owners take effect without a restart.
 public struct FileKeyProvider: KeyProvider {
     private let path: String
 
@@ -13,7 +12,7 @@ public struct FileKeyProvider: KeyProvider {
         self.path = path
     }
 
-    /// Throws what is wrong with the directory itself.
+    /// Throws if the directory itself is unusable.
     public func check() throws(KeyError) {
         _ = try KeyDirectory(path)
     }
@@ -98,32 +97,32 @@ public struct FileKeyProvider: KeyProvider {
     }
 }
 
-/// Where private parts live: files, or a token that is asked to sign. One conformance suite holds for every provider.
+/// Stores private keys, in files or in a token that signs. One conformance suite tests every provider.
 public protocol KeyProvider: Sendable {
-    /// Makes a key that signs.
-    /// - Parameter modulusBits: Of an RSA key.
+    /// Creates a signing key.
+    /// - Parameter modulusBits: Only for RSA.
     func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> GeneratedKey
 
-    /// Makes a key for refresh-token tags, named by the first octet of the tokens it will make.
+    /// Creates a key for refresh-token tags. `id` is the first octet of its tokens.
     func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey
 
-    /// Makes the key for device digests.
+    /// Creates the key for device digests.
     func generateDeviceKey() throws(KeyError) -> GeneratedKey
 
-    /// The private part that `record` means. Throws unless it is that very key: `kid` and algorithm are compared.
+    /// Loads the private key of `record`. Throws unless its `kid` and algorithm match.
     func signingKey(_ record: KeyRecord) throws(KeyError) -> any SigningKey
     func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey
 
-    /// Destroys the private part that `record` means; nothing happens where it is gone already.
+    /// Destroys the private key of `record`. Does nothing if it does not exist.
     func destroy(_ record: KeyRecord) throws(KeyError)
 }
 
-/// What there is to say of a new key.
+/// The description of a new key.
 public struct GeneratedKey: Sendable, Hashable {
     public let kid: String
     public let reference: String
     public let algorithm: KeyAlgorithm
-    /// Of a signing key, as JSON.
+    /// The public key as JSON; `nil` for a MAC key.
     public let publicJWK: String?
 
     public init(kid: String, reference: String, algorithm: KeyAlgorithm, publicJWK: String?) {

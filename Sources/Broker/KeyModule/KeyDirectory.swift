@@ -1,14 +1,14 @@
 import Glibc
 
-/// The directory of the key files: 0700, its files 0600, all of them owned by the user that runs this.
+/// The directory of the key files: mode 0700, files 0600, all owned by the effective user.
 ///
-/// The directory is opened once and every file relative to it, and what is checked is the open file, not the name:
-/// nothing can be put in its place between the look and the use.
+/// The directory is opened once, and files relative to it. Checks apply to the open file, not to its name, so an
+/// attacker cannot swap it between check and use.
 struct KeyDirectory: ~Copyable {
     let path: String
     private let directory: FileDescriptor
 
-    /// Largest key file accepted: an RSA key of 8192 bits takes 6.5 KiB.
+    /// In octets: an RSA key of 8192 bits takes 6.5 KiB.
     private static let largestFile = 16 << 10
 
     init(_ path: String) throws(KeyError) {
@@ -28,7 +28,6 @@ struct KeyDirectory: ~Copyable {
 
     func path(of name: String) -> String { "\(path)/\(name)" }
 
-    /// The octets of file `name`.
     func read(_ name: String) throws(KeyError) -> SecureBytes {
         unsafe try SecureBytes(capacity: Self.largestFile) { buffer throws(KeyError) in
             do throws(KeyFileDefect) {
@@ -44,8 +43,8 @@ struct KeyDirectory: ~Copyable {
         }
     }
 
-    /// Writes a new file `name`: after this returns it is complete and on the disk, whatever happens; before, there
-    /// is no file of this name. An existing one is never overwritten.
+    /// Writes a new file `name` atomically: when this returns, the file is complete and on disk. Never overwrites an
+    /// existing file.
     func write(_ secret: SecureBytes, to name: String) throws(KeyError) {
         var randomness = SystemRandomNumberGenerator()
         let temporary = ".\(name).\(String(randomness.next() as UInt64, radix: 36))"
@@ -55,7 +54,7 @@ struct KeyDirectory: ~Copyable {
             defer { unsafe unlinkat(directory.number, temporary, 0) }
             unsafe try secret.withUnsafeBytes { secret throws(KeyFileDefect) in unsafe try file.write(secret) }
             try file.synchronize()
-            // A hard link fails where the name is taken; a rename would replace the file.
+            // A hard link fails if the name exists; a rename would replace the file.
             guard unsafe linkat(directory.number, temporary, directory.number, name, 0) == 0 else {
                 throw .lastSystemError("link")
             }
@@ -65,7 +64,7 @@ struct KeyDirectory: ~Copyable {
         }
     }
 
-    /// Removes file `name`; nothing happens where there is none.
+    /// Removes file `name`. Does nothing if it does not exist.
     func remove(_ name: String) throws(KeyError) {
         do throws(KeyFileDefect) {
             guard unsafe unlinkat(directory.number, name, 0) == 0 || errno == ENOENT else {
@@ -83,12 +82,12 @@ struct KeyDirectory: ~Copyable {
     }
 }
 
-/// An open file, closed when its owner goes.
+/// An open file; `deinit` closes it.
 struct FileDescriptor: ~Copyable {
     let number: Int32
 
-    /// Opens `name`, relative to `directory` if there is one. Never follows a symbolic link in the last component,
-    /// never leaks into a child process, never waits for a FIFO's other end.
+    /// Opens `name`, relative to `directory`. Does not follow a final symbolic link, is not inherited by child
+    /// processes, and does not block on a FIFO.
     init(_ name: String, at directory: Int32 = AT_FDCWD, flags: Int32, mode: mode_t = 0) throws(KeyFileDefect) {
         number = unsafe openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode)
         guard number >= 0 else { throw .lastSystemError("open") }
@@ -106,7 +105,7 @@ struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// Reads to the end of the file or of `buffer`; how much there was.
+    /// Reads to the end of the file or of `buffer`. Returns the number of octets.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileDefect) -> Int {
         var total = 0
         while total < buffer.count {
@@ -129,14 +128,14 @@ struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// Returns when the file, or the entries of the directory, are on the disk.
+    /// Waits until the file, or the directory's entries, are on disk.
     func synchronize() throws(KeyFileDefect) {
         guard fsync(number) == 0 else { throw .lastSystemError("fsync") }
     }
 }
 
 extension KeyFileDefect {
-    /// What `errno` says.
+    /// The defect that `errno` reports.
     static func lastSystemError(_ call: String) -> KeyFileDefect {
         let code = errno
         switch code {

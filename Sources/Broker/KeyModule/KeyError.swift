@@ -1,7 +1,7 @@
 import COpenSSL
 public import NativeSSO
 
-/// What is wrong with a key file or the key directory.
+/// Why a key file or the key directory is unusable.
 public enum KeyFileDefect: Error, Sendable, Equatable {
     case missing
     case missingDirectory
@@ -13,7 +13,7 @@ public enum KeyFileDefect: Error, Sendable, Equatable {
     case tooLarge
     /// A MAC key is exactly 32 octets.
     case wrongLength(octets: Int)
-    /// No PEM, or a damaged one.
+    /// The file has no PEM block, or a damaged one.
     case unreadablePEM
     case trailingOctets
     case encryptedPEM
@@ -21,13 +21,13 @@ public enum KeyFileDefect: Error, Sendable, Equatable {
     case unsupportedKey
     case wrongCurve(String)
     case wrongModulus(bits: Int)
-    /// Public and private part do not belong together, or are no key at all.
+    /// The public and private parts do not match, or are invalid.
     case inconsistentKey
     case wrongAlgorithm(KeyAlgorithm, expected: KeyAlgorithm)
     case exists
     case system(call: String, errno: Int32, message: String)
 
-    /// Continues a sentence that begins with the path, and says what to type.
+    /// The rest of a sentence that starts with the path, with the command that repairs the problem.
     func explanation(for path: String) -> String {
         switch self {
         case .missing:
@@ -38,7 +38,7 @@ public enum KeyFileDefect: Error, Sendable, Equatable {
         case .notRegularFile: "is not a regular file"
         case .symbolicLink: "is a symbolic link: put the key itself there"
         case .wrongOwner(let uid, 0):
-            // Never: chown to root. The broker does not run as root, and could no longer read its keys.
+            // Do not suggest chown to root: the broker does not run as root and could not read its keys any more.
             "belongs to user \(uid), not to root, who runs this; run as that user (sudo -u '#\(uid)' native-sso …)"
         case .wrongOwner(let uid, let expected):
             "belongs to user \(uid), not to the user \(expected) that runs this; run as that user "
@@ -72,20 +72,20 @@ public enum KeyFileDefect: Error, Sendable, Equatable {
     }
 }
 
-/// Why a key could not be loaded, made or used. The text says what to do about it, and holds no secret.
+/// Why a key could not be loaded, created or used. The text says what to do and contains no secret.
 public enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// About one file, or the key directory itself.
+    /// A problem with one file or the key directory.
     case file(path: String, KeyFileDefect)
-    /// A record of the registry that fits no key of this provider.
+    /// A registry record whose reference is not valid for this provider.
     case badReference(String)
-    /// The file holds another key than the one the registry means.
+    /// The file contains another key than the registry expects.
     case otherKey(path: String, expected: String, found: String)
-    /// All 255 ids of refresh-token keys are taken.
+    /// All 255 ids of refresh-token keys are in use.
     case noIDsLeft
-    /// A second device key would make every session unknown.
+    /// A device key exists. A second one would make every stored device digest unknown.
     case deviceKeyExists(reference: String)
     case algorithmDoesNotFit(KeyAlgorithm, KeyUse)
-    /// libcrypto failed where no input is to blame.
+    /// libcrypto failed, independently of the input.
     case cryptography(String)
 
     public var description: String {
@@ -108,10 +108,10 @@ public enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension KeyError {
-    /// A call into libcrypto that failed, with what the error queue of this thread says about it: the library's fixed
-    /// texts, never the data that may come with an error.
+    /// A failed libcrypto call, with the reasons from this thread's error queue: the library's fixed texts, without
+    /// data.
     ///
-    /// Takes everything out of the queue at once, so that no later failure on this thread is explained by this one.
+    /// Empties the queue, so that old reasons do not explain a later failure.
     static func openSSL(_ operation: StaticString) -> KeyError {
         var reasons: [String] = []
         while true {

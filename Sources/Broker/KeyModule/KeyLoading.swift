@@ -2,7 +2,7 @@ import JOSE
 import NativeSSO
 import StrictCoding
 
-/// Collects the parts of a ``KeySet``.
+/// Loads the parts of a ``KeySet``.
 struct KeyLoading {
     private let provider: any KeyProvider
     private var published: [JSONWebKey] = []
@@ -34,8 +34,8 @@ struct KeyLoading {
     }
 
     private mutating func loadSigningKey(_ record: KeyRecord) throws(KeyError) {
-        // Retired keys, too, are published from their private part: what the database says of a public key is not taken
-        // on trust, or write access to it would be enough to have a stranger's key published.
+        // Retired keys are published from their private part too. Do not trust the database's public keys: an
+        // attacker with write access could publish their own.
         let key = try provider.signingKey(record)
         published.append(key.publicKey)
         if record.state == .active { signer = TokenSigning(key, kid: record.kid) }

@@ -2,15 +2,15 @@ public import JOSE
 public import NativeSSO
 import StrictCoding
 
-/// Where the private part of a key is, relative to its provider. References come back from the database, so only these
-/// forms are read, none of which can lead out of the key directory.
+/// The location of a private key, relative to its provider. The database stores references, so only these forms are
+/// accepted; none leads out of the key directory.
 enum KeyReference: Hashable {
     case signing(kid: String)
-    /// `id` is the first octet of the refresh tokens that the key makes.
+    /// `id` is the first octet of the key's refresh tokens.
     case refreshToken(id: UInt8)
     case device
 
-    /// `refresh-token-1.key`, `device.key`, or the kid with `.pem`.
+    /// `refresh-token-1.key`, `device.key`, or the `kid` with `.pem`.
     var fileName: String {
         switch self {
         case .signing(let kid): "\(kid).pem"
@@ -35,13 +35,13 @@ enum KeyReference: Hashable {
     }
 }
 
-/// A private key that makes signatures, wherever it lives.
+/// A private signing key in any provider.
 public protocol SigningKey: Sendable {
     /// The public half, with `kid` (its RFC 7638 thumbprint) and `alg`.
     var publicKey: JSONWebKey { get }
 
     var algorithm: KeyAlgorithm { get }
 
-    /// The signature of `message` in the form of JWS, RFC 7518 §3.3 and §3.4.
+    /// The signature of `message` in JWS form, RFC 7518 §3.3 and §3.4.
     func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8]
 }

@@ -24,8 +24,8 @@ extension KeyRing: TokenSigner {
 }
 
 extension KeyRing {
-    /// The key that verifies a token of this broker with such a header, active, published or retired; why there is none.
-    /// Throws an outage where it may be a key whose file could not be loaded.
+    /// The active, published or retired key that verifies a broker token with this header, or why there is none.
+    /// Throws an outage if a signing key could not be loaded, because it may be the right one.
     public func verificationKey(for header: JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError> {
         let keys = try loaded()
         let found = Result { () throws(JWSError) -> JSONWebKey in
@@ -48,7 +48,7 @@ extension KeyRing: RefreshTokenAuthenticator {
     }
 
     public func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]? {
-        // Unknown or removed: no token under this id is good. Known but not loaded: we cannot tell.
+        // An unknown or removed id: all its tokens are invalid. An id whose key failed to load: undecided.
         let keys = try loaded()
         guard let known = keys.refreshTokenKeys[keyID] else {
             guard !keys.lacksRefreshTokenKeys else {
@@ -72,7 +72,7 @@ extension KeyRing: DeviceDigester {
         return digest
     }
 
-    /// label ‖ length of the issuer (2, big-endian) ‖ issuer ‖ device value: no two pairs give the same octets.
+    /// label ‖ length of the issuer (2, big-endian) ‖ issuer ‖ device value: unambiguous for every pair.
     private static func message(_ device: DeviceValue, _ issuer: Issuer) -> [UInt8] {
         let issuer = Array(issuer.string.utf8)  // at most Issuer.maximumLength, 512
         let count = UInt16(clamping: issuer.count)
@@ -84,7 +84,7 @@ extension KeyRing: DeviceDigester {
 extension KeyRing: RecordAuthenticator {
     public func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8] {
         guard let key = try loaded().deviceKey else { throw .noActiveKey(for: .device) }
-        // The device key is the one that is never replaced. Its other messages begin with other labels.
+        // Uses the device key, because it is never replaced. Its other messages have other labels.
         var message = Array("native-sso record\0\(kind.rawValue)\0".utf8)
         for field in fields {
             guard let count = UInt32(exactly: field.count) else { throw .broken("a field of a record is too long") }

@@ -3,27 +3,26 @@ public import NativeSSO
 import StrictCoding
 import Synchronization
 
-/// The keys in use now, behind the three ports that need them. Empty at first, and replaced as a whole while requests
-/// run.
+/// The keys in use, behind the four ports that need them. Empty at first; replaced as a whole while requests run.
 ///
-/// A key that is missing is an outage, never a refusal: apps delete their login on `invalid_grant`.
+/// A missing key is an outage, never a refusal: apps delete their login on `invalid_grant`.
 public final class KeyRing: Sendable {
-    // Held for as long as it takes to copy one reference, some 20 ns against the 20 µs of the cheapest signature.
+    // The lock copies one reference: about 20 ns, against 20 µs for the cheapest signature.
     private let keys = Mutex<KeySet?>(nil)
     private let whole = Atomic(false)
 
     public init() {}
 
-    /// What is in use; `nil`: nothing was loaded yet.
+    /// The keys in use; `nil` before the first load.
     public var current: KeySet? { keys.withLock { $0 } }
 
-    /// Whether there was a moment at which every active and published key that the registry lists was loaded.
+    /// Whether all active and published keys of the registry were ever loaded at the same time.
     public var hasBeenWhole: Bool { whole.load(ordering: .relaxed) }
 
-    /// Takes `new` into use.
+    /// Puts `new` into use.
     ///
-    /// Where `new` lacks an active key only because its file could not be loaded (a reload met a damaged or missing
-    /// file), the present keys stay, unless one of them was removed in the meantime.
+    /// Keeps the present keys if a reload could not load an active key (a damaged or missing file), unless one of the
+    /// present active keys was removed in the meantime.
     /// - Returns: Whether `new` is in use.
     public func adopt(_ new: KeySet) -> Bool {
         keys.withLock { present in
@@ -56,7 +55,7 @@ extension PortError {
     }
 }
 
-/// The active signing key with the headers of its tokens, which never change.
+/// The active signing key and its precomputed token headers.
 struct TokenSigning: Sendable {
     let kid: String
     private let key: any SigningKey
@@ -70,7 +69,7 @@ struct TokenSigning: Sendable {
         idTokenHeader = Self.header(key.algorithm, .idToken, kid)
     }
 
-    /// RS256 and ES256 alike. OpenID Connect Core §3.1.3.6.
+    /// SHA-256 for both RS256 and ES256. OpenID Connect Core §3.1.3.6.
     var hashFunction: TokenHashFunction { .sha256 }
 
     /// The compact JWS of `payload`. RFC 7515 §7.1.
@@ -90,10 +89,10 @@ struct TokenSigning: Sendable {
         return String(decoding: token, as: UTF8.self)
     }
 
-    /// For the signature of an RSA key of 3072 bits and the dots.
+    /// In octets: the dots and the signature of a 3072-bit RSA key.
     private static let room = 520
 
-    /// base64url of the JOSE header, with the dot that ends it.
+    /// The JOSE header in base64url, followed by a dot.
     private static func header(_ algorithm: KeyAlgorithm, _ type: JWTType, _ kid: String) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
@@ -108,47 +107,47 @@ struct TokenSigning: Sendable {
     }
 }
 
-/// The keys of one moment: what the registry lists, as far as the provider could load it. Immutable.
+/// The registry's keys that the provider could load. Immutable.
 public final class KeySet: Sendable {
     /// A key that could not be loaded.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         public let kid: String
         public let use: KeyUse
         public let state: KeyState
-        /// What is wrong and what to do about it.
+        /// What is wrong and how to repair it.
         public let explanation: String
 
         public var description: String { "\(use.rawValue) key \(kid) (\(state.rawValue)): \(explanation)" }
     }
 
     let signer: TokenSigning?
-    /// By the first octet of the refresh tokens; `nil` for a key that exists but could not be loaded.
+    /// By the first octet of the refresh tokens; `nil` if the key exists but could not be loaded.
     let refreshTokenKeys: [UInt8: MACKey?]
-    /// Whether there is a key of which not even the id is known: then an unknown id may be one of ours.
+    /// Whether a key with an unknown id exists: then a token with an unknown id may be valid.
     let lacksRefreshTokenKeys: Bool
     let refreshTokenKeyID: UInt8?
     let deviceKey: MACKey?
-    /// The active keys that are loaded.
+    /// The loaded active keys.
     let activeKIDs: Set<String>
-    /// The keys whose products are accepted, loaded or not.
+    /// The keys whose signatures and tags are accepted, loaded or not.
     let verifyingKIDs: Set<String>
 
     /// The JWKS to publish: keys that sign, will sign, or have signed. RFC 7517 §5.
     public let jwks: [UInt8]
-    /// The same keys; `nil`: there are none.
+    /// The same keys; `nil` if there are none.
     let verificationKeys: JSONWebKeySet?
-    /// The `kid` of the key that signs; `nil`: none does.
+    /// The `kid` of the active signing key, if one is loaded.
     public var signingKID: String? { signer?.kid }
     public let problems: [Problem]
 
-    /// The uses that have no active key, or one that could not be loaded.
+    /// The uses without a loaded active key.
     public var missing: [KeyUse] {
         (signer == nil ? [.accessToken] : []) + (refreshTokenKeyID == nil ? [.refreshToken] : [])
             + (deviceKey == nil ? [.device] : [])
     }
 
-    /// Loads what `records` list. One key that cannot be loaded does not keep the others away: see ``problems``.
-    /// - Parameter isComplete: Whether `records` are all that the registry lists for refresh tokens.
+    /// Loads the keys of `records`. A key that cannot be loaded does not stop the others: see ``problems``.
+    /// - Parameter isComplete: Whether `records` includes all refresh-token keys of the registry.
     public init(_ records: [KeyRecord], isComplete: Bool = true, from provider: any KeyProvider) {
         var loading = KeyLoading(provider)
         let records = records.filter(\.state.verifies)

@@ -1,14 +1,13 @@
 public import NativeSSO
 
-/// The steps of a key's life, each with the rule that allows it. Pure.
+/// The steps in a key's life and the rules that allow them. Pure.
 public struct KeyRotation: Sendable, Hashable {
-    /// How long a key is published before it makes anything: the longest that anybody may hold on to an older JWKS, and
-    /// for MAC keys the time in which every broker reads the registry again.
+    /// How long a key is published before it is used. For a signing key: the longest time that a client may cache the
+    /// JWKS. For a MAC key: the time in which every broker reads the registry again.
     public var publication: Seconds
-    /// How long a signing key stays published after its last signature: the life of an access token, and of the
-    /// id_tokens beside it.
+    /// How long a signing key stays published after its last signature: the lifetime of access tokens and id_tokens.
     public var signatureLife: Seconds
-    /// How long a refresh-token key stays after its last tag: the absolute life of a session.
+    /// How long a refresh-token key is kept after its last tag: the absolute lifetime of a session.
     public var refreshTokenLife: Seconds
 
     public init(
@@ -24,15 +23,15 @@ public struct KeyRotation: Sendable, Hashable {
     }
 
     public enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The step does not lead on from the state.
+        /// The step is not possible in this state.
         case wrongState(KeyState, Step)
-        /// Not everybody has seen the key yet.
+        /// Some JWKS caches may not have the key yet.
         case publishedTooShortly(until: UnixTime)
-        /// What the key made may still be in use.
+        /// Tokens made with the key may still be in use.
         case stillInUse(until: UnixTime)
-        /// Nothing could be made any more.
+        /// The broker could make no more tokens.
         case onlyActiveKey(KeyUse)
-        /// The device key is for ever: its digests stand in the database.
+        /// The device key is permanent: the database stores its digests.
         case deviceKey
 
         public var description: String {
@@ -61,10 +60,10 @@ extension KeyRotation.Step {
 }
 
 extension KeyRotation {
-    /// The records as they are after `step` of `record`: that record, and with an activation the one that it retires.
+    /// The changed records after `step`: the given record, and after an activation also the one that it retires.
     /// - Parameters:
     ///   - all: Every record of the registry.
-    ///   - isForced: Waives the waiting times, for a key that may be compromised; never the order of the states.
+    ///   - isForced: Skips the waiting periods, for a key that may be compromised. Never skips a state.
     public func records(
         after step: Step, of record: KeyRecord, among all: [KeyRecord], at now: UnixTime, isForced: Bool = false
     ) throws(Refusal) -> [KeyRecord] {
@@ -91,7 +90,7 @@ extension KeyRotation {
         }
     }
 
-    /// When nothing that `record` made can be in use any more; `nil`: it made nothing.
+    /// When the last token of `record` has expired; `nil` if it made none.
     private func lastUse(of record: KeyRecord) -> UnixTime? {
         guard record.activatedAt != nil, let retiredAt = record.retiredAt else { return nil }
         return retiredAt.adding(record.use == .refreshToken ? refreshTokenLife : signatureLife)
@@ -110,7 +109,7 @@ extension KeyRecord {
     }
 }
 
-/// Makes the next key of each use.
+/// Creates the next key of each use.
 public struct KeyGenerator: Sendable {
     private let provider: any KeyProvider
 
@@ -118,15 +117,15 @@ public struct KeyGenerator: Sendable {
         self.provider = provider
     }
 
-    /// Modulus of a new RSA key, in bits: NIST SP 800-57 part 1 holds 2048 to be enough until the end of 2030, and a
-    /// signature of 3072 costs three times as much.
+    /// RSA modulus in bits. NIST SP 800-57 part 1 allows 2048 until the end of 2030, and a 3072-bit signature costs
+    /// three times as much.
     public static let defaultModulusBits = 2048
 
-    /// Makes the next key for `use`.
+    /// Creates the next key for `use`.
     /// - Parameters:
-    ///   - algorithm: Of a signing key; MAC keys know only one.
-    ///   - existing: The keys that were not removed.
-    /// - Throws: `.deviceKeyExists`, `.noIDsLeft`, `.algorithmDoesNotFit`, or what the provider met.
+    ///   - algorithm: Of a signing key; MAC keys have only one.
+    ///   - existing: The registry's keys; removed ones are ignored.
+    /// - Throws: `.deviceKeyExists`, `.noIDsLeft`, `.algorithmDoesNotFit`, or the provider's error.
     public func generate(
         _ use: KeyUse, algorithm: KeyAlgorithm = .es256, modulusBits: Int = defaultModulusBits,
         beside existing: [KeyRecord]
@@ -141,8 +140,8 @@ public struct KeyGenerator: Sendable {
         }
     }
 
-    /// The id above all others, or, when those are used up, the lowest that is free: what a removed key made is refused
-    /// under another key just as under none.
+    /// The highest id plus one; after 255, the lowest free id. Reusing a removed key's id is safe, because its old
+    /// tokens fail under the new key.
     private static func nextID(_ existing: [KeyRecord]) throws(KeyError) -> UInt8 {
         var taken: Set<UInt8> = []
         for record in existing {

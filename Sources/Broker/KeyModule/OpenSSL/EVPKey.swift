@@ -5,8 +5,8 @@ import StrictCoding
 
 /// Owns one `EVP_PKEY` with its private part.
 ///
-/// Sendable: the key is not changed after `init`, and OpenSSL allows concurrent use of a key that nobody changes
-/// (what it computes on demand inside, it guards with locks and atomic counts of its own).
+/// `@unchecked Sendable`: the key is not changed after `init`. OpenSSL allows concurrent use of an unchanged key; it
+/// guards its internal caches itself.
 @safe final class EVPKey: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -19,7 +19,7 @@ import StrictCoding
         unsafe EVP_PKEY_free(pointer)
     }
 
-    /// - Parameter modulusBits: Of an RSA key.
+    /// - Parameter modulusBits: Only for RSA.
     static func generate(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> EVPKey {
         SecureHeap.prepare()
         let key: OpaquePointer?
@@ -36,7 +36,7 @@ import StrictCoding
 
     var bits: Int { Int(unsafe EVP_PKEY_get_bits(pointer)) }
 
-    /// OpenSSL's name of the curve; nil for a key that has none.
+    /// OpenSSL's name of the curve; nil for a key without one.
     var curve: String? {
         var name = [CChar](repeating: 0, count: 64)
         var count = 0
@@ -44,8 +44,7 @@ import StrictCoding
         return String(decoding: name.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Whether private and public part belong together and are what the algorithm asks for (primes, a point on the
-    /// curve).
+    /// Whether the private and public parts match and are valid (primes, a point on the curve).
     var isConsistent: Bool {
         guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
         defer { unsafe EVP_PKEY_CTX_free(context) }
@@ -54,7 +53,7 @@ import StrictCoding
         return isConsistent
     }
 
-    /// A public number of the key, big-endian; padded to `width` where one is given.
+    /// A public number of the key, big-endian, padded to `width` if given.
     func number(_ name: String, width: Int? = nil) throws(KeyError) -> [UInt8] {
         var number: OpaquePointer?
         guard unsafe EVP_PKEY_get_bn_param(pointer, name, &number) == 1, let number = unsafe number else {
@@ -71,10 +70,10 @@ import StrictCoding
 }
 
 extension EVPKey {
-    /// The modulus lengths we sign with, in bits. RFC 7518 §3.3 asks for 2048 at least.
+    /// Supported modulus lengths in bits. RFC 7518 §3.3 requires at least 2048.
     static let modulusBits = 2048...8192
 
-    /// Which algorithm the key is for, after a look at everything that could be wrong with it.
+    /// Validates the key and returns its algorithm.
     func checkedAlgorithm() throws(KeyFileDefect) -> KeyAlgorithm {
         if isA("EC") {
             guard curve == "prime256v1" else { throw .wrongCurve(curve ?? "unnamed") }
@@ -89,7 +88,7 @@ extension EVPKey {
 }
 
 extension EVPKey {
-    /// The public half, named by its RFC 7638 thumbprint.
+    /// The public key; its `kid` is its RFC 7638 thumbprint.
     func publicKey(_ algorithm: KeyAlgorithm) throws(KeyError) -> JSONWebKey {
         let (parameters, signature) = try publicParameters(algorithm)
         do throws(JSONWebKeyError) {

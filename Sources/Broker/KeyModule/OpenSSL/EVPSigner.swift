@@ -4,9 +4,8 @@ import NativeSSO
 
 /// Makes signatures with one key.
 ///
-/// Sendable: `template` is set up once and only copied from afterwards; each signature works on a copy of its own. A
-/// copy costs a tenth less than setting up a context afresh (the key's method is looked up once) and needs no lock,
-/// which one reused context would.
+/// `@unchecked Sendable`: `template` is set up once and then only copied; each signature uses its own copy. A copy
+/// costs a tenth less than a new context, and unlike a shared context it needs no lock.
 @safe final class EVPSigner: @unchecked Sendable {
     private let key: EVPKey
     private let template: OpaquePointer
@@ -15,7 +14,7 @@ import NativeSSO
 
     init(_ key: EVPKey, algorithm: KeyAlgorithm) throws(KeyError) {
         guard let template = unsafe EVP_MD_CTX_new() else { throw .openSSL("EVP_MD_CTX_new") }
-        // Default padding of an RSA key is that of PKCS #1 v1.5, which is RS256 (RFC 7518 §3.3).
+        // The default RSA padding is PKCS #1 v1.5, as RS256 requires (RFC 7518 §3.3).
         guard unsafe EVP_DigestSignInit(template, nil, EVP_sha256(), nil, key.pointer) == 1 else {
             unsafe EVP_MD_CTX_free(template)
             throw .openSSL("EVP_DigestSignInit")
@@ -30,7 +29,7 @@ import NativeSSO
         unsafe EVP_MD_CTX_free(template)
     }
 
-    /// The signature in the form of JWS: RFC 7518 §3.3 or §3.4.
+    /// The signature in JWS form: RFC 7518 §3.3 or §3.4.
     func signature(over message: [UInt8]) throws(KeyError) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { throw .openSSL("EVP_MD_CTX_new") }
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -46,7 +45,7 @@ import NativeSSO
         return isECDSA ? try Self.concatenated(signature) : signature
     }
 
-    /// r ‖ s, 32 octets each, of an ECDSA-Sig-Value in DER. RFC 7518 §3.4.
+    /// Converts a DER ECDSA-Sig-Value to r ‖ s, 32 octets each. RFC 7518 §3.4.
     private static func concatenated(_ der: [UInt8]) throws(KeyError) -> [UInt8] {
         let parsed = unsafe der.withUnsafeBufferPointer { der in
             var next = der.baseAddress
@@ -67,10 +66,8 @@ import NativeSSO
 
 /// A signing key in this process.
 ///
-/// A signature is made on the thread of the caller, which may be an event loop or one of the cooperative pool: it computes
-/// and never waits (no I/O, no lock held across work), so it takes from them only the processor time that it costs
-/// anywhere, about 20 µs for ES256 and 260 µs for RS256. A thread of its own would add two context switches and make
-/// nothing faster.
+/// It signs on the caller's thread, even an event loop. It computes without I/O or locks: about 20 µs for ES256 and
+/// 260 µs for RS256. A separate thread would only add two context switches.
 struct EVPSigningKey: SigningKey, CustomStringConvertible, CustomReflectable {
     let publicKey: JSONWebKey
     let algorithm: KeyAlgorithm

@@ -1,14 +1,14 @@
 import COpenSSL
 import StrictCoding
 
-/// HMAC-SHA-256 before it has a key: each tag works on a copy. To look HMAC and SHA-256 up by name for every tag, as
-/// OpenSSL's `HMAC` does, costs as much as the tag.
+/// HMAC-SHA-256 without a key; each tag uses a copy. Looking up HMAC and SHA-256 by name for each tag, as OpenSSL's
+/// `HMAC` does, costs as much as the tag.
 ///
-/// Sendable: set up once and only copied from afterwards.
+/// `@unchecked Sendable`: set up once, then only copied.
 @safe final class HMACTemplate: @unchecked Sendable {
     private let context: OpaquePointer
 
-    /// `nil` if OpenSSL does not have it.
+    /// `nil` if OpenSSL lacks the algorithm.
     static let sha256 = HMACTemplate()
 
     private init?() {
@@ -34,7 +34,7 @@ import StrictCoding
         unsafe EVP_MAC_CTX_free(context)
     }
 
-    /// The tag of `message`; `nil` where OpenSSL makes none. The copy, which has the key, is overwritten and freed.
+    /// The tag of `message`; `nil` if OpenSSL fails. Freeing the copy overwrites the key in it.
     func tag(_ message: [UInt8], key: UnsafeRawBufferPointer) -> [UInt8]? {
         guard let copy = unsafe EVP_MAC_CTX_dup(context) else { return nil }
         defer { unsafe EVP_MAC_CTX_free(copy) }
@@ -50,14 +50,14 @@ import StrictCoding
 
 /// A key for HMAC-SHA-256, RFC 2104.
 ///
-/// Through OpenSSL, not swift-crypto: the key then stays in the locked heap (``SecureBytes``), from which each call
-/// takes it; swift-crypto keeps a copy of it in the ordinary heap. The price is less than a microsecond a tag.
+/// Uses OpenSSL, because swift-crypto would copy the key into the ordinary heap; here it stays in the locked heap
+/// (``SecureBytes``). This costs less than a microsecond per tag.
 public struct MACKey: Sendable, CustomStringConvertible, CustomReflectable {
     private let secret: SecureBytes
 
     static let count = 32
 
-    /// - Parameter path: The file that `secret` stands in.
+    /// - Parameter path: The file with the key, for error messages.
     init(_ secret: SecureBytes, path: String) throws(KeyError) {
         guard secret.count == Self.count else { throw .file(path: path, .wrongLength(octets: secret.count)) }
         self.secret = secret
@@ -73,14 +73,15 @@ public struct MACKey: Sendable, CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// 32 octets.
+    /// The tag of `message`, 32 octets.
     func tag(_ message: [UInt8]) throws(KeyError) -> [UInt8] {
         let tag = unsafe secret.withUnsafeBytes { secret in unsafe HMACTemplate.sha256?.tag(message, key: secret) }
         guard let tag else { throw .openSSL("EVP_MAC") }
         return tag
     }
 
-    /// Names the key without betraying it: brokers whose files differ notice. The tag of a fixed text, base64url.
+    /// Identifies the key without revealing it, so that brokers with different files notice. The tag of a fixed text
+    /// in base64url.
     func checkValue() throws(KeyError) -> String {
         Base64URL.encode(try tag(Array("native-sso key check value".utf8)))
     }

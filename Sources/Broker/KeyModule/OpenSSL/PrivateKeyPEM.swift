@@ -1,8 +1,7 @@
 import COpenSSL
 
-/// PKCS #8 private keys in PEM, RFC 7468 §10: unencrypted, one to a file.
+/// Unencrypted PKCS #8 private keys in PEM, one per file. RFC 7468 §10.
 enum PrivateKeyPEM {
-    /// The key in `text`.
     static func decode(_ text: SecureBytes) throws(KeyFileDefect) -> EVPKey {
         unsafe try text.withUnsafeBytes { text throws(KeyFileDefect) in
             guard let bio = unsafe BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count)) else {
@@ -32,7 +31,7 @@ enum PrivateKeyPEM {
         guard let label = unsafe label.map({ unsafe String(cString: $0) }), let der = unsafe der else {
             throw .unreadablePEM
         }
-        // The older formats announce encryption in a header, PKCS #8 in its label.
+        // Older formats announce encryption in a header, PKCS #8 in its label.
         guard unsafe header.map({ unsafe strlen($0) == 0 }) ?? true, label != "ENCRYPTED PRIVATE KEY" else {
             throw .encryptedPEM
         }
@@ -54,7 +53,6 @@ enum PrivateKeyPEM {
         return unsafe EVPKey(owning: key)
     }
 
-    /// The text of `key`.
     static func encode(_ key: EVPKey) throws(KeyError) -> SecureBytes {
         guard let bio = unsafe BIO_new(BIO_s_secmem()) else { throw .openSSL("BIO_new") }
         defer { unsafe BIO_free(bio) }

@@ -1,22 +1,20 @@
 import COpenSSL
 import Glibc
 
-/// The octets of a secret in OpenSSL's secure heap: locked into memory, left out of core dumps, overwritten when the
-/// last owner lets go.
+/// A secret in OpenSSL's secure heap: locked into memory, excluded from core dumps, overwritten on release.
 ///
-/// Sendable: the pointer never changes, and nothing writes to the octets after ``init(capacity:filledBy:)`` has
-/// returned.
+/// `@unchecked Sendable`: the pointer is constant, and the octets do not change after ``init(capacity:filledBy:)``.
 @safe final class SecureBytes: @unchecked Sendable {
     private let start: UnsafeMutableRawPointer
     private let capacity: Int
     let count: Int
 
-    /// - Parameter fill: Writes the secret and says how many octets of it there are.
+    /// - Parameter fill: Writes the secret and returns its length in octets.
     init(
         capacity: Int, filledBy fill: (UnsafeMutableRawBufferPointer) throws(KeyError) -> Int
     ) throws(KeyError) {
         SecureHeap.prepare()
-        // Where there is no secure heap, OpenSSL takes the ordinary one.
+        // Without a secure heap, OpenSSL uses the ordinary heap.
         guard let start = unsafe copenssl_secure_malloc(max(capacity, 1)) else {
             throw .cryptography("out of memory for a key")
         }
@@ -34,7 +32,7 @@ import Glibc
         unsafe copenssl_secure_clear_free(start, capacity)
     }
 
-    /// Lends the octets; the pointer is not to leave `body`.
+    /// Passes the octets to `body`; the pointer must not escape.
     func withUnsafeBytes<Result, Failure>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -42,27 +40,26 @@ import Glibc
     }
 }
 
-/// The secure heap of the process. OpenSSL itself puts the private numbers of every key it decodes there.
+/// The process's secure heap. OpenSSL also stores the private numbers of decoded keys there.
 enum SecureHeap {
-    /// Enough for some hundred keys and the intermediate values of concurrent signatures. Locked memory is scarce: a
-    /// service may lock 8 MiB by default, 64 KiB on older systems, in which case the heap exists but is not locked.
+    /// Enough for several hundred keys and the intermediate values of concurrent signatures. A service may lock 8 MiB
+    /// by default, but only 64 KiB on older systems: there the heap exists but is not locked.
     private static let octets = 256 << 10
     private static let smallestBlock = 32
 
     private static let isPrepared = CRYPTO_secure_malloc_init(octets, smallestBlock) != 0
 
-    /// Makes the heap before the first secret is read.
+    /// Creates the heap. Must run before the first secret is read.
     static func prepare() {
         _ = isPrepared
     }
 }
 
-/// What keeps the memory of a process with keys in it to itself; beside ``SecureBytes``, which keeps the keys out of swap.
+/// Protects the memory of a process that holds keys. ``SecureBytes`` keeps the keys out of swap.
 ///
-/// To be applied first of all, on the main thread: no_new_privs belongs to a thread, and only threads that are made later
-/// inherit it.
+/// Call it first, on the main thread: no_new_privs belongs to a thread, and only later threads inherit it.
 public enum ProcessHardening {
-    /// The call that failed, with what the system said.
+    /// The failed call and the system's error.
     public struct Failure: Error, CustomStringConvertible {
         public let call: String
         public let reason: String
@@ -70,8 +67,8 @@ public enum ProcessHardening {
         public var description: String { "\(call): \(reason)" }
     }
 
-    /// No core dump, no debugger of the same user, no new privileges for whatever this process might start, and no file
-    /// that others may read.
+    /// Forbids core dumps, debuggers of the same user, new privileges for child processes, and files that others can
+    /// read.
     public static func apply() throws(Failure) {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         try check("setrlimit(RLIMIT_CORE)", unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none))
