@@ -1,9 +1,9 @@
 public import NativeSSO
 import PostgresClient
 
-/// The `client` and `scope` tables as values of the domain.
+/// Maps the tables `client` and `scope` to domain values.
 enum ClientStatements {
-    /// Domains are cast to their base, so that arrays travel as arrays of text.
+    /// Casts domains to their base types, so that arrays arrive as text arrays.
     static let all = Statement(
         """
         SELECT client_id::text, authentication, enabled, grants, allowed_scope::text[], default_scope::text[], audiences,
@@ -44,7 +44,7 @@ enum ClientStatements {
     }
 }
 
-/// A secret of a client, by all that is kept of it.
+/// The stored digest of a client secret.
 public struct RegisteredSecret: Sendable, Hashable {
     public let client: ClientID
     public let digest: ClientSecretDigest
@@ -58,7 +58,7 @@ public struct RegisteredClientKey: Sendable, Hashable {
     public let createdAt: UnixTime
 }
 
-/// The `client_secret` and `client_key` tables as values of the domain.
+/// Maps the tables `client_secret` and `client_key` to domain values.
 enum CredentialStatements {
     static let secrets = Statement(
         "SELECT client_id::text, digest, created_at FROM native_sso.client_secret ORDER BY client_id, created_at, slot")

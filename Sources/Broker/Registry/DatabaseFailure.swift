@@ -2,7 +2,7 @@ import NativeSSO
 import PostgresClient
 
 extension PortError {
-    /// Calls the database; whatever keeps it from answering is an outage, never a refusal.
+    /// Calls the database. Maps every failure to ``PortError``, never to a refusal.
     static func database<Value: Sendable>(
         _ call: () async throws(PostgresError) -> Value
     ) async throws(PortError) -> Value {
@@ -24,8 +24,8 @@ extension PortError {
 }
 
 extension StatementExecutor {
-    /// The rows of a statement as values.
-    /// - Parameter what: They are of, for the failure.
+    /// Decodes all rows of a statement.
+    /// - Parameter what: Names the table in an error.
     func all<Value>(
         _ statement: Statement, _ parameters: [PostgresValue], of what: String, _ decode: (Row) throws -> Value
     ) async throws(PortError) -> [Value] {
@@ -42,7 +42,7 @@ extension StatementExecutor {
         }
     }
 
-    /// The answer of a statement that has one row.
+    /// Decodes the row of a statement that returns exactly one.
     func one<Value>(
         _ statement: Statement, _ parameters: [PostgresValue], of what: String, _ decode: (Row) throws -> Value
     ) async throws(PortError) -> Value {
@@ -54,7 +54,7 @@ extension StatementExecutor {
     }
 }
 
-/// Every statement of this room: a test prepares each against the migrated schema.
+/// Every statement of this target. A test prepares each of them against the migrated schema.
 enum RegistryStatements {
     static let all: [Statement] = single + single.compactMap(\.gathering?.statement)
 

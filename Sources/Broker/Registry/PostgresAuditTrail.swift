@@ -2,10 +2,10 @@ public import NativeSSO
 public import PostgresClient
 import Synchronization
 
-/// Refusals on their way to `audit_event`, written many at a time in the background.
+/// Writes refusals to `audit_event`, in batches in the background.
 ///
-/// What changes state is recorded by the statement that changes it; this is for the requests that changed nothing. If the
-/// database is away the events wait, up to a bound; beyond it the newest are lost and counted.
+/// A statement that changes state writes its own audit record; this type serves requests that changed nothing. During
+/// a database outage the events wait. If the buffer is full, new events are lost and counted.
 public final class PostgresAuditTrail: AuditTrail {
     private let database: any StatementExecutor
     private let buffer: AuditBuffer
@@ -15,8 +15,8 @@ public final class PostgresAuditTrail: AuditTrail {
     private static let batchSize = 256
 
     /// - Parameters:
-    ///   - capacity: Events kept while the database is away.
-    ///   - onLoss: Told how many events were lost: for want of room, or because the end came before the database.
+    ///   - capacity: Maximum number of waiting events.
+    ///   - onLoss: Receives the number of lost events: the buffer was full, or the broker stopped during an outage.
     public init(
         database: any StatementExecutor, capacity: Int = 10_000, retryDelay: Duration = .seconds(1),
         onLoss: @escaping @Sendable (Int) -> Void
@@ -29,7 +29,8 @@ public final class PostgresAuditTrail: AuditTrail {
 
     public func record(_ event: AuditEvent) { buffer.append(event) }
 
-    /// Writes until ``finish()`` is called, and then what is left, once. What cannot be written then is lost and counted.
+    /// Writes events until ``finish()``, then tries once to write the rest. Events that still fail are lost and
+    /// counted.
     public func run() async {
         for await _ in buffer.arrivals {
             while !buffer.isEmpty {
@@ -40,12 +41,12 @@ public final class PostgresAuditTrail: AuditTrail {
             }
         }
         while !buffer.isEmpty, await writeBatch() {}
-        // Whoever stops the broker while the database is away must know what that cost.
+        // The operator who stops the broker during an outage must see the loss.
         let (left, lost) = buffer.take(atMost: .max)
         if left.count + lost > 0 { onLoss(left.count + lost) }
     }
 
-    /// Lets ``run()`` return when everything is written.
+    /// Lets ``run()`` return after the last write.
     public func finish() { buffer.finish() }
 
     private func writeBatch() async -> Bool {
@@ -66,7 +67,7 @@ enum AuditStatements {
     static let record = Statement("SELECT native_sso.record_audit($1, $2, $3, $4, $5, $6, $7, $8)")
     static let preparePartitions = Statement("SELECT native_sso.prepare_audit_partitions()")
 
-    /// One array per column; the function takes them in step.
+    /// One array per column; the function reads them in parallel.
     static func parameters(_ events: [AuditEvent]) -> [PostgresValue] {
         [
             .timestampArray(events.map { $0.occurredAtMilliseconds * 1000 }),
@@ -80,11 +81,11 @@ enum AuditStatements {
         ]
     }
 
-    /// In an array there is no NULL: the function takes this for one.
+    /// The arrays hold no NULL; the function treats this value as NULL.
     private static let nothing = [UInt8](repeating: 0, count: 16)
 }
 
-/// Events on their way to the database: bounded, so that a database that is away cannot eat the memory.
+/// Events that wait for the database, bounded to limit memory during an outage.
 final class AuditBuffer: Sendable {
     private struct State {
         var events: [AuditEvent] = []
@@ -93,7 +94,7 @@ final class AuditBuffer: Sendable {
 
     private let state = Mutex(State())
     private let capacity: Int
-    /// Yields once for every event that found the buffer empty: the writer's call to work.
+    /// Yields when an event arrives in the empty buffer, to wake the writer.
     let arrivals: AsyncStream<Void>
     private let arrival: AsyncStream<Void>.Continuation
 
@@ -114,7 +115,7 @@ final class AuditBuffer: Sendable {
         if isFirst { arrival.yield() }
     }
 
-    /// The oldest events, at most `limit`, and how many were lost since the last call.
+    /// Removes and returns the oldest events, at most `limit`, and the number lost since the last call.
     func take(atMost limit: Int) -> (events: [AuditEvent], lost: Int) {
         state.withLock { state in
             let batch = Array(state.events.prefix(limit))
@@ -124,7 +125,7 @@ final class AuditBuffer: Sendable {
         }
     }
 
-    /// Gives events back that could not be written; they come first again, as far as there is room.
+    /// Returns unwritten events to the front, if there is room.
     func restore(_ events: [AuditEvent]) {
         state.withLock { state in
             let room = max(0, capacity - state.events.count)
@@ -136,14 +137,13 @@ final class AuditBuffer: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.events.isEmpty } }
 
-    /// Ends ``arrivals``.
     func finish() { arrival.finish() }
 }
 
-/// What an audit event is about: every kind that the schema's functions and this room record. `native-sso explain` has a sentence
-/// for each, and does not compile without.
+/// The kinds of audit events that SQL functions and this target record. `native-sso explain` must have a sentence for
+/// each, or it does not compile.
 public enum AuditKind: String, Sendable, CaseIterable {
-    // Requests of apps and identity providers. What ends in `_refused` changed nothing.
+    // Requests of apps and IdPs. A kind that ends in `_refused` changed nothing.
     case requestRefused = "request_refused"
     case exchangeRefused = "exchange_refused"
     case enrolmentRefused = "enrolment_refused"
@@ -151,20 +151,20 @@ public enum AuditKind: String, Sendable, CaseIterable {
     case logoutRefused = "logout_refused"
     case exchangeGranted = "exchange_granted"
     case sessionEnrolled = "session_enrolled"
-    /// The same id_token and device value again, which lead to the same session.
+    /// The same id_token and device value came again and led to the same session.
     case enrolmentRepeated = "enrolment_repeated"
     case logoutRecorded = "logout_recorded"
-    /// An identity provider gave tokens for a code, and no app got them.
+    /// An IdP issued tokens for a code, but no app received them.
     case codeOrphaned = "code_orphaned"
 
-    // Of either: by a request, or by an operator.
+    // By a request or by an operator.
     case sessionEnded = "session_ended"
     case grantRevoked = "grant_revoked"
     case sessionRegistered = "session_registered"
-    /// A registration told by which name the provider's logout ends a login that was there.
+    /// A registration mapped an existing session to the IdP's issuer and `sid` for logout.
     case sessionMapped = "session_mapped"
 
-    // Acts of operators.
+    // By an operator.
     case clientAdded = "client_added"
     case clientUpdated = "client_updated"
     case clientRemoved = "client_removed"

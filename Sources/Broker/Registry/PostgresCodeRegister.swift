@@ -3,19 +3,19 @@ public import PostgresClient
 
 /// Relayed codes in PostgreSQL.
 ///
-/// Over the pool, not over the lanes, and through a gate: however many codes come, connections are left for everything else,
-/// and no exchange or refresh waits with them.
+/// Uses the pool, not the lanes, and a concurrency limit. A flood of codes therefore leaves connections for other
+/// calls and delays no exchange or refresh.
 public struct PostgresCodeRegister: CodeRegister {
     private let database: any StatementExecutor
     private let claims: Turnstile
-    /// Apart from the claims, and never turned away: what an identity provider gave must not be lost because others come. There
-    /// are no more of these than there are codes in flight.
+    /// Separate from the claims and unlimited in queue length: a flood of claims must not lose tokens that an IdP has
+    /// issued. The codes in flight bound its length.
     private let settlements: Turnstile
 
     /// - Parameters:
-    ///   - claims: At one time.
-    ///   - settlements: Calls at one time of those whose claim was granted: three for each code.
-    ///   - waiting: How many more claims may wait; whoever comes then is told to come again.
+    ///   - claims: Maximum concurrent claims.
+    ///   - settlements: Maximum concurrent calls for granted claims; each code makes three.
+    ///   - waiting: Maximum waiting claims. Further claims get an outage and must retry.
     public init(database: any StatementExecutor, claims: Int = 1, settlements: Int = 2, waiting: Int = 64) {
         self.database = database
         self.claims = Turnstile(width: claims, queue: waiting)
@@ -25,7 +25,7 @@ public struct PostgresCodeRegister: CodeRegister {
     public func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
         let (claim, isRepeated) = try await one(
             claims, CodeStatements.claim, CodeStatements.parameters(entry), CodeStatements.claim)
-        // By the first call, of which nothing was heard.
+        // The proof may be used by the first attempt, whose outcome is unknown.
         guard !isRepeated || claim != .proofUsed else {
             throw .outage(Outage(.database, "the outcome of a claim is not known"))
         }
@@ -78,7 +78,7 @@ public struct PostgresCodeRegister: CodeRegister {
         }
     }
 
-    /// Once more where the outcome is not known: a statement that was done does nothing more then.
+    /// Repeats the statement once if the outcome is unknown. The statements are idempotent.
     private func query(
         _ statement: Statement, _ parameters: [PostgresValue]
     ) async throws(PostgresError) -> (rows: [Row], isRepeated: Bool) {
@@ -91,7 +91,7 @@ public struct PostgresCodeRegister: CodeRegister {
     }
 }
 
-/// `native_sso.reserve_code`, `send_code`, `settle_code`, `finish_code` and `forget_code`: their parameters, and what their rows mean.
+/// The SQL functions for relayed codes: their parameters and result rows.
 enum CodeStatements {
     static let claim = Statement(
         "SELECT standing, answer FROM native_sso.reserve_code($1, $2, $3, $4, $5)")

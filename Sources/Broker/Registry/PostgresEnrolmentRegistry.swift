@@ -1,18 +1,18 @@
 public import NativeSSO
 public import PostgresClient
 
-/// Sessions that begin by enrolment, in PostgreSQL.
+/// Sessions created by enrolment, in PostgreSQL.
 ///
-/// Over the pool, not over the lanes: it is rare, it waits for whoever enrols or ends the same login, and no exchange should
-/// wait with it. Few at a time, so that a flood of them leaves connections to the pool's other users.
+/// Uses the pool, not the lanes: an enrolment is rare and waits for concurrent changes of the same login, and it must
+/// not delay exchanges. A concurrency limit leaves connections to the pool's other users.
 public struct PostgresEnrolmentRegistry: EnrolmentRegistry {
     private let database: any StatementExecutor
     private let turnstile: Turnstile
 
     /// - Parameters:
-    ///   - atOnce: How many at one time.
-    ///   - waiting: How many more may wait; whoever comes then is told to come again.
-    ///   - patience: Whoever has waited for so long is told so, too.
+    ///   - atOnce: Maximum concurrent enrolments.
+    ///   - waiting: Maximum waiting enrolments. Further ones get an outage and must retry.
+    ///   - patience: Maximum waiting time; a longer wait ends in an outage too.
     public init(
         database: any StatementExecutor, atOnce: Int = 1, waiting: Int = 64, patience: Duration = .seconds(1)
     ) {
@@ -63,7 +63,7 @@ enum EnrolStatement {
         ] + proof(entry) + PostgresValue.assertion(request.assertion)
     }
 
-    /// The key counts for the session, whoever uses the proof up.
+    /// The session gets the key even if another call consumes the proof.
     private static func proof(_ entry: EnrolmentEntry) -> [PostgresValue] {
         let proof = entry.request.proof
         guard let key = proof?.key, entry.unusedProof == nil else { return PostgresValue.proof(proof) }

@@ -1,19 +1,21 @@
 public import NativeSSO
 public import PostgresClient
 
-/// Logouts in PostgreSQL: a mark that keeps later comers out, then the sessions in short transactions, last the token.
+/// Logouts in PostgreSQL: first a record that blocks new logins, then the sessions in short transactions, last the
+/// token.
 ///
-/// A user may have a hundred thousand sessions. In one transaction their rows would be locked for seconds, and every
-/// exchange and refresh of that user would wait, with whatever else is in its batch.
+/// A user may have a hundred thousand sessions. A single transaction would lock their rows for seconds and delay
+/// every exchange and refresh of that user, together with the rest of their batches.
 public struct PostgresLogoutRegistry: LogoutRegistry {
     private let database: any StatementExecutor
     private let turnstile: Turnstile
     private let batch: Int64
 
     /// - Parameters:
-    ///   - atOnce: How many logouts are carried out at one time, so that a flood of them leaves connections to others.
-    ///   - waiting: How many more may wait; whoever comes then is told to come again.
-    ///   - batch: Sessions ended in one transaction. Few: everybody's commit waits until its log is on the disk.
+    ///   - atOnce: Maximum concurrent logouts. The limit leaves connections to other calls.
+    ///   - waiting: Maximum waiting logouts. Further ones get an outage and must retry.
+    ///   - batch: Sessions per transaction. Small, because other commits wait until this transaction's log is on
+    ///     disk.
     public init(database: any StatementExecutor, atOnce: Int = 2, waiting: Int = 64, batch: Int64 = 100) {
         self.database = database
         turnstile = Turnstile(width: atOnce, queue: waiting)
@@ -31,7 +33,7 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
             ended += try await end([.text(session.string), .null], of: logout, until: begun, atMost: 1)
         }
         if let user = logout.subject.user {
-            // First all that nobody has; then, one by one, those that somebody had.
+            // First the unlocked sessions in batches, then the locked ones one by one.
             for limit in [batch, 1] {
                 ended += try await end([.null, .text(user.string)], of: logout, until: begun, atMost: limit)
             }
@@ -83,19 +85,19 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
 }
 
 enum LogoutStatements {
-    /// $1 digest, $2 issuer, $3 sid or NULL, $4 subject or NULL, $5 issued at, $6 row of the mark, $7 only nameless ones.
+    /// $1 digest, $2 issuer, $3 sid or NULL, $4 subject or NULL, $5 issued at, $6 row id of the record, $7 only
+    /// sessions without `sid`.
     static let begin = Statement("SELECT native_sso.begin_logout($1, $2, $3, $4, $5, $6, $7)")
-    /// $1 request, $2 issuer, $3 sid or NULL, $4 subject or NULL, $5 came in until, $6 after which row, $7 how many, $8 only
-    /// nameless ones, $9 issued at.
+    /// $1 request, $2 issuer, $3 sid or NULL, $4 subject or NULL, $5 recorded until, $6 after which row, $7 limit, $8
+    /// only sessions without `sid`, $9 issued at.
     static let end = Statement("SELECT ended, after FROM native_sso.end_logged_out($1, $2, $3, $4, $5, $6, $7, $8, $9)")
-    /// $1 request, $2 digest, $3 when the token is refused for its age, $4 issuer, $5 of all sessions of a user, $6 how
-    /// many were ended, $7 row of the mark.
+    /// $1 request, $2 digest, $3 when the token becomes too old, $4 issuer, $5 all sessions of a user, $6 number
+    /// ended, $7 row id of the record.
     static let finish = Statement("SELECT native_sso.finish_logout($1, $2, $3, $4, $5, $6, $7)")
 
     static let all = [begin, end, finish]
 }
 
 extension LogoutSubject {
-    /// sid, subject.
     var names: [PostgresValue] { [.optionalText(session?.string), .optionalText(user?.string)] }
 }

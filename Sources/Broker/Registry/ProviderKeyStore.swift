@@ -1,20 +1,19 @@
 public import NativeSSO
 public import PostgresClient
 
-/// An entry that an identity provider's JWKS has shown: a key under one `kid` and for one algorithm.
+/// A key that an IdP's JWKS has contained, with one `kid` and algorithm.
 public struct ProviderKeyRow: Sendable, Hashable {
-    /// RFC 7638, base64url.
+    /// RFC 7638, SHA-256, base64url.
     public let thumbprint: String
     public let kid: String?
-    /// `alg`; `nil`: whatever the key can do.
+    /// `alg`; `nil`: all algorithms of the key type.
     public let algorithm: String?
-    /// JSON.
     public let publicJWK: String
     public let firstSeenAt: UnixTime
     public let lastSeenAt: UnixTime
-    /// base64url, 43 characters: by which the broker knows the rows that it made.
+    /// base64url, 43 characters. It proves that a broker wrote the row.
     public let tag: String
-    /// When an operator said that it must verify nothing any more.
+    /// When an operator revoked the key; it verifies nothing from then on.
     public let revokedAt: UnixTime?
 
     public init(
@@ -32,8 +31,7 @@ public struct ProviderKeyRow: Sendable, Hashable {
     }
 }
 
-/// The `idp_key` table: every key of every identity provider that was ever in use, since a subject token may be older than
-/// the key set of today.
+/// The table `idp_key`: every key that an IdP has ever used. A subject token may be older than the current key set.
 public struct ProviderKeyStore: Sendable {
     private let database: any StatementExecutor
 
@@ -50,8 +48,8 @@ public struct ProviderKeyStore: Sendable {
         }
     }
 
-    /// Inserts or replaces `rows`, whose ``ProviderKeyRow/revokedAt`` says nothing here: a broker revokes no key, and
-    /// changes none that is revoked. No two of them may be of the same entry.
+    /// Inserts or replaces `rows`, which must be distinct entries. Ignores ``ProviderKeyRow/revokedAt``: a broker
+    /// neither revokes a key nor changes a revoked one.
     public func record(_ rows: [ProviderKeyRow], of issuer: Issuer) async throws(PortError) {
         let (first, last) = (try rows.microseconds(\.firstSeenAt), try rows.microseconds(\.lastSeenAt))
         _ = try await PortError.database { () async throws(PostgresError) in
@@ -89,7 +87,7 @@ extension [ProviderKeyRow] {
 }
 
 extension Administration {
-    /// Every entry that the key set of `issuer` has ever shown, as the brokers recorded it.
+    /// Every entry that the key set of `issuer` has ever contained, as the brokers recorded it.
     public func providerKeys(of issuer: Issuer) async throws(AdministrationError) -> [ProviderKeyRow] {
         do throws(PortError) {
             return try await ProviderKeyStore(database: pool).keys(of: issuer)
@@ -98,8 +96,8 @@ extension Administration {
         }
     }
 
-    /// From then on, and for good, no token by this key is accepted: whatever entries of the key set it stands in, and
-    /// whether or not it is there now. In use on every broker within seconds.
+    /// Revokes a key permanently, in all entries of the key set, present or not. No token signed by it is accepted.
+    /// Takes effect on every broker within seconds.
     /// - Parameter thumbprint: RFC 7638, SHA-256, base64url.
     public func revokeProviderKey(
         _ thumbprint: String, of issuer: Issuer, _ act: AdministrativeAct

@@ -2,10 +2,10 @@ public import NativeSSO
 public import PostgresClient
 import Synchronization
 
-/// Clients, what they prove themselves with, and scopes in memory, replaced as a whole whenever they change.
+/// An in-memory copy of clients, their credentials, and scopes. Each reload replaces it as a whole.
 ///
-/// Serves identification and authentication without a round trip. A database that is away leaves the last copy in
-/// place; one that was never reached is an outage, not an unknown client.
+/// It identifies and authenticates clients without a round trip. During a database outage the last copy stays in use.
+/// Before the first load, a look-up is an outage, not an unknown client.
 public final class RegistrySnapshot: ClientDirectory {
     private struct Contents {
         let clients: [ClientID: Client]
@@ -32,10 +32,10 @@ public final class RegistrySnapshot: ClientDirectory {
         get throws(PortError) { try loaded().scopesRequiringConsent }
     }
 
-    /// Whether it was ever loaded.
+    /// Whether a load has ever succeeded.
     public var isLoaded: Bool { contents.withLock { $0 != nil } }
 
-    /// Reads everything again and replaces the copy at once.
+    /// Reads everything again and replaces the copy atomically.
     public func reload() async throws(PortError) {
         let clients = try await database.all(ClientStatements.all, [], of: "the registry", ClientStatements.client)
         let secrets = try await database.all(

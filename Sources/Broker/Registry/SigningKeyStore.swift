@@ -1,10 +1,10 @@
 public import NativeSSO
 public import PostgresClient
 
-/// The keys that were not removed, oldest first.
+/// The keys that are not removed, oldest first.
 public struct SigningKeys: Sendable, Hashable {
     public let records: [KeyRecord]
-    /// Keys of a newer version, with a use, algorithm or state that this one does not know: what each is for, by `kid`.
+    /// Keys of a newer version, with a use, algorithm or state unknown to this one: their use, by `kid`.
     public let unknown: [String: String]
 
     fileprivate init(_ rows: [(kid: String, use: String, record: KeyRecord?)]) {
@@ -13,7 +13,7 @@ public struct SigningKeys: Sendable, Hashable {
     }
 }
 
-/// The `signing_key` table as the service reads it.
+/// The table `signing_key` for the service.
 public struct SigningKeyStore: Sendable {
     private let database: any StatementExecutor
 
@@ -27,11 +27,10 @@ public struct SigningKeyStore: Sendable {
 }
 
 extension Administration {
-    /// Registers a key that was just generated: active if nothing else is active for its use, otherwise published; or
-    /// pending, known to nobody.
+    /// Registers a generated key: active if its use has no active key, otherwise published; or pending, on request.
     ///
-    /// One statement, so that an error means that the key is not registered, and its private part may be thrown away.
-    /// - Returns: Its state.
+    /// Returns the state. If it throws anything but `outcomeUnknown`, the key is not registered, and its private part
+    /// may be destroyed.
     public func addKey(
         _ key: KeyRecord, isPending: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> KeyState {
@@ -92,7 +91,7 @@ enum SigningKeyStatements {
     }
 }
 
-/// A key on its way from one state to the next.
+/// A key's change from one state to the next.
 public struct KeyTransition: Sendable, Hashable {
     public let kid: String
     public let from: KeyState
@@ -106,7 +105,7 @@ public struct KeyTransition: Sendable, Hashable {
 }
 
 extension Administration {
-    /// By the clock that dates the rows.
+    /// The database's clock, which dates the rows.
     public func now() async throws(AdministrationError) -> UnixTime {
         guard let now = try await rows(KeyStepStatements.now, [], { try $0.instant(0) }).first else {
             throw .corrupt(column: "now")
@@ -114,9 +113,9 @@ extension Administration {
         return now
     }
 
-    /// Takes every step, in this order, or none: if a key is no longer in the state that it is to leave, somebody else
-    /// was faster, and nothing is changed.
-    /// - Parameter isForced: Whether a waiting time was waived; for the audit.
+    /// Performs all transitions in order, or none. If a key has left its expected state, another operator was faster,
+    /// and nothing changes.
+    /// - Parameter isForced: Whether a waiting period was skipped; for the audit.
     public func move(
         _ transitions: [KeyTransition], isForced: Bool, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
@@ -127,7 +126,7 @@ extension Administration {
                 for (step, kind) in zip(transitions, kinds) {
                     let rows = try transaction.query(
                         KeyStepStatements.move, [.text(step.kid), .text(step.from.rawValue), .text(step.to.rawValue)])
-                    guard !rows.isEmpty else { throw KeyStepStatements.overtaken }  // and what went before is undone
+                    guard !rows.isEmpty else { throw KeyStepStatements.overtaken }  // rolls back the earlier steps
                     _ = try transaction.query(
                         AdministrativeAct.record,
                         act.parameters(
@@ -148,12 +147,12 @@ extension Administration {
 
 enum KeyStepStatements {
     static let all = [now, move]
-    /// no_data: what rolls the transaction back.
+    /// no_data: rolls the transaction back.
     static let overtaken = PostgresError.server(SQLState("02000"), message: "", constraint: nil)
 
     static let now = Statement("SELECT now()")
 
-    /// $1 kid, $2 the state to leave, $3 the state to enter.
+    /// $1 kid, $2 old state, $3 new state.
     static let move = Statement(
         """
         UPDATE native_sso.signing_key SET state = $3::text,

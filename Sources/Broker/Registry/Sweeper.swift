@@ -1,28 +1,27 @@
 public import NativeSSO
 public import PostgresClient
 
-/// Removes what is over and can no longer be referred to.
+/// Deletes records after their retention period.
 ///
-/// In small transactions with pauses between them, and never waiting for a row that somebody has: no exchange and no
-/// refresh waits for it. A sweep that was stopped keeps what it had done, and the next one goes on where it stopped. One at a
-/// time in a database, however many brokers there are.
+/// It uses small transactions with pauses and skips locked rows, so no exchange or refresh waits for it. A stopped
+/// sweep keeps its progress, and the next one continues. Only one sweep per database runs at a time.
 public struct Sweeper: Sendable {
     private let database: any StatementExecutor
     private let batch: Int64
     private let pause: Duration
 
     /// - Parameters:
-    ///   - batch: Rows looked at in one transaction, at most 1000.
-    ///   - pause: Between two transactions.
+    ///   - batch: Rows examined per transaction, at most 1000.
+    ///   - pause: The pause between two transactions.
     public init(database: any StatementExecutor, batch: Int64 = 500, pause: Duration = .milliseconds(50)) {
         self.database = database
         self.batch = batch
         self.pause = pause
     }
 
-    /// Prepares the coming months of the audit, and sweeps once.
-    /// - Parameter interval: Sweep only if the last sweep, by whomever, was begun at least so long ago.
-    /// - Returns: `nil` where it was not, or where another is at it now.
+    /// Creates the audit partitions of the coming months, and sweeps once.
+    /// - Parameter interval: Minimum time since the start of the last sweep by any broker.
+    /// - Returns: `nil` if the last sweep is more recent, or another one is running.
     public func sweep(unlessWithin interval: Seconds) async throws(PostgresError) -> SweepReport? {
         guard
             try await query(
@@ -42,7 +41,7 @@ public struct Sweeper: Sendable {
         return report
     }
 
-    /// What a sweep would remove now.
+    /// The records that a sweep would delete now.
     public func prospect() async throws(PostgresError) -> SweepReport {
         var report = SweepReport()
         let counts = try await query(RetentionStatements.count, []) { row throws(PostgresError) in
@@ -53,7 +52,7 @@ public struct Sweeper: Sendable {
         return report
     }
 
-    /// - Returns: Whether it came to the end.
+    /// - Returns: Whether it has finished.
     private func sweep(
         _ statement: Statement, counting removed: (Int64) -> Void
     ) async throws(PostgresError) -> Bool {
@@ -61,7 +60,7 @@ public struct Sweeper: Sendable {
             let batches = try await query(statement, [.int64(batch)]) { row throws(PostgresError) in
                 (lookedAt: try row.int64(0), removed: try row.int64(1))
             }
-            // None: another sweep holds the lock.
+            // No row: another sweep holds the lock.
             guard let done = batches.first else { return false }
             removed(done.removed)
             if done.lookedAt < batch { return true }
@@ -69,7 +68,7 @@ public struct Sweeper: Sendable {
         return false
     }
 
-    /// - Returns: `false` where it is to stop.
+    /// - Returns: `false` if cancelled.
     private func rest() async -> Bool {
         try? await Task.sleep(for: pause)
         return !Task.isCancelled

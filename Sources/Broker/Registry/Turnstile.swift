@@ -1,7 +1,7 @@
 public import PostgresClient
 import Synchronization
 
-/// Lets so many in at a time; others wait in line, up to a bound, and the rest are turned away.
+/// A semaphore with a bounded queue. Calls that find the queue full are refused.
 final class Turnstile: Sendable {
     private struct Waiter {
         let continuation: CheckedContinuation<Bool, Never>
@@ -17,15 +17,15 @@ final class Turnstile: Sendable {
     private let queue: Int
     private let patience: Duration?
 
-    /// - Parameter patience: Whoever has waited for longer when somebody leaves is turned away; `nil`: nobody is. So the longest
-    ///   wait is this and the longest stay inside.
+    /// - Parameter patience: Maximum waiting time, checked whenever a call leaves; `nil`: unlimited. The longest wait
+    ///   is therefore this time plus the longest stay inside.
     init(width: Int, queue: Int, patience: Duration? = nil) {
         state = Mutex(State(free: max(width, 1)))
         self.queue = queue
         self.patience = patience
     }
 
-    /// - Returns: `false` where the line is full, or was too slow; otherwise the caller is in, and must ``leave()``.
+    /// - Returns: `false` if the queue was full or the wait too long. After `true`, the caller must call ``leave()``.
     func enter() async -> Bool {
         await withCheckedContinuation { continuation in
             let isIn = state.withLock { state -> Bool? in
@@ -46,7 +46,7 @@ final class Turnstile: Sendable {
         let (turnedAway, next) = state.withLock { state -> ([Waiter], Waiter?) in
             var turnedAway: [Waiter] = []
             if let patience {
-                // The line is in the order in which they came.
+                // The line is in order of arrival.
                 turnedAway = Array(state.line.prefix { $0.since.duration(to: now) > patience })
                 state.line.removeFirst(turnedAway.count)
             }
@@ -60,19 +60,18 @@ final class Turnstile: Sendable {
         next?.continuation.resume(returning: true)
     }
 
-    /// How many wait in line.
     var waiting: Int { state.withLock { $0.line.count } }
 }
 
-/// A part of a pool, for those who share it: however many of their statements are to be run, connections are left for the pool's
-/// other users, if it has more than this part.
+/// A concurrency limit on a group of a pool's users. It leaves connections to the other users, if the pool has more
+/// than `atOnce`.
 ///
-/// Nobody is turned away here. Those who share it let in only so many themselves, each with a deadline, and so nobody waits long.
+/// It refuses no call: its users limit their own concurrency, and each has a deadline, so waits are short.
 public struct BoundedExecutor: StatementExecutor {
     private let database: any StatementExecutor
     private let turnstile: Turnstile
 
-    /// - Parameter atOnce: Statements at one time; at least one.
+    /// - Parameter atOnce: Maximum concurrent statements; at least one.
     public init(_ database: any StatementExecutor, atOnce: Int) {
         self.database = database
         turnstile = Turnstile(width: atOnce, queue: .max)

@@ -1,35 +1,35 @@
 public import NativeSSO
 public import PostgresClient
 
-/// An event of the audit, with what the registry knows today of the login and the grant that it names.
+/// An audit event, with the current data of the session and grant that it names.
 public struct AuditRecord: Sendable, Hashable {
     public let occurredAt: PostgresTimestamp
-    /// As it was recorded: one of ``AuditKind``, unless a newer version wrote it.
+    /// As recorded: an ``AuditKind``, unless a newer version wrote it.
     public let kind: String
-    /// The X-Request-Id of the answer, or the id of an operator's act.
+    /// The X-Request-Id of the response, or the id of an operator's act.
     public let requestID: UniqueID?
     public let client: ClientID?
-    /// The row of the session.
+    /// The session's row id.
     public let session: UniqueID?
     public let grant: UniqueID?
     public let reason: String?
-    /// Who, where a person acted.
+    /// The person who acted; `nil` for a request.
     public let actor: String?
-    /// A JSON object. Holds no secret.
+    /// A JSON object without secrets.
     public let details: String?
-    /// As the app's id_token names the session; `nil` where the row is gone.
+    /// The session's issuer and `sid`; `nil` if its row was deleted.
     public let issuer: Issuer?
     public let sessionID: SessionID?
-    /// The app whose login it is.
+    /// The source client of the session.
     public let sourceClient: ClientID?
-    /// The sharing group that ``client`` is in today, at the identity provider of the session.
+    /// The current sharing group of ``client`` at the session's IdP.
     public let group: GroupID?
     public let position: Position
 
-    /// Where in the audit it stands: for the next page of a listing. Rows of the audit stay where they are.
+    /// The event's position in the audit, for the next page of a listing. Audit rows never move.
     public struct Position: Sendable, Hashable {
         public let microseconds: Int64
-        /// Of the partition, and in it.
+        /// The id of the partition; ``row`` is the position in it.
         public let partition: Int64
         public let row: String
 
@@ -41,14 +41,14 @@ public struct AuditRecord: Sendable, Hashable {
     }
 }
 
-/// Which events are meant: all that fit everything that is given.
+/// A filter on audit events; an event must match every value given.
 public struct AuditSelection: Sendable, Hashable {
-    /// From the first to before the second.
+    /// The start is inclusive, the end exclusive.
     public var from: PostgresTimestamp?
     public var until: PostgresTimestamp?
     public var kind: AuditKind?
     public var client: ClientID?
-    /// The rows of sessions.
+    /// Row ids of sessions.
     public var sessions: [UniqueID]?
 
     public init(
@@ -64,16 +64,16 @@ public struct AuditSelection: Sendable, Hashable {
 }
 
 extension Administration {
-    /// All that was recorded under one request id, at most `limit` events, in the order of their times, but the sessions
-    /// that it ended last: there may be a hundred thousand.
+    /// At most `limit` events of one request, by time. The sessions that it ended come last, because there may be a
+    /// hundred thousand.
     public func audit(
         ofRequest requestID: UniqueID, limit: Int64
     ) async throws(AdministrationError) -> [AuditRecord] {
         try await rows(AuditListStatements.byRequest, [.uuid(requestID), .int64(limit)], AuditListStatements.record)
     }
 
-    /// The newest first, at most `limit`.
-    /// - Parameter position: Only what stands before it: where a listing goes on.
+    /// At most `limit` events, newest first.
+    /// - Parameter position: Return only events before this one, to continue a listing.
     public func audit(
         _ selection: AuditSelection, limit: Int64, before position: AuditRecord.Position? = nil
     ) async throws(AdministrationError) -> [AuditRecord] {

@@ -10,14 +10,14 @@ extension Administration {
         try await clients().first { $0.id == id }
     }
 
-    /// Registers a client. One that proves who it is gets what it does that with afterwards.
+    /// Registers a client. Secrets and keys of a client that authenticates are added afterwards.
     public func add(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
             Self.insertClient, Self.parameters(client), as: .clientAdded, act, details: Self.details(client),
             orElse: .alreadyExists("client \(client.id)"))
     }
 
-    /// Replaces everything but how the client authenticates.
+    /// Replaces all settings except the authentication method.
     public func update(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
         _ = try await change(
             Self.updateClient, Self.parameters(client), as: .clientUpdated, act,
@@ -25,7 +25,7 @@ extension Administration {
             returning: { row throws(PostgresError) in try Self.replaced(row) })
     }
 
-    /// Removes the client, its memberships and every grant that it holds.
+    /// Removes the client, its memberships and its grants.
     public func removeClient(_ id: ClientID, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
             Self.deleteClient, [.text(id.string)], as: .clientRemoved, act, details: [("client_id", id.string)],
@@ -76,7 +76,7 @@ extension Administration {
         ]
     }
 
-    /// Everything that can be said of a client, so that the audit shows what it might do from then on.
+    /// All settings of a client, so that the audit shows what the client may do.
     static func details(_ client: Client) -> [(String, String)] {
         [
             ("client_id", client.id.string), ("authentication", client.authentication.rawValue),
@@ -97,7 +97,7 @@ extension Administration {
         ]
     }
 
-    /// The same, and what was there before wherever that was something else.
+    /// The same, plus the old value of each changed setting.
     static func details(_ client: Client, replacing old: Client) -> [(String, String)] {
         let (new, before) = (details(client), details(old))
         return new
@@ -113,20 +113,19 @@ extension Administration {
     }
 }
 
-/// A login of which its identity provider, or somebody for it, tells before any app comes with it.
+/// A login that the IdP, or an operator for it, reports before an app presents it.
 public struct SessionRegistration: Sendable, Hashable {
-    /// What became of it.
     public enum Outcome: String, Sendable {
         case registered
-        /// It was there, of the same user.
+        /// The session existed, with the same user.
         case known
-        /// It was there, and from now on a logout ends it by the name that was told, too.
+        /// The session existed. From now on, a logout with the IdP's issuer and `sid` also ends it.
         case mapped
-        /// It is over: a logout was first, or it expired.
+        /// The session is over: a logout came first, or it expired.
         case ended
-        /// The `sid` is another user's; nothing was done.
+        /// The `sid` belongs to another user. Nothing changed.
         case taken
-        /// Somebody told another name for the logout before; nothing was done.
+        /// The session is already mapped to another issuer and `sid` of the IdP. Nothing changed.
         case mappedOtherwise = "mapped_otherwise"
     }
 
@@ -135,9 +134,9 @@ public struct SessionRegistration: Sendable, Hashable {
     public let subject: Subject
     public let sourceClient: ClientID?
     public let login: Login
-    /// For how long at most, from now on.
+    /// The maximum lifetime, from now.
     public let lifetime: Seconds
-    /// As the provider's logout will say, where that is not the issuer and `sid` above.
+    /// The issuer and `sid` of the IdP's logout, if they differ from those above.
     public let providerIssuer: Issuer?
     public let providerSessionID: SessionID?
 
@@ -157,7 +156,7 @@ public struct SessionRegistration: Sendable, Hashable {
 }
 
 extension Administration {
-    /// - Returns: What became of it, and the row that the session has.
+    /// - Returns: The outcome and the session's row id.
     public func register(
         _ session: SessionRegistration, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> (outcome: SessionRegistration.Outcome, id: UniqueID) {

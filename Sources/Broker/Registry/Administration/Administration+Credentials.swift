@@ -2,12 +2,12 @@ public import NativeSSO
 import PostgresClient
 
 extension Administration {
-    /// The live secrets of a client, the older first.
+    /// The live secrets of a client, oldest first.
     public func secrets(of client: ClientID) async throws(AdministrationError) -> [RegisteredSecret] {
         try await rows(CredentialStatements.secrets, [], CredentialStatements.secret).filter { $0.client == client }
     }
 
-    /// Makes one more secret good for a client. Refused where it has two.
+    /// Adds a secret to a client. Refused if the client has two.
     public func addSecret(
         _ digest: ClientSecretDigest, to client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
@@ -17,7 +17,7 @@ extension Administration {
             orElse: .refused("client \(client) has two secrets, or another was added just now"))
     }
 
-    /// From then on the secret is refused, as soon as each broker has heard of it.
+    /// Retires a secret. Each broker refuses it once it has reloaded.
     public func retireSecret(
         _ digest: ClientSecretDigest, of client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
@@ -26,12 +26,12 @@ extension Administration {
             details: Self.details(client, digest), orElse: .notFound("secret \(digest.label) of client \(client)"))
     }
 
-    /// The keys of a client, the oldest first.
+    /// The keys of a client, oldest first.
     public func keys(of client: ClientID) async throws(AdministrationError) -> [RegisteredClientKey] {
         try await rows(CredentialStatements.keys, [], CredentialStatements.key).filter { $0.client == client }
     }
 
-    /// - Parameter key: Its public part. The caller has seen that it can verify, and says so with `alg`.
+    /// - Parameter key: The public key. The caller has checked that it can verify signatures and has set `alg`.
     public func addKey(
         _ key: ClientKey, to client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
@@ -41,7 +41,7 @@ extension Administration {
             orElse: .alreadyExists("key \(key.id) of client \(client), or the same key under another kid"))
     }
 
-    /// From then on nothing that the key signed is good, as soon as each broker has heard of it.
+    /// Removes a key. Each broker refuses its signatures once it has reloaded.
     public func removeKey(
         _ id: ClientKeyID, of client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
@@ -53,7 +53,7 @@ extension Administration {
 
     static let credentialStatements = [insertSecret, deleteSecret, insertKey, deleteKey]
 
-    /// Into whichever of the two places is free.
+    /// Uses the first free slot of two.
     private static let insertSecret = Statement(
         """
         INSERT INTO native_sso.client_secret (client_id, slot, digest)

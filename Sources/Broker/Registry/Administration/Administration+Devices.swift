@@ -2,15 +2,15 @@ public import NativeSSO
 import PostgresClient
 import StrictCoding
 
-/// A device as an operator sees it.
+/// A device as shown to an operator.
 public struct DeviceRecord: Sendable, Hashable {
     public let issuer: Issuer
     public let digest: DeviceDigest
     public let firstSeenAt: UnixTime
     public let blockedAt: UnixTime?
-    /// Sessions that began on it and are live.
+    /// Live sessions whose login was on this device.
     public let liveSessions: Int64
-    /// The only key that each app may show on it, by client.
+    /// The bound key of each client on this device.
     public let pins: [KeyPin]
 }
 
@@ -30,7 +30,8 @@ extension Administration {
         return device
     }
 
-    /// From the commit on, whatever comes with this device's value is refused, and so is every refresh of what came with it.
+    /// Blocks a device. From the commit on, the broker refuses exchanges with its device value and refreshes of the
+    /// grants from them.
     public func block(
         _ digest: DeviceDigest, at issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
@@ -44,9 +45,9 @@ extension Administration {
             DeviceStatements.unblock, .deviceUnblocked, digest, issuer, act, orElse: "this device, blocked,")
     }
 
-    /// From the commit on, the next key that an app shows on the device is its only one there. Chains stay with the keys that
-    /// they have.
-    /// - Parameter client: Of this app alone; `nil`: of all.
+    /// Removes key bindings. From the commit on, the next key that an app uses on the device becomes its bound key.
+    /// Existing token families keep their keys.
+    /// - Parameter client: The app; `nil`: all apps.
     public func unpin(
         _ digest: DeviceDigest, at issuer: Issuer, client: ClientID?, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
@@ -102,7 +103,7 @@ enum DeviceStatements {
         UPDATE native_sso.device SET blocked_at = NULL
         WHERE issuer = $1 AND device_digest = $2 AND blocked_at IS NOT NULL RETURNING 1
         """)
-    // $3 client; NULL: every one.
+    // $3 client; NULL: all.
     static let unpin = Statement(
         """
         UPDATE native_sso.device d SET pinned_keys = CASE WHEN c.id IS NOT NULL THEN nullif(d.pinned_keys - c.id, '{}') END

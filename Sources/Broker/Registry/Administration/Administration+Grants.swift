@@ -1,17 +1,17 @@
 public import NativeSSO
 import PostgresClient
 
-/// Which refresh chains are meant.
+/// A filter on grants.
 public enum GrantSelection: Sendable, Hashable {
     case grant(UniqueID)
-    /// By its row.
+    /// By the session's row id.
     case sessionRow(UniqueID)
     case session(Issuer, SessionID)
     case subject(Issuer, Subject)
     case client(ClientID)
 }
 
-/// One app's refresh chain, and the login that it belongs to.
+/// A grant with its session.
 public struct GrantRecord: Sendable, Hashable {
     public let id: UniqueID
     public let client: ClientID
@@ -24,15 +24,15 @@ public struct GrantRecord: Sendable, Hashable {
     public let revokeReason: String?
     public let issuer: Issuer
     public let sessionID: SessionID
-    /// `nil` for a login that ended before it was ever seen here.
+    /// `nil` for a session that ended before the broker first saw it.
     public let subject: Subject?
 }
 
 extension Administration {
-    /// The newest first, at most `limit`; `nil`: all.
+    /// The newest grants first, at most `limit`; `nil`: all.
     /// - Parameters:
-    ///   - liveOnly: Only those that are neither revoked nor expired, in sessions that are live.
-    ///   - row: Only grants older than this one: where a listing goes on.
+    ///   - liveOnly: Only unrevoked, unexpired grants of live sessions.
+    ///   - row: Return only grants older than this one, to continue a listing.
     public func grants(
         _ selection: GrantSelection, liveOnly: Bool, limit: Int64?, before row: UniqueID? = nil
     ) async throws(AdministrationError) -> [GrantRecord] {
@@ -51,11 +51,11 @@ extension Administration {
             [.bool(liveOnly), .optionalInt64(limit), row.map { .uuid($0) } ?? .null] + chosen, GrantStatements.record)
     }
 
-    /// Revokes those of the given chains that are not revoked. Each refresh token of them is refused from the commit on; the
-    /// app may exchange anew as long as the session lives.
-    /// - Returns: Those that this call revoked.
+    /// Revokes grants. From the commit on, the broker refuses their refresh tokens. The app may exchange again while
+    /// the session lives.
+    /// - Returns: The grants that this call revoked.
     public func revoke(_ grants: [UniqueID], _ act: AdministrativeAct) async throws(AdministrationError) -> [UniqueID] {
-        // As with sessions: those that somebody has come last, one by one.
+        // As with sessions: locked grants come last, one by one, to avoid deadlocks.
         var revoked = grants.count > 1 ? try await revoke(GrantStatements.revokeFree, grants, act) : []
         for grant in Set(grants).subtracting(revoked) {
             revoked += try await revoke(GrantStatements.revoke, [grant], act)
@@ -76,8 +76,8 @@ extension Administration {
 enum GrantStatements {
     static let all = [list, revoke, revokeFree]
 
-    /// $1 only live ones, $2 limit or NULL, $3 before which row; of each of the rest, NULL: whatever it is. $4 grant, $5 row of
-    /// the session, $6 issuer and $7 sid, $8 identity provider and $9 subject, $10 client.
+    /// $1 only live ones, $2 limit or NULL, $3 before which row. The others are filters; NULL matches all: $4 grant,
+    /// $5 session row, $6 issuer and $7 sid, $8 IdP and $9 subject, $10 client.
     static let list = Statement(
         """
         SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
@@ -110,7 +110,7 @@ enum GrantStatements {
         SELECT grant_id FROM revoked
         """)
 
-    /// $1 grants, $2 who, $3 why, $4 act, but for those that somebody has at the moment.
+    /// The same, but skips locked grants.
     static let revokeFree = Statement(
         """
         WITH revoked AS (

@@ -9,9 +9,9 @@ public struct SharingGroup: Sendable, Hashable {
         public let scopeCeiling: Scope?
     }
 
-    /// What becomes of a member's ceiling.
+    /// A change to a member's scope ceiling.
     public enum CeilingChange: Sendable, Hashable {
-        /// It stays as it is; a new member has none.
+        /// No change; a new member has no ceiling.
         case keep
         case remove
         case set(Scope)
@@ -23,7 +23,7 @@ public struct SharingGroup: Sendable, Hashable {
 }
 
 extension Administration {
-    /// All groups, each with its members; both in the order of their identifiers.
+    /// All groups with their members, sorted by identifier.
     public func groups() async throws(AdministrationError) -> [SharingGroup] {
         let groups = try await rows(Self.selectGroups) { row in
             (
@@ -45,7 +45,7 @@ extension Administration {
         }
     }
 
-    /// Adds a group without members. Its issuer is for good: a login belongs to one issuer.
+    /// Adds a group without members. Its issuer is permanent.
     public func addGroup(
         _ id: GroupID, issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
@@ -54,15 +54,15 @@ extension Administration {
             details: [("group_id", id.string), ("issuer", issuer.string)], orElse: .alreadyExists("group \(id)"))
     }
 
-    /// Removes the group and its memberships: from then on its members share no login.
+    /// Removes the group and its memberships. Its members can no longer share logins.
     public func removeGroup(_ id: GroupID, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
             Self.deleteGroup, [.text(id.string)], as: .groupRemoved, act, details: [("group_id", id.string)],
             orElse: .notFound("group \(id)"))
     }
 
-    /// Adds a member, or changes the role and ceiling of one.
-    /// - Returns: The member as it is now.
+    /// Adds a member, or changes its role and ceiling.
+    /// - Returns: The member after the change.
     @discardableResult
     public func putMember(
         _ client: ClientID, _ role: Membership.Role, ceiling: SharingGroup.CeilingChange, in group: GroupID,
@@ -86,8 +86,9 @@ extension Administration {
         }
     }
 
-    /// Takes a client out of the group. From the commit on it can neither exchange a login of the group nor refresh what it
-    /// has from one (`sharing_ended`); its grants are kept, and go on where it is added again before they expire.
+    /// Removes a client from the group. From the commit on, it can neither exchange the group's logins nor refresh
+    /// grants from them (`sharing_ended`). Its grants are kept: they work again if the client returns before they
+    /// expire.
     public func removeMember(
         _ client: ClientID, from group: GroupID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
@@ -114,7 +115,7 @@ extension Administration {
         ON CONFLICT (group_id) DO NOTHING RETURNING 1
         """)
     private static let deleteGroup = Statement("DELETE FROM native_sso.sharing_group WHERE group_id = $1 RETURNING 1")
-    /// $5: the ceiling of a member that there is stays.
+    /// $5: keep the ceiling of an existing member.
     private static let upsertMember = Statement(
         """
         INSERT INTO native_sso.sharing_group_member AS member (group_id, issuer, client_id, role, scope_ceiling)

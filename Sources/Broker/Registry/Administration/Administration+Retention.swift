@@ -11,9 +11,9 @@ extension Administration {
 
     /// Changes how long records are kept. A shorter period deletes records in the next sweep.
     /// - Parameters:
-    ///   - sessionDays: `nil`: as it was.
-    ///   - auditDays: The same.
-    /// - Returns: What holds now.
+    ///   - sessionDays: `nil`: no change.
+    ///   - auditDays: `nil`: no change.
+    /// - Returns: The policy after the change.
     @discardableResult
     public func setRetention(
         sessionDays: Int32?, auditDays: Int32?, _ act: AdministrativeAct
@@ -26,13 +26,13 @@ extension Administration {
         ) { row throws(PostgresError) in try RetentionPolicy(row) }
     }
 
-    /// What ``sweep(_:)`` would remove now.
+    /// The records that ``sweep(_:)`` would delete now.
     public func sweepable() async throws(AdministrationError) -> SweepReport {
         try await Self.database { () async throws(PostgresError) in try await Sweeper(database: pool).prospect() }
     }
 
-    /// Sweeps now, and records how much went.
-    /// - Returns: `nil` where another sweep is running.
+    /// Sweeps now, and records the counts in the audit.
+    /// - Returns: `nil` if another sweep is running.
     public func sweep(_ act: AdministrativeAct) async throws(AdministrationError) -> SweepReport? {
         try await Self.database { () async throws(PostgresError) in
             guard let report = try await Sweeper(database: pool).sweep(unlessWithin: 0) else { return nil }
@@ -59,11 +59,11 @@ extension RetentionPolicy {
     }
 }
 
-/// How long records are kept after their end. Only an administrator reads and changes it: see the table `retention`.
+/// How long records are kept after their end. Only administrators can read and change it; see the table `retention`.
 public struct RetentionPolicy: Sendable, Hashable {
-    /// Sessions with their grants, revoked grants, forgotten devices and logouts of users.
+    /// For sessions with their grants, revoked grants, unused devices, and global logouts of users.
     public let sessionDays: Int32
-    /// The audit, counted from the end of its month.
+    /// For audit events, counted from the end of their month.
     public let auditDays: Int32
 
     public init(sessionDays: Int32, auditDays: Int32) {
@@ -72,25 +72,25 @@ public struct RetentionPolicy: Sendable, Hashable {
     }
 }
 
-/// What a sweep removed, or would.
+/// The records that a sweep deleted or would delete.
 public struct SweepReport: Sendable, Hashable {
-    /// Sessions, and with each its grants.
+    /// Sessions, including their grants.
     public internal(set) var sessions: Int64 = 0
-    /// Revoked grants of sessions that stay.
+    /// Revoked grants of remaining sessions.
     public internal(set) var grants: Int64 = 0
     public internal(set) var devices: Int64 = 0
-    /// Used proofs and relayed codes.
+    /// Used DPoP proofs and relayed codes.
     public internal(set) var proofs: Int64 = 0
-    /// Marks of users who logged out everywhere.
+    /// Records of users' global logouts.
     public internal(set) var logouts: Int64 = 0
-    /// Partitions of the audit that were emptied.
+    /// Emptied audit partitions.
     public internal(set) var auditMonths: Int64 = 0
-    /// `false`: it was stopped, or another sweep came between.
+    /// `false` if the sweep was stopped or another one intervened.
     public internal(set) var isComplete = false
 
     public var isEmpty: Bool { counts.allSatisfy { $0.count == 0 } }
 
-    /// The counts with their names in the log and in the audit.
+    /// The counts, named as in the log and the audit.
     public var counts: [(name: String, count: Int64)] {
         [
             ("sessions", sessions), ("grants", grants), ("devices", devices), ("proofs", proofs), ("logouts", logouts),
@@ -100,9 +100,9 @@ public struct SweepReport: Sendable, Hashable {
 }
 
 enum RetentionStatements {
-    /// $1 seconds that must have gone by since the last sweep was begun.
+    /// $1 minimum seconds since the start of the last sweep.
     static let begin = Statement("SELECT native_sso.begin_sweep($1)")
-    /// What a sweep would remove, in the order of ``parts``.
+    /// The number of deletable records, in the order of ``parts``.
     static let count = Statement(
         """
         SELECT (SELECT count(*) FROM native_sso.dead_session), (SELECT count(*) FROM native_sso.dead_grant),
@@ -110,7 +110,7 @@ enum RetentionStatements {
             (SELECT count(*) FROM native_sso.dead_proof) + (SELECT count(*) FROM native_sso.dead_code),
             (SELECT count(*) FROM native_sso.dead_logout), (SELECT count(*) FROM native_sso.dead_audit_month)
         """)
-    /// A batch each: $1 how many rows to look at.
+    /// One batch each; $1 maximum rows to examine.
     static let parts: [(statement: Statement, count: any WritableKeyPath<SweepReport, Int64> & Sendable)] = [
         (Statement("SELECT looked_at, removed FROM native_sso.sweep_sessions($1)"), \.sessions),
         (Statement("SELECT looked_at, removed FROM native_sso.sweep_grants($1)"), \.grants),

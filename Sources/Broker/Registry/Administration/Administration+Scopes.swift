@@ -1,6 +1,6 @@
 import PostgresClient
 
-/// A scope that the registry says something about. One that it does not know needs no consent.
+/// A scope with special handling. A scope that is not registered needs no consent.
 public struct RegisteredScope: Sendable, Hashable {
     public let name: String
     public let requiresConsent: Bool
@@ -14,9 +14,9 @@ extension Administration {
         }
     }
 
-    /// Registers a scope, or changes whether it needs consent. Grants that have it keep it, and refresh it.
-    /// - Parameter requiresConsent: `nil`: as it was; a new one does not.
-    /// - Returns: The scope as it is now.
+    /// Registers a scope, or changes whether it needs consent. Existing grants keep the scope.
+    /// - Parameter requiresConsent: `nil`: no change; for a new scope: no consent.
+    /// - Returns: The scope after the change.
     @discardableResult
     public func putScope(
         _ name: String, requiresConsent: Bool?, _ act: AdministrativeAct
@@ -28,8 +28,8 @@ extension Administration {
         ) { row throws(PostgresError) in RegisteredScope(name: name, requiresConsent: try row.bool(0)) }
     }
 
-    /// Forgets a scope: from then on it needs no consent. Grants that have it keep it; to take a scope away, take it from its
-    /// clients.
+    /// Removes a scope from the registry, so that it needs no consent. Existing grants keep it. To withdraw a scope,
+    /// remove it from its clients.
     public func removeScope(_ name: String, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
             Self.deleteScope, [.text(name)], as: .scopeRemoved, act, details: [("scope", name)],

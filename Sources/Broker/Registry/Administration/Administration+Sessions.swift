@@ -1,12 +1,12 @@
 public import NativeSSO
 import PostgresClient
 
-/// A session as an operator sees it. Holds nothing that opens anything.
+/// A session as shown to an operator. Contains no credentials.
 public struct SessionRecord: Sendable, Hashable {
     public let id: UniqueID
     public let issuer: Issuer
     public let sessionID: SessionID
-    /// `nil` for a login that ended before it was ever seen here.
+    /// `nil` for a session that ended before the broker first saw it.
     public let subject: Subject?
     public let profile: Profile?
     public let sourceClient: ClientID?
@@ -15,25 +15,25 @@ public struct SessionRecord: Sendable, Hashable {
     public let lastUsedAt: UnixTime
     public let endedAt: UnixTime?
     public let endReason: String?
-    /// How many of its refresh chains are neither revoked nor expired.
+    /// Grants that are neither revoked nor expired.
     public let liveGrants: Int64
-    /// Of the device on which the user logged in, where that is known.
+    /// The device on which the user logged in, if known.
     public let device: DeviceDigest?
 }
 
-/// Which sessions are meant.
+/// A filter on sessions.
 public enum SessionSelection: Sendable, Hashable {
     case session(Issuer, SessionID)
     case subject(Issuer, Subject)
     case device(DeviceDigest)
-    /// Those for which this client logged the user in.
+    /// By source client.
     case client(ClientID)
     case all
 }
 
 extension Administration {
-    /// The newest first, at most `limit`.
-    /// - Parameter row: Only sessions older than this one: where a listing goes on.
+    /// The newest sessions first, at most `limit`.
+    /// - Parameter row: Return only sessions older than this one, to continue a listing.
     public func sessions(
         _ selection: SessionSelection, liveOnly: Bool, limit: Int64, before row: UniqueID? = nil
     ) async throws(AdministrationError) -> [SessionRecord] {
@@ -52,17 +52,16 @@ extension Administration {
             SessionStatements.record)
     }
 
-    /// Ends those of the given sessions that are live. From the commit on, every grant of them is refused everywhere.
+    /// Ends sessions. From the commit on, the broker refuses all their grants.
     /// - Parameters:
-    ///   - reason: What the session row and the audit keep, such as `operator`.
-    ///   - sameLoginMayReturn: Whether a later id_token of the same login may begin a new session. Otherwise the user must log in
-    ///     again at the IdP.
+    ///   - reason: Stored in the session row and the audit, such as `operator`.
+    ///   - sameLoginMayReturn: Whether a later id_token of the same login may create a new session. Otherwise the
+    ///     user must log in again at the IdP.
     /// - Returns: The sessions that this call ended.
     public func end(
         _ sessions: [UniqueID], reason: String, sameLoginMayReturn: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
-        // Whoever waits for one row while it holds others can be waited for in turn: those that somebody has come last, one
-        // by one.
+        // Waiting for a lock while holding others can deadlock. So locked sessions come last, one by one.
         var ended =
             sessions.count > 1
             ? try await end(sessions, onlyFree: true, reason, sameLoginMayReturn, act) : []
@@ -89,8 +88,8 @@ extension Administration {
 enum SessionStatements {
     static let all = [list, end, register]
 
-    /// $1 only live ones, $2 limit, $3 before which row; of each of the rest, NULL: whatever it is. $4 issuer and $5 sid, $6
-    /// identity provider and $7 subject, $8 digest of the device, $9 the client that logged in.
+    /// $1 only live ones, $2 limit, $3 before which row. The others are filters; NULL matches all: $4 issuer and $5
+    /// sid, $6 IdP and $7 subject, $8 device digest, $9 source client.
     static let list = Statement(
         """
         SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
@@ -107,16 +106,15 @@ enum SessionStatements {
         ORDER BY s.session_id DESC LIMIT $2
         """)
 
-    /// $1 sessions, $2 reason, $3 who, $4 why, $5 act, $6 whether locked sessions are passed over, $7 whether the same login may
-    /// return.
+    /// $1 sessions, $2 reason, $3 who, $4 why, $5 act, $6 skip locked sessions, $7 the same login may return.
     static let end = Statement(
         """
         SELECT * FROM native_sso.end_sessions(
             $1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5, $6, $7)
         """)
 
-    /// $1 issuer, $2 sid, $3 subject, $4 client, $5 auth_time, $6 acr, $7 amr, $8 life in seconds, $9 and $10 as the
-    /// provider's logout will say, $11 who, $12 why, $13 act.
+    /// $1 issuer, $2 sid, $3 subject, $4 client, $5 auth_time, $6 acr, $7 amr, $8 lifetime in seconds, $9 issuer and
+    /// $10 sid of the IdP's logout, $11 who, $12 why, $13 act.
     static let register = Statement(
         """
         SELECT outcome, session_id FROM native_sso.register_session(

@@ -2,7 +2,7 @@ public import NativeSSO
 public import PostgresClient
 import StrictCoding
 
-/// What an operator may do with the registry. Every change and its audit record are one transaction.
+/// The operator's changes to the registry. Each change and its audit record share a transaction.
 public struct Administration: Sendable {
     let pool: ConnectionPool
 
@@ -27,8 +27,8 @@ public struct Administration: Sendable {
         }
     }
 
-    /// Runs `change` and records the act beside it; neither without the other.
-    /// - Parameter missing: Thrown where the change touched no row.
+    /// Runs `change` and records the act in the same transaction.
+    /// - Parameter missing: Thrown if the change affects no row.
     func change(
         _ change: Statement, _ parameters: [PostgresValue], as kind: AuditKind, _ act: AdministrativeAct,
         details: [(String, String)], orElse missing: AdministrationError
@@ -37,11 +37,11 @@ public struct Administration: Sendable {
             change, parameters, as: kind, act, details: { _ in details }, orElse: missing, returning: { _ in })
     }
 
-    /// The same, and what `change` returns of its first row: read before COMMIT, so that an error of any kind but
-    /// `outcomeUnknown` means that nothing was changed.
+    /// The same, and returns the decoded first row of `change`. Decodes before COMMIT, so every error except
+    /// `outcomeUnknown` means that nothing changed.
     /// - Parameters:
-    ///   - details: What to record, given what was returned.
-    ///   - violations: Thrown where the change is against the constraint of that name.
+    ///   - details: The audit details, derived from the returned value.
+    ///   - violations: Errors for violated constraints, by constraint name.
     func change<Value: Sendable>(
         _ change: Statement, _ parameters: [PostgresValue], as kind: AuditKind, _ act: AdministrativeAct,
         details: @escaping @Sendable (Value) -> [(String, String)], orElse missing: AdministrationError,
@@ -66,11 +66,11 @@ public struct Administration: Sendable {
     }
 }
 
-/// Why an administrative change did not happen. Nothing was changed.
+/// Why an administrative change failed. Nothing changed, unless the cause is `outcomeUnknown`.
 public enum AdministrationError: Error, Sendable {
     case notFound(String)
     case alreadyExists(String)
-    /// Against a rule of the schema; the text names the rule.
+    /// The change violates a rule of the schema, which the text names.
     case refused(String)
     case database(PostgresError)
     case corrupt(column: String)
@@ -94,12 +94,12 @@ public enum AdministrationError: Error, Sendable {
     }
 }
 
-/// Who changes something, and why: recorded in the transaction that changes it.
+/// Who changes something and why. Recorded in the same transaction as the change.
 public struct AdministrativeAct: Sendable, Hashable {
     /// The operating system's user, and the one behind `sudo`.
     public let actor: String
     public let reason: String?
-    /// Under which all that it does is recorded: `native-sso explain` leads from it to that.
+    /// The id of all audit records of the act, for `native-sso explain`.
     public let requestID: UniqueID
 
     public init(actor: String, reason: String?, requestID: UniqueID) {
@@ -110,8 +110,7 @@ public struct AdministrativeAct: Sendable, Hashable {
 
     static let record = Statement("SELECT native_sso.record_administration($1, $2, $3, $4::text::jsonb, $5)")
 
-    /// - Parameters:
-    ///   - details: What was changed, by name. Never a secret.
+    /// - Parameter details: The changes, by name. Never a secret.
     func parameters(kind: AuditKind, details: [(String, String)]) -> [PostgresValue] {
         var json = JSONWriter()
         json.object { json in for (name, value) in details { json.member(name, value) } }
