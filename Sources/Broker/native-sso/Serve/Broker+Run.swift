@@ -8,21 +8,22 @@ import ServiceLifecycle
 import UnixSignals
 
 extension Broker {
-    /// Clients and keys are read again when the database says that they changed, and this often in any case: a change by
-    /// the operator is in use on every broker this soon, whatever becomes of a notification.
+    /// Interval for reloading clients and keys; a database notification reloads them sooner. An operator's change
+    /// reaches every broker within this time, even if a notification is lost.
     private static let refreshInterval: Duration = .seconds(3)
-    /// Where the triggers of the schema tell of changes.
+    /// The channel on which the schema's triggers announce changes.
     private static let changes: StaticString = "native_sso_registry"
-    /// What is not ended by then after SIGTERM is cancelled.
+    /// After SIGTERM, services that still run after this time are cancelled.
     private static let stopTimeout: Duration = .seconds(30)
-    /// What does not end then either is ended with the program: see ``StopLimit``.
+    /// In seconds: then the process is killed. See ``StopLimit``.
     private static let stopLimit: UInt32 = 40
-    /// How long the start waits for a database that is slow to answer, before it goes on without.
+    /// Maximum wait for the database at the start; then the broker starts without it.
     private static let startTimeout: Duration = .seconds(2)
 
     /// Runs until SIGTERM or SIGINT.
     ///
-    /// It comes up, and answers `/livez`, whatever else is down; `/readyz` says whether it can do its work.
+    /// It starts and answers `/livez` even if its dependencies are down. `/readyz` reports whether it can serve
+    /// requests.
     func run() async throws(CommandFailure) {
         let directory = DirectoryRefresh(snapshot, providers: providers.map(\.keys), logger: logger)
         do throws(CommandFailure) {
@@ -38,8 +39,8 @@ extension Broker {
         }
     }
 
-    /// Loads what can be loaded before the first request. Keys that are there but wrong end the start: no waiting mends
-    /// them, and the other brokers go on with theirs.
+    /// Loads data before the first request. An existing but wrong key stops the start: waiting does not repair it,
+    /// and the other brokers continue.
     private func prepare(_ directory: DirectoryRefresh) async throws(CommandFailure) {
         do throws(PostgresError) {
             try await pool.waitUntilConnected(within: Self.startTimeout)
@@ -48,15 +49,15 @@ extension Broker {
             logger.warning("the database does not answer yet", metadata: ["reason": "\(error)"])
             return
         }
-        // First, because the device key vouches for what is remembered of the identity providers' keys.
+        // Keys come first, because the device key authenticates the archived keys of IdPs.
         if let problem = await keys.refresh().first(where: { $0.state == .active }) {
             throw .infrastructure(problem.description)
         }
         await directory.refresh()
     }
 
-    /// Stopped in reverse order, each when the one after it has ended: no request is left without its database, no
-    /// code without its end, no refusal without its audit record.
+    /// The services stop in reverse order, each after the next one has ended. Requests keep their database, codes are
+    /// settled, and refusals get their audit record.
     private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
         let reload = reload
         let (keys, audit, pool, lanes, commits, pendingCodes) = (keys, audit, pool, lanes, commits, pendingCodes)
@@ -107,7 +108,7 @@ extension Broker {
     }
 }
 
-/// Reads certificate and key again. Present connections keep what they have; files that are wrong change nothing.
+/// Reloads certificate and key. Existing connections keep the old ones. Invalid files change nothing.
 struct TLSReload: Sendable {
     let files: TLSFiles
     let current: CurrentTLSIdentity

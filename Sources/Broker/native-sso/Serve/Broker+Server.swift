@@ -8,7 +8,7 @@ import OAuthWire
 import Registry
 
 extension Broker {
-    /// Both listeners, over the rooms.
+    /// Builds both listeners and their endpoints.
     var server: BrokerServer {
         let connections = ConnectionCounts()
         let listener = configuration.publicListener
@@ -71,7 +71,7 @@ extension Broker {
             clock: clock, logger: logger)
     }
 
-    /// `nil`: no code is redeemed here.
+    /// `nil` if no IdP has a code relay.
     private func codeEnrolment(_ enrolment: Enrolment) -> CodeEnrolment? {
         let relayed = providers.compactMap { provider -> ProviderCodeRelay.Provider? in
             guard let relay = provider.configuration.codeRelay, let http = codes[provider.configuration.issuer] else {
@@ -114,7 +114,7 @@ extension Broker {
             limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
-    /// What an enrolment signed is a subject token here.
+    /// The broker's own id_tokens from enrolments, accepted as subject tokens.
     private var enrolledIDTokens: EnrolledIDTokens? {
         configuration.enrolledPolicy.map { [ring] policy in
             EnrolledIDTokens(
@@ -132,7 +132,7 @@ extension Broker {
             + providers.map { IdentityProviderCheck(keys: $0.keys) }
     }
 
-    /// The broker as it is seen from outside: under its issuer, whatever the addresses it listens on.
+    /// The broker's public metadata, based on its issuer, not on its listen addresses.
     private var metadata: ServerMetadata {
         let base = configuration.issuer.withoutTrailingSlash
         return ServerMetadata(
@@ -156,7 +156,7 @@ extension ListenAddress {
     fileprivate var socketAddress: BrokerServer.Address { BrokerServer.Address(host: host, port: port) }
 }
 
-/// Where users log in: as configured, or else as the provider's discovery document says.
+/// The authorization endpoint of each IdP: from the configuration, or else from discovery.
 struct ProviderLogins: LoginDirectory {
     let providers: [(configuration: Configuration.IdentityProvider, keys: ProviderKeys)]
 
@@ -166,7 +166,7 @@ struct ProviderLogins: LoginDirectory {
     }
 }
 
-/// The key ring as the internal listener publishes it.
+/// The key ring for the internal listener.
 struct PublishedKeyRing: PublishedKeys {
     let ring: KeyRing
 
@@ -175,6 +175,6 @@ struct PublishedKeyRing: PublishedKeys {
         return keys.jwks
     }
 
-    /// Far below the time for which a key is published before it signs.
+    /// Much shorter than the time for which a key is published before it signs.
     let maximumAge: Seconds = .minutes(5)
 }

@@ -7,9 +7,9 @@ import NativeSSO
 import PostgresClient
 import Registry
 
-/// The rooms of the broker, each made once.
+/// The broker's components, each created once.
 ///
-/// Making them starts nothing but the connections to the database, in the background.
+/// Creating them only starts the database connections, in the background.
 struct Broker: Sendable {
     let configuration: Configuration
     let logger: Logger
@@ -18,24 +18,25 @@ struct Broker: Sendable {
     let lanes: BatchingLanes
     /// For everything else.
     let pool: ConnectionPool
-    /// What enrolments, codes and logouts have of it, all together: readiness, snapshots, keys and the audit go by it, too.
+    /// The shared part of the pool for enrolments, codes and logouts. Readiness, snapshots, keys and the audit need
+    /// the rest.
     let shared: BoundedExecutor
     let ring = KeyRing()
     let keys: KeyRefresh
     let commits: CommitProbe
     let snapshot: RegistrySnapshot
     let audit: PostgresAuditTrail
-    /// The first for every identity provider that an authority of the system may vouch for; then one for each of the others.
+    /// The first serves all IdPs that the system's CAs vouch for; each other IdP has its own.
     let documents: [DocumentClient]
-    /// Codes go over connections of their own.
+    /// Codes use their own HTTP connections.
     let codes: [Issuer: TokenEndpointClient]
     let pendingCodes = PendingCodes()
-    /// What the public listener shows; `nil` without TLS.
+    /// The certificate of the public listener; `nil` without TLS.
     let tls: CurrentTLSIdentity?
-    /// In the order of the configuration; disabled ones are not here.
+    /// The enabled IdPs in the order of the configuration.
     let providers: [(configuration: Configuration.IdentityProvider, keys: ProviderKeys)]
 
-    /// - Throws: What waiting will not mend: the key directory, a setting that a room does not accept.
+    /// - Throws: Errors that waiting does not repair: the key directory, or an invalid setting.
     init(_ configuration: Configuration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
@@ -44,7 +45,7 @@ struct Broker: Sendable {
         try files.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)
 
-        // From here on nothing throws: an HTTP client must be shut down before it goes.
+        // Nothing below may throw: HTTP clients must be shut down before release.
         let history = DatabaseHistory()
         let connections = ConnectionLog(logger)
         lanes = BatchingLanes(connection.forHotCalls(), history: history) { connections.note($0) }
@@ -82,7 +83,6 @@ struct Broker: Sendable {
     }
 }
 
-/// The clock of the machine.
 struct SystemClock: WallClock {
     var milliseconds: Int64 {
         var time = timespec()
@@ -91,13 +91,13 @@ struct SystemClock: WallClock {
     }
 }
 
-/// How many files, connections included, this process may have open.
+/// The process's limit on open files, which include connections.
 enum OpenFileLimit {
-    /// Beside the connections of apps: database, keys, the internal listener, the log.
+    /// Files other than app connections: database, keys, the internal listener, the log.
     private static let others = 512
 
-    /// Raises it as far as the system lets it.
-    /// - Returns: The limit, if it is too low for so many connections.
+    /// Raises the soft limit to the hard limit.
+    /// - Returns: The limit, if it is too low for `connections`.
     static func raise(for connections: Int) -> Int? {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }

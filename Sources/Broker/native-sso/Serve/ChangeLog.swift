@@ -2,7 +2,7 @@ import Logging
 import PostgresClient
 import Synchronization
 
-/// Says in the log that something went wrong when it begins and when it is over, not each time it is looked at.
+/// Logs a problem when it starts, changes or ends, not at each check.
 final class ChangeLog: Sendable {
     private let problem = Mutex<String?>(nil)
     private let logger: Logger
@@ -11,7 +11,7 @@ final class ChangeLog: Sendable {
         self.logger = logger
     }
 
-    /// - Parameter new: `nil`: all is well.
+    /// - Parameter new: The current problem; `nil`: none.
     func note(_ new: String?, level: Logger.Level = .warning, _ message: Logger.Message) {
         let old = problem.withLock { problem in
             defer { problem = new }
@@ -26,10 +26,10 @@ final class ChangeLog: Sendable {
     }
 }
 
-/// Connections to the database that come and go, in the log: one for all that connect.
+/// Logs database connection events; shared by all clients of the database.
 ///
-/// Whoever has no connection tries again many times a second. That a server fails is said when it begins, whenever it fails
-/// in another way, and then once a minute, until there is a connection to it.
+/// Clients retry many times a second. A failure is logged when it starts, when its kind changes, and then once a
+/// minute until a connection to the server succeeds.
 final class ConnectionLog: Sendable {
     private static let interval: Duration = .seconds(60)
 
@@ -40,14 +40,14 @@ final class ConnectionLog: Sendable {
     }
 
     private let logger: Logger
-    /// When each was said last. Pool and lanes may fail in two ways at the same time.
+    /// When each failure was last logged. Pool and lanes may fail in different ways at the same time.
     private let said = Mutex<[Failure: ContinuousClock.Instant]>([:])
 
     init(_ logger: Logger) {
         self.logger = logger
     }
 
-    /// - Parameter now: On a clock that never jumps.
+    /// - Parameter now: A monotonic time.
     func note(_ event: ConnectionEvent, at now: ContinuousClock.Instant = .now) {
         switch event {
         case .connected(let server):
@@ -68,7 +68,7 @@ final class ConnectionLog: Sendable {
 
     private func isToBeSaid(_ failure: Failure, at now: ContinuousClock.Instant) -> Bool {
         said.withLock { said in
-            // What is left out was said within the minute, so this stays small.
+            // Drops entries older than a minute, so this stays small.
             said = said.filter { now - $0.value < Self.interval }
             guard said[failure] == nil else { return false }
             said[failure] = now

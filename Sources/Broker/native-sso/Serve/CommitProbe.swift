@@ -4,17 +4,17 @@ import NativeSSO
 import PostgresClient
 import Synchronization
 
-/// Whether the database confirms commits. A primary whose synchronous standby is gone answers every read, and no commit: each
-/// waits for the standby, for as long as that takes, or ends as one that is "committed locally" and may be lost.
+/// Checks whether the database confirms commits. A primary that has lost its synchronous standby answers reads, but
+/// its commits wait for the standby, or end as "committed locally" and may be lost.
 ///
-/// A commit is tried every few seconds, apart from what apps do, since apps may be elsewhere while this broker is not ready. A
-/// commit that waits goes on waiting in the server when nobody listens any more, and keeps a connection there; so none is tried
-/// while one of this service's own waits, and there is one at most for each broker.
+/// It commits every 2 s on its own, because apps may use other brokers while this one is not ready. An unconfirmed
+/// commit keeps waiting in the server and occupies a connection there. So no probe starts while a commit of this
+/// service waits, and each broker has at most one.
 ///
-/// And whether they are worth something: a server that is read-only confirms none, one with `synchronous_commit` off confirms what it may
-/// lose; and where its clock and the broker's are far apart, tokens and grants mean other times than they say.
+/// It also checks that commits are reliable: the server must not be read-only, and `synchronous_commit` must not be
+/// off. Its clock must be close to the broker's, or the times in tokens and grants disagree.
 final class CommitProbe: Sendable {
-    /// Between two of them. A commit that is not confirmed is noticed this much and a call's deadline later.
+    /// The time between two probes. An unconfirmed commit is noticed after this time plus a call's deadline.
     static let interval: Duration = .seconds(2)
 
     private enum Outcome: Sendable {
@@ -62,7 +62,7 @@ final class CommitProbe: Sendable {
 
     private static let message: Logger.Message = "the database confirms no commits"
 
-    /// Third: whether a commit of this service's login waits for a standby, for longer than one that is there takes.
+    /// The third column: whether a commit of this service's login has waited for a standby for more than 1 s.
     private static let state = Statement(
         """
         SELECT pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only')::boolean,
@@ -75,7 +75,7 @@ final class CommitProbe: Sendable {
                     AND state_change < clock_timestamp() - interval '1 second'),
             (extract(epoch FROM clock_timestamp()) * 1000)::bigint
         """)
-    /// In the write-ahead log alone: no table is written.
+    /// Writes only to the write-ahead log, not to a table.
     private static let commit = Statement(
         "SELECT 1 FROM pg_catalog.pg_logical_emit_message(true, 'native-sso', 'commit probe')")
 }
@@ -103,21 +103,21 @@ extension CommitProbe: MetricSource {
     }
 }
 
-/// What the database says of itself beside a commit.
+/// The database's state, as it reports it.
 struct DatabaseState: Sendable {
     let isReadOnly: Bool
-    /// Whether it confirms commits that a crash, or a failover to its synchronous standby, may lose.
+    /// Whether a crash, or a failover to the synchronous standby, may lose confirmed commits.
     let commitsMayBeLost: Bool
     /// Whether a commit of this service waits for a standby that does not answer.
     let waitsForStandby: Bool
-    /// Its clock: milliseconds since 1970-01-01T00:00:00Z.
+    /// The database's clock: milliseconds since 1970-01-01T00:00:00Z.
     let milliseconds: Int64
 
-    /// How far its clock may be from the broker's. Proofs and assertions are judged by the one, grants by the other.
+    /// In milliseconds. The broker's clock decides on proofs and assertions, the database's on grants.
     static let clockTolerance: Int64 = 30_000
 
-    /// Why no request should come here; `nil`: none.
-    /// - Parameter now: The broker's clock, in the same unit.
+    /// Why the broker must not get requests; `nil`: no problem.
+    /// - Parameter now: The broker's clock, milliseconds since 1970.
     func problem(at now: Int64) -> StaticString? {
         if isReadOnly { return "read_only" }
         if commitsMayBeLost { return "synchronous_commit_off" }

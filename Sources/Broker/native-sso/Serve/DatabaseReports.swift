@@ -6,7 +6,7 @@ import NativeSSO
 import PostgresClient
 import Registry
 
-/// The lanes of the hot calls as metrics.
+/// Metrics of the lanes.
 struct LaneReport: MetricSource {
     let lanes: BatchingLanes
 
@@ -39,7 +39,7 @@ struct LaneReport: MetricSource {
     }
 }
 
-/// The database pool as metrics.
+/// Metrics of the database pool.
 struct PoolReport: MetricSource {
     let pool: ConnectionPool
 
@@ -56,7 +56,7 @@ struct PoolReport: MetricSource {
     }
 }
 
-/// Lines that the log could not take.
+/// Metrics of lost log lines.
 struct LogReport: MetricSource {
     let sink: LogSink
 
@@ -75,8 +75,8 @@ extension MetricSample {
     }
 }
 
-/// The database answers and has the schema of this version, or of a newer one: during an upgrade the older release
-/// serves on. Asked in the way in which requests ask.
+/// Ready if the database answers and has this version's schema or a newer one: during an upgrade the older release
+/// still serves. Asks over the lanes, as requests do.
 struct DatabaseCheck: ReadinessCheck {
     let name = "database"
     let database: any StatementExecutor
@@ -94,7 +94,7 @@ struct DatabaseCheck: ReadinessCheck {
     }
 }
 
-/// Clients and scopes were loaded.
+/// Ready once clients and scopes were loaded.
 struct DirectoryCheck: ReadinessCheck {
     let name = "registry"
     let snapshot: RegistrySnapshot
@@ -102,11 +102,11 @@ struct DirectoryCheck: ReadinessCheck {
     func problem() async -> StaticString? { snapshot.isLoaded ? nil : "never_loaded" }
 }
 
-/// Every use has an active key that is loaded, and at the start so are the published ones: a broker that lacks the file of one
-/// would show a JWKS without it, and whoever asks it for keys would refuse what the others are about to sign.
+/// Ready if every use has a loaded active key. At the start, all published keys must be loaded too: otherwise the
+/// broker's JWKS lacks a key that the others will soon sign with, and resource servers would refuse its tokens.
 ///
-/// Once all were there, one that is missing later is an error in the log and in ``KeyReport``, and no more: whoever publishes a
-/// key before its file is on every broker must not end the service of all of them. What a retired key made dies out by itself.
+/// After that, a missing published key only shows in the log and in ``KeyReport``: an operator who publishes a key
+/// before every broker has its file must not stop all brokers. Tokens of retired keys expire on their own.
 struct KeyCheck: ReadinessCheck {
     let name = "key_module"
     let ring: KeyRing
@@ -118,7 +118,7 @@ struct KeyCheck: ReadinessCheck {
     }
 }
 
-/// The keys as metrics.
+/// Metrics of the keys.
 struct KeyReport: MetricSource {
     let ring: KeyRing
 
@@ -131,7 +131,7 @@ struct KeyReport: MetricSource {
     }
 }
 
-/// The key set of one identity provider can be used.
+/// Ready if an IdP's key set is available.
 struct IdentityProviderCheck: ReadinessCheck {
     let keys: ProviderKeys
     var name: String { "identity_provider \(keys.issuer)" }

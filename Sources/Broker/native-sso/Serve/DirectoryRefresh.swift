@@ -4,11 +4,10 @@ import NativeSSO
 import PostgresClient
 import Registry
 
-/// Keeps what is copied from the registry fresh: clients and scopes, and which keys of the identity providers are
-/// revoked.
+/// Reloads the copies of registry data: clients, scopes, and revoked keys of IdPs.
 ///
-/// What an exchange decides by is read anew in its own statement; this is what
-/// identification and authentication go by, and may be as old as the interval.
+/// Identification and authentication use these copies, which may be as old as the interval. An exchange reads its own
+/// facts anew in its statement.
 struct DirectoryRefresh: Sendable {
     private let snapshot: RegistrySnapshot
     private let providers: [ProviderKeys]
@@ -34,9 +33,9 @@ struct DirectoryRefresh: Sendable {
     private static let message: Logger.Message = "clients cannot be read; the last copy stays in use"
 }
 
-/// Sweeps in the background. Nothing waits for it, and liveness does not depend on it.
+/// Sweeps in the background. Liveness does not depend on it.
 struct SweepService: Sendable {
-    /// Between two sweeps, of however many brokers.
+    /// The minimum time between two sweeps of all brokers together.
     private static let spacing: Seconds = .hours(1)
     static let interval: Duration = .seconds(spacing.count)
 

@@ -6,14 +6,14 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// Keeps the key ring in step with the registry's key table and with the key files.
+/// Keeps the key ring in sync with the registry's key table and the key files.
 actor KeyRefresh {
     private let store: SigningKeyStore
     private let provider: any KeyProvider
     private let ring: KeyRing
     private let logger: Logger
     private let changes: ChangeLog
-    /// What the ring was last loaded from without a problem.
+    /// The last rows that loaded without a problem.
     private var loaded: SigningKeys?
 
     init(store: SigningKeyStore, provider: any KeyProvider, ring: KeyRing, logger: Logger) {
@@ -24,15 +24,15 @@ actor KeyRefresh {
         changes = ChangeLog(logger)
     }
 
-    /// Reads the table, and the files where the table has changed or a file was wrong the last time.
-    /// - Returns: What is wrong with the keys; empty, too, where the table could not be read.
+    /// Reads the table. Reads the files only if the table changed or the last load had a problem.
+    /// - Returns: The problems with the keys; empty if the table could not be read.
     @discardableResult
     func refresh() async -> [KeySet.Problem] {
         guard let rows = await rows(), rows != loaded else { return [] }
         return load(rows)
     }
 
-    /// Reads the files in any case: an operator says that they changed, and wants to know that they were read.
+    /// Always reads the files, and logs the result. For SIGHUP, after an operator has changed a file.
     func readAgain() async {
         guard let rows = await rows() else {
             logger.warning("keys were not read again: they cannot be listed")
@@ -52,7 +52,7 @@ actor KeyRefresh {
     }
 
     private func load(_ rows: SigningKeys) -> [KeySet.Problem] {
-        // A use that this version does not know may be that of refresh tokens.
+        // A key of unknown use may be for refresh tokens.
         let mayLackOne = rows.unknown.values.contains { (KeyUse(rawValue: $0) ?? .refreshToken) == .refreshToken }
         let keys = KeySet(rows.records, isComplete: !mayLackOne, from: provider)
         let isAdopted = ring.adopt(keys)
@@ -74,11 +74,11 @@ actor KeyRefresh {
     }
 }
 
-/// The registry's `idp_key` table as the archive of one identity provider's keys.
+/// Archives the keys of one IdP in the table `idp_key`.
 ///
-/// The service's database role may write to that table, and what a key of it signed is a login: without more, the
-/// database password alone would be enough to log in as anybody. So each row carries a tag that only a broker can make,
-/// and a row without is as good as none. A revocation is the database owner's word and needs no tag.
+/// The service's database role can write to that table, and a key in it can sign logins. Without protection, the
+/// database password alone would allow an attacker to log in as any user. So each row has a tag that only a broker
+/// can compute, and rows without a valid tag are ignored. A revocation needs no tag.
 struct RegisteredKeyArchive: KeyArchive {
     private let store: ProviderKeyStore
     private let authenticator: any RecordAuthenticator
@@ -132,7 +132,7 @@ struct RegisteredKeyArchive: KeyArchive {
         try await store.record(rows, of: issuer)
     }
 
-    /// `nil` for a row that no broker made, and one that holds no key.
+    /// `nil` if the row has no valid tag or no valid key.
     private func life(_ row: ProviderKeyRow, of issuer: Issuer) throws(PortError) -> ArchivedKey? {
         guard let json = try? JSONReader.parse(row.publicJWK.utf8).object, let key = try? JSONWebKey(json) else {
             return nil
@@ -142,7 +142,8 @@ struct RegisteredKeyArchive: KeyArchive {
         return ConstantTime.equal(tag.utf8, row.tag.utf8) ? life : nil
     }
 
-    /// Over everything that a row says, with the key as this program writes it: `jsonb` keeps neither order nor spaces.
+    /// Covers the whole row, with the key in this program's own serialization: `jsonb` keeps neither order nor
+    /// spaces.
     private func tag(_ life: ArchivedKey, of issuer: Issuer) throws(PortError) -> [UInt8] {
         try authenticator.tag(
             .providerKey,
@@ -154,7 +155,7 @@ struct RegisteredKeyArchive: KeyArchive {
 }
 
 extension JSONWebKey {
-    /// JSON: thumbprint members, `use`, `alg` and `kid`, always in the same order.
+    /// The JWK with its required members, `use`, `alg` and `kid`, always in the same order.
     fileprivate var octets: [UInt8] {
         var writer = JSONWriter()
         writer.value(.object(json))

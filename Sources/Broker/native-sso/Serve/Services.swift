@@ -4,11 +4,11 @@ import Registry
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs `work`, which ends when it is cancelled, until the broker stops.
+/// Runs `work` until the broker stops, and then cancels it. `work` must end on cancellation.
 struct BackgroundService: Service {
     let work: @Sendable () async -> Void
 
-    /// Does something again and again.
+    /// Repeats `work` with a pause of `interval`.
     static func periodic(_ interval: Duration, _ work: @escaping @Sendable () async -> Void) -> BackgroundService {
         BackgroundService {
             while !Task.isCancelled {
@@ -23,7 +23,7 @@ struct BackgroundService: Service {
     }
 }
 
-/// Waits until the broker stops, and then does something: what was begun by `init` is to be ended in its turn.
+/// Waits until the broker stops, then closes a component in its turn.
 struct ClosingService: Service {
     let close: @Sendable () async -> Void
 
@@ -33,7 +33,7 @@ struct ClosingService: Service {
     }
 }
 
-/// Writes audit events in the background, and when the broker stops, what is left of them.
+/// Writes audit events in the background, and the rest when the broker stops.
 struct AuditService: Service {
     let audit: PostgresAuditTrail
 
@@ -46,7 +46,7 @@ struct AuditService: Service {
     }
 }
 
-/// Does something at each SIGHUP.
+/// Runs `work` at each SIGHUP.
 struct HangupService: Service {
     let work: @Sendable () async -> Void
 
@@ -55,10 +55,10 @@ struct HangupService: Service {
     }
 }
 
-/// Does something whenever told that something changed, and again and again in any case, until the broker stops. One run at
-/// a time: however much changes during one, it is followed by one more.
+/// Runs `work` after each change and at each interval, until the broker stops. Changes during a run cause one more
+/// run, never a concurrent one.
 struct RefreshService<Changes: AsyncSequence & Sendable>: Service where Changes.Failure == Never {
-    /// Hints that something changed; nothing is read from them.
+    /// Notifications of changes; their content is ignored.
     let changes: Changes
     let interval: Duration
     let work: @Sendable () async -> Void
@@ -85,10 +85,9 @@ struct RefreshService<Changes: AsyncSequence & Sendable>: Service where Changes.
     }
 }
 
-/// The end of a stop, whatever hangs. The last of all services, and so the first that learns of it.
+/// Kills the process if the stop hangs. As the last service, it learns of the stop first.
 ///
-/// By the kernel's alarm: it needs no thread that could be what hangs, and it holds until the process is gone. Nobody is
-/// left without an answer by it who would have had one: requests end long before.
+/// It uses the kernel's alarm, which needs no thread that could hang. All requests have ended long before.
 struct StopLimit: Service {
     let seconds: UInt32
     let logger: Logger
@@ -98,7 +97,7 @@ struct StopLimit: Service {
             try await gracefulShutdown()
             logger.notice("stopping")
         } catch {
-            // Another service failed, and says so.
+            // Another service failed and reports it.
         }
         signal(SIGALRM, SIG_DFL)
         alarm(seconds)
