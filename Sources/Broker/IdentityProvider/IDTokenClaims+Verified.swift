@@ -2,17 +2,17 @@ import JOSE
 import NativeSSO
 import StrictCoding
 
-/// The rules of OpenID Connect Core §2 and §3.1.3.7 for an id_token that names a login: one function per group of rules, in the
-/// order of the list. Every claim is what an attacker would like it to be until its line here was passed.
+/// Validates the claims of an id_token: OpenID Connect Core §2 and §3.1.3.7. One function per group of rules, in the
+/// order of the list. An attacker may control every claim until it has passed its check here.
 extension IDTokenClaims {
-    /// Clock difference between issuer and broker.
+    /// Tolerated clock difference between issuer and broker.
     static let skew: Seconds = 60
 
-    /// Not checked: that `exp` is still to come (Native SSO §6.3), the token's age, and `nonce`, `at_hash`, `c_hash`, which belong
-    /// to the app that logged in.
+    /// Does not check: whether `exp` has passed (Native SSO §6.3), the token's age, and `nonce`, `at_hash` and
+    /// `c_hash`, which the source client checks.
     /// - Parameters:
-    ///   - issuer: Whose key verified the token.
-    ///   - provider: The identity provider of the login; `nil`: the issuer. Sharing groups, devices and sessions are its.
+    ///   - issuer: The issuer whose key verified the token.
+    ///   - provider: The IdP of the login, to which sharing groups, devices and sessions belong; `nil`: the issuer.
     convenience init(
         _ token: VerifiedJWS, issuer: Issuer, provider: Issuer? = nil, for use: IDTokenUse = .exchange,
         isKeyCurrent: Bool = false, at now: UnixTime
@@ -34,7 +34,7 @@ extension IDTokenClaims {
             mayAct: try Self.mayAct(claims), isKeyCurrent: isKeyCurrent, claims: claims)
     }
 
-    /// Exactly the issuer whose keys verified the token: no slash, case or port is forgiven.
+    /// `iss` must equal the issuer exactly, including slash, case and port.
     static func checkIssuer(_ claims: JSONObject, _ issuer: Issuer) throws(SubjectTokenDefect) {
         guard claims.string("iss")?.hasSameOctets(as: issuer.string) == true else { throw .issuerMismatch }
     }
@@ -49,7 +49,7 @@ extension IDTokenClaims {
         return sessionID
     }
 
-    /// Whichever is present must be a text; which one is needed is said by the request.
+    /// Any hash present must be a non-empty string. The request decides which one is required.
     static func deviceHashes(_ claims: JSONObject) throws(SubjectTokenDefect) -> (String?, String?) {
         for name in ["di_hash", "ds_hash"] where claims.contains(name) {
             guard claims.string(name)?.isEmpty == false else { throw .deviceHash }
@@ -57,7 +57,7 @@ extension IDTokenClaims {
         return (claims.string("di_hash"), claims.string("ds_hash"))
     }
 
-    /// §3.1.3.7, 3 to 5: the app that the token was issued to is the only audience, or `azp` says which of several it is.
+    /// §3.1.3.7, checks 3 to 5: the source client is the only audience, or `azp` names it among several.
     static func audience(_ claims: JSONObject) throws(SubjectTokenDefect) -> ([ClientID], ClientID) {
         guard let audience = claims.audience, let first = audience.first else { throw .audience }
         guard claims.contains("azp") else {
@@ -70,7 +70,8 @@ extension IDTokenClaims {
         return (audience, party)
     }
 
-    /// `iat` and `exp` are required, in this order, and neither `iat` nor `nbf` lies ahead of our clock by more than the skew.
+    /// `iat` and `exp` are required, with `iat` before `exp`. `iat` and `nbf` must not exceed the broker's time by
+    /// more than the skew.
     static func times(_ claims: JSONObject, at now: UnixTime) throws(SubjectTokenDefect) -> (UnixTime, UnixTime) {
         let latest = now.adding(skew)
         guard let issuedAt = claims.time("iat"), issuedAt <= latest else { throw .issuedAt }
@@ -84,11 +85,11 @@ extension IDTokenClaims {
     static func login(_ claims: JSONObject, issuedAt: UnixTime) throws(SubjectTokenDefect) -> Login {
         var login = Login()
         if claims.contains("auth_time") {
-            // It goes into the database, which has no name for the far past; before 1970 it is nobody's login.
+            // The database cannot store the distant past, and no login dates from before 1970.
             guard let time = claims.time("auth_time"), time.seconds >= 0, time <= issuedAt.adding(skew) else {
                 throw .authenticationTime
             }
-            // 0 is what a provider writes that does not know. As if it were not there: nothing is as old as that.
+            // Some IdPs write 0 for an unknown time. Treat it as absent: no login is that old.
             login.authenticatedAt = time.seconds == 0 ? nil : time
         }
         if claims.contains("acr") {
@@ -104,15 +105,15 @@ extension IDTokenClaims {
         return login
     }
 
-    /// Nothing that another kind of token would have (RFC 8725 §3.12): a logout token's `events`, an access token's `scope`, the
-    /// `act` of an impersonated login, which must not spread.
+    /// Refuses claims of other kinds of tokens (RFC 8725 §3.12): `events` of a logout token, `scope` of an access
+    /// token, and `act` of an impersonated login, which must not spread.
     static func checkKind(_ claims: JSONObject) throws(SubjectTokenDefect) {
         guard !claims.contains("events") else { throw .logoutToken }
         guard !claims.contains("scope"), !claims.contains("scp") else { throw .accessToken }
         guard !claims.contains("act") else { throw .actorClaim }
     }
 
-    /// RFC 8693 §4.4: who may act is named by `client_id`, or by `sub` where that is all there is.
+    /// RFC 8693 §4.4: `client_id` names the client that may act; without it, `sub` does.
     static func mayAct(_ claims: JSONObject) throws(SubjectTokenDefect) -> ClientID? {
         guard let value = claims["may_act"] else { return nil }
         guard let object = value.object,
@@ -122,14 +123,14 @@ extension IDTokenClaims {
         return client
     }
 
-    /// These texts go into the database, into tokens and into logs: bounded, and without control characters.
+    /// These texts go into the database, tokens and logs: bounded, without control characters.
     private static func isStorable(_ text: String) -> Bool {
         (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 }
 
 extension TokenHashFunction {
-    /// OpenID Connect Core §3.1.3.6; Ed25519 hashes with SHA-512.
+    /// OpenID Connect Core §3.1.3.6; Ed25519 uses SHA-512.
     init(_ algorithm: SignatureAlgorithm) {
         switch algorithm {
         case .rs256, .ps256, .es256: self = .sha256
@@ -140,7 +141,7 @@ extension TokenHashFunction {
 }
 
 extension JSONObject {
-    /// `aud`: one client, or a list of them.
+    /// `aud`: one client or a list.
     var audience: [ClientID]? {
         guard let names = string("aud").map({ [$0] }) ?? strings("aud") else { return nil }
         let clients = names.compactMap { ClientID($0) }

@@ -2,13 +2,14 @@ public import JOSE
 public import NativeSSO
 import StrictCoding
 
-/// Verifies id_tokens of the configured identity providers. What it checks, and in which order, is written at
-/// ``verify(_:from:at:)``; what it leaves to others, at the protocol.
+/// Verifies id_tokens of the configured IdPs. ``verify(_:from:for:at:)`` lists the checks; the protocol lists what
+/// callers must check.
 public struct IDTokenValidator: IDTokenVerifier {
-    /// One identity provider.
+    /// One IdP.
     public struct Provider: Sendable {
         public let keys: ProviderKeys
-        /// The signatures that this issuer may use (RFC 8725 §3.1). Configured, never learned from a token or from metadata.
+        /// The algorithms that this issuer may use (RFC 8725 §3.1). From the configuration, never from a token or
+        /// metadata.
         public let algorithms: Set<SignatureAlgorithm>
 
         public init(keys: ProviderKeys, algorithms: Set<SignatureAlgorithm>) {
@@ -20,18 +21,18 @@ public struct IDTokenValidator: IDTokenVerifier {
     private let providers: [Issuer: Provider]
     private let enrolled: EnrolledIDTokens?
 
-    /// - Parameter enrolled: `nil`: the broker takes none of its own id_tokens.
+    /// - Parameter enrolled: `nil`: the broker does not accept its own id_tokens.
     public init(_ providers: [Provider], enrolled: EnrolledIDTokens? = nil) {
         self.enrolled = enrolled
         self.providers = Dictionary(providers.map { ($0.keys.issuer, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// 1. Compact form, sizes, and a header without dangerous parameters (RFC 7515 §7.1, §4.1.11; RFC 8725 §3.6).
-    /// 2. `alg` is on the issuer's list, `typ` is absent or `JWT` (RFC 8725 §3.1, §3.11).
-    /// 3. A key of this issuer fits and verifies the signature (RFC 8725 §3.2–§3.4, §3.8).
-    /// 4. The claims are those of an id_token: ``IDTokenClaims/init(_:issuer:provider:for:at:)``.
+    /// 2. `alg` is on the issuer's list; `typ` is absent or `JWT` (RFC 8725 §3.1, §3.11).
+    /// 3. A key of this issuer verifies the signature (RFC 8725 §3.2–§3.4, §3.8).
+    /// 4. The claims are those of an id_token: ``IDTokenClaims/init(_:issuer:provider:for:isKeyCurrent:at:)``.
     ///
-    /// A token of this broker is for exchanges alone. Its last rule: the identity provider that `idp` names is configured.
+    /// The broker's own id_tokens are valid for exchanges only. Their `idp` claim must name a configured IdP.
     public func verify(
         _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
     ) async throws(IDTokenVerificationError) -> IDTokenClaims {
@@ -78,7 +79,7 @@ public struct IDTokenValidator: IDTokenVerifier {
 }
 
 extension SubjectTokenDefect {
-    /// The audit's name for what is wrong with the form, the header or the signature of a token.
+    /// Maps a defect of form, header or signature to its name in the audit.
     init(_ error: JWSError) {
         switch error {
         case .tooLong, .notCompact, .encrypted, .emptySegment, .notBase64URL, .headerNotJSON, .headerNotObject,
@@ -93,14 +94,14 @@ extension SubjectTokenDefect {
     }
 }
 
-/// The id_tokens that this broker signed itself, at an enrolment: subject tokens like those of an identity provider, by keys
-/// of its own.
+/// The broker's own id_tokens from enrolments, accepted as subject tokens and verified with the broker's keys.
 public struct EnrolledIDTokens: Sendable {
-    /// Ours.
+    /// The broker's issuer.
     public let issuer: Issuer
-    /// What the key module signs with.
+    /// The algorithms of the key module.
     public let algorithms: Set<SignatureAlgorithm>
-    /// The published, active or retired key for a header; why there is none. An outage where that cannot be told.
+    /// The published, active or retired key for a header, or why there is none. Throws an outage if the key may
+    /// exist.
     public let key: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>
 
     public init(

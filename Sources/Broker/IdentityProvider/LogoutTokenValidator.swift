@@ -2,12 +2,12 @@ public import JOSE
 public import NativeSSO
 import StrictCoding
 
-/// Verifies logout tokens of the configured identity providers. OpenID Connect Back-Channel Logout 1.0 §2.6.
+/// Verifies logout tokens of the configured IdPs. OpenID Connect Back-Channel Logout 1.0 §2.6.
 public struct LogoutTokenValidator: LogoutTokenVerifier {
-    /// One identity provider.
+    /// One IdP.
     public struct Provider: Sendable {
         public let keys: ProviderKeys
-        /// Those of its id_tokens: §2.6 asks for the same.
+        /// The same as for its id_tokens, as §2.6 requires.
         public let algorithms: Set<SignatureAlgorithm>
         public let policy: LogoutPolicy
 
@@ -25,9 +25,9 @@ public struct LogoutTokenValidator: LogoutTokenVerifier {
     }
 
     /// 1. Compact form, sizes, and a header without dangerous parameters.
-    /// 2. `iss` is a configured provider, `alg` is on its list, `typ` is `logout+jwt` (§2.4; RFC 8725 §3.11).
-    /// 3. A key that is in the provider's key set now verifies the signature: this is said now, so a key that has left the
-    ///    set says nothing any more.
+    /// 2. `iss` is a configured IdP, `alg` is on its list, `typ` is `logout+jwt` (§2.4; RFC 8725 §3.11).
+    /// 3. A key of the IdP's current key set verifies the signature. Retired keys do not count, because a logout is
+    ///    current.
     /// 4. The claims are those of a logout token: ``LogoutTokenClaims/init(_:issuer:policy:at:)``.
     public func verify(_ token: LogoutToken, at now: UnixTime) async throws(LogoutError) -> LogoutTokenClaims {
         let (token, provider) = try parse(token)
@@ -75,7 +75,7 @@ public struct LogoutTokenValidator: LogoutTokenVerifier {
 }
 
 extension LogoutRefusal {
-    /// The same defect of form, header, key or signature, in the words of a logout token.
+    /// Maps a defect of form, header, key or signature to that of a logout token.
     fileprivate init(_ defect: SubjectTokenDefect) {
         switch defect {
         case .headerRefused: self = .headerRefused
@@ -85,27 +85,28 @@ extension LogoutRefusal {
         case .keyRetired: self = .keyRetired
         case .keyRevoked: self = .keyRevoked
         case .badSignature: self = .badSignature
-        // The rest is about claims, of which nobody has spoken yet.
+        // The other defects concern claims, which are not read yet.
         default: self = .malformed
         }
     }
 }
 
-/// The rules of OpenID Connect Back-Channel Logout 1.0 §2.4 and §2.6 for the claims of a logout token.
+/// Validates the claims of a logout token: OpenID Connect Back-Channel Logout 1.0 §2.4 and §2.6.
 extension LogoutTokenClaims {
-    /// Clock difference between issuer and broker.
+    /// Tolerated clock difference between issuer and broker.
     static let skew: Seconds = 60
-    /// The longest life of a logout token, and its greatest age where it has no `exp`. §4 recommends two minutes at most.
+    /// The maximum lifetime of a logout token, and its maximum age if it has no `exp`. §4 recommends at most two
+    /// minutes.
     static let longestLife: Seconds = .minutes(5)
 
-    /// The member of `events` that makes a logout token one. §2.4.
+    /// The member of `events` that identifies a logout token. §2.4.
     static let event = "http://schemas.openid.net/event/backchannel-logout"
 
     init(_ token: VerifiedJWS, issuer: Issuer, policy: LogoutPolicy, at now: UnixTime) throws(LogoutRefusal) {
         let claims = token.claims
-        // What the unverified token said was only used to find the key.
+        // The unverified claims only selected the key.
         guard claims.string("iss")?.hasSameOctets(as: issuer.string) == true else { throw .issuer }
-        // First what tells it from an id_token, of which some providers give it the type.
+        // First the claims that differ from an id_token's, because some IdPs use the same `typ` for both.
         guard claims.object("events")?.object(Self.event) != nil else { throw .events }
         guard !claims.contains("nonce") else { throw .nonce }
         guard let audience = claims.audience, !audience.isEmpty else { throw .audience }
@@ -119,11 +120,11 @@ extension LogoutTokenClaims {
             refusedAfter: issuedAt.adding(Self.longestLife).adding(Self.skew))
     }
 
-    /// Octets.
+    /// In octets.
     private static let longestTokenID = 255
 
-    /// `iat`, after `exp` and `nbf` were found to be in order. A long life would make a stolen token worth keeping, so there is
-    /// none, whatever the provider writes.
+    /// Checks `exp` and `nbf`, and returns `iat`. Refuses a long lifetime even if the IdP sets one: a stolen token
+    /// would stay useful.
     private static func times(
         _ claims: JSONObject, _ policy: LogoutPolicy, at now: UnixTime
     ) throws(LogoutRefusal) -> UnixTime {
@@ -142,7 +143,7 @@ extension LogoutTokenClaims {
         return issuedAt
     }
 
-    /// `sid`, `sub` or both; whichever is there must hold.
+    /// `sid`, `sub` or both; each one present must be valid.
     private static func subject(
         _ claims: JSONObject, _ policy: LogoutPolicy
     ) throws(LogoutRefusal) -> LogoutSubject {

@@ -1,16 +1,16 @@
 public import NativeSSO
 public import OAuthWire
 
-/// Redeems codes at the token endpoints of the identity providers, as the apps that they were made for.
+/// Redeems codes at the IdPs' token endpoints, with the app's client id.
 public struct ProviderCodeRelay: CodeRelay {
-    /// One identity provider that codes are relayed to.
+    /// One IdP with a code relay.
     public struct Provider: Sendable {
         public let keys: ProviderKeys
-        /// As configured; `nil`: as the discovery document says.
+        /// From the configuration; `nil`: from the discovery document.
         public let tokenEndpoint: ProviderURL?
-        /// Likewise.
+        /// From the configuration; `nil`: from the discovery document.
         public let revocationEndpoint: ProviderURL?
-        /// `nil`: its apps are public clients there.
+        /// `nil`: its apps are public clients.
         public let secret: ClientSecret?
         public let timeout: Duration
         let http: TokenEndpointClient
@@ -28,7 +28,7 @@ public struct ProviderCodeRelay: CodeRelay {
         }
     }
 
-    /// How the apps are registered there. RFC 6749 §2.3.1.
+    /// The client authentication of the apps at the IdP. RFC 6749 §2.3.1.
     public struct ClientSecret: Sendable {
         public enum Method: String, Sendable, CaseIterable {
             case basic = "client_secret_basic"
@@ -56,7 +56,7 @@ public struct ProviderCodeRelay: CodeRelay {
         guard let provider = providers[issuer], let url = provider.tokenEndpoint ?? provider.keys.endpoints.token else {
             throw .notAsked(.endpointUnknown)
         }
-        // Made anew from what was read: nothing else that the app sent goes on.
+        // Built only from the parsed values: nothing else from the app is forwarded.
         let request = Self.request(
             [
                 (name: Parameter.grantType, value: GrantType.authorizationCode.rawValue),
@@ -79,7 +79,7 @@ public struct ProviderCodeRelay: CodeRelay {
             ], client, provider.secret)
         do throws(CodeRelayError) {
             let answer = try await provider.http.post(request, to: url, within: provider.timeout)
-            // RFC 7009 §2.2: 200 also where it knows no such token.
+            // RFC 7009 §2.2: 200 also for an unknown token.
             return switch answer.status {
             case 200: .revoked
             case 400..<500: .refused

@@ -2,16 +2,16 @@ import FoundationEssentials
 public import NativeSSO
 public import StrictCoding
 
-/// What a provider's discovery document says that the broker needs: OpenID Connect Discovery 1.0 §3. Not which signatures
-/// the provider may use: that is configured, never learned.
+/// The parts of an IdP's discovery document that the broker needs: OpenID Connect Discovery 1.0 §3. The signature
+/// algorithms come from the configuration only.
 public struct ProviderMetadata: Sendable {
     public let jwksURI: ProviderURL
     public let endpoints: ProviderEndpoints
 
     /// - Parameters:
     ///   - document: The body of the discovery URL.
-    ///   - issuer: The configured issuer; the document must name exactly this one (§4.3).
-    ///   - hosts: Where the key set may lie: the host of the discovery URL, and others that the operator named.
+    ///   - issuer: The configured issuer. The document must contain exactly this one (§4.3).
+    ///   - hosts: The allowed hosts of the key set: that of the discovery URL, and those in the configuration.
     public init(
         document: some Collection<UInt8>, issuer: Issuer, hosts: Set<String>, allowsLoopbackHTTP: Bool = false
     ) throws(ProviderMetadataError) {
@@ -42,14 +42,14 @@ public struct ProviderMetadata: Sendable {
     }
 }
 
-/// What a provider offers beside its keys, by its discovery document: OpenID Connect Discovery 1.0 §3, RFC 8414 §2. Each is `nil`
-/// where the document does not say, or names no URL.
+/// An IdP's endpoints in its discovery document: OpenID Connect Discovery 1.0 §3, RFC 8414 §2. `nil` if missing or
+/// not a valid URL.
 public struct ProviderEndpoints: Sendable, Hashable {
-    /// Where users log in. Apps are told of it; the broker itself asks nothing of it, so that it may lie on any host.
+    /// Where users log in. The broker only passes it to apps, so it may be on any host.
     public var authorization: ProviderURL?
-    /// Where codes are redeemed.
+    /// Redeems codes.
     public var token: ProviderURL?
-    /// Where tokens are revoked.
+    /// Revokes tokens.
     public var revocation: ProviderURL?
 
     public init(authorization: ProviderURL? = nil, token: ProviderURL? = nil, revocation: ProviderURL? = nil) {
@@ -58,26 +58,25 @@ public struct ProviderEndpoints: Sendable, Hashable {
         self.revocation = revocation
     }
 
-    /// Without those on other hosts to which codes, tokens and secrets would be sent.
+    /// Removes endpoints on other hosts that would receive codes, tokens or secrets.
     func trusting(_ host: String) -> ProviderEndpoints {
         func own(_ url: ProviderURL?) -> ProviderURL? { url.flatMap { $0.host == host ? $0 : nil } }
         return ProviderEndpoints(authorization: authorization, token: own(token), revocation: own(revocation))
     }
 }
 
-/// Why a discovery document is not believed. Each means: not ready, 503; never a refusal.
+/// Why a discovery document was rejected. Always an outage (503), never a refusal.
 public enum ProviderMetadataError: Error, Sendable, Equatable {
     case notJSON(JSONError)
     case notObject
-    /// `issuer` is not, octet by octet, the configured one.
+    /// `issuer` does not equal the configured one exactly.
     case issuerMismatch
-    /// `jwks_uri` is missing, no URL, or not https.
+    /// `jwks_uri` is missing, not a URL, or not https.
     case badKeySetURL
-    /// `jwks_uri` lies on a host that is neither that of the document nor one that was configured.
+    /// `jwks_uri` is on a host that is neither the document's nor configured.
     case foreignKeySetHost
 }
 
-/// For the log.
 extension ProviderMetadataError: CustomStringConvertible {
     public var description: String {
         switch self {
@@ -90,16 +89,17 @@ extension ProviderMetadataError: CustomStringConvertible {
     }
 }
 
-/// Where something of the identity provider may be fetched from: https, or, in development, http on this machine.
+/// A URL of an IdP: https; in development also http on loopback.
 public struct ProviderURL: Sendable, Hashable, CustomStringConvertible {
     public let string: String
     /// Lower case; an IPv6 address in brackets.
     public let host: String
 
-    /// nil for anything but an absolute https URL of printable ASCII with a host, without user information and fragment.
+    /// nil unless the text is an absolute https URL of printable ASCII with a host, without user information and
+    /// fragment.
     ///
-    /// - Parameter allowsLoopbackHTTP: Also accepts `http` where the host is `localhost`, `127.0.0.1` or `[::1]`: for
-    ///   development, where whoever can listen on loopback owns the machine anyway.
+    /// - Parameter allowsLoopbackHTTP: Also accepts `http` for `localhost`, `127.0.0.1` and `[::1]`. For development
+    ///   only: an attacker who can listen there controls the machine anyway.
     public init?(_ text: String, allowsLoopbackHTTP: Bool = false) {
         guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             let parts = URLComponents(string: text), parts.user == nil, parts.password == nil, parts.fragment == nil,

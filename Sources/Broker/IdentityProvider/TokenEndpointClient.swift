@@ -16,23 +16,23 @@ struct TokenEndpointRequest: Sendable, CustomStringConvertible, CustomReflectabl
     var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Sends codes to token endpoints, each once: no connection is used twice, nothing is tried again, no redirect is followed.
+/// Sends codes to token endpoints, each once: it does not reuse connections, retry, or follow redirects.
 ///
-/// It trusts the other side with nothing: one deadline for all of it, a size limit while reading, no decompression.
+/// It does not trust the server: one deadline per request, a size limit, no decompression.
 public final class TokenEndpointClient: Sendable {
     private let http: HTTPClient
 
-    /// Octets of a body. An error may come with a long page of text, and is one all the same.
+    /// In octets. An error response may contain a long page of text.
     static let largest = 2 << 20
 
-    /// ``shutdown()`` must be called before the last reference goes.
+    /// Call ``shutdown()`` before releasing the last reference.
     ///
-    /// - Parameter authorities: Who may vouch for the other side; `nil`: whom the system trusts.
+    /// - Parameter authorities: The CAs that may sign the server's certificate; `nil`: the system's CAs.
     public init(authorities: CertificateAuthorities? = nil) {
         var configuration = HTTPClient.Configuration.untrusting(authorities: authorities)
-        // Well before the deadline of the request: a code that was never sent is not spent.
+        // Well before the request's deadline: a code that was not sent stays usable.
         configuration.timeout.connect = .seconds(2)
-        // How many there may be is said before they come here: none of them waits for another.
+        // Callers limit the concurrency, so requests must not wait for each other here.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
@@ -80,12 +80,12 @@ public final class TokenEndpointClient: Sendable {
         return TokenEndpointAnswer(status: status, contentType: response.headers["content-type"], body: body)
     }
 
-    /// Whether an octet of the request can have left this machine: not before there is a connection, and TLS has found the
-    /// other side to be the one. Where that is not certain, it counts as sent.
+    /// Whether the server may have received the request: that requires a connection and a completed TLS handshake. In
+    /// doubt, the request counts as sent.
     private static func failure(_ error: any Error) -> CodeRelayError {
         switch error {
         case is NIOConnectionError, is NIOSSLExtraError: .notAsked(.unreachable)
-        // Of an address that was given as such; a connection that is there is never refused.
+        // For a literal address. An established connection never fails with this error.
         case let error as IOError where error.errnoCode == ECONNREFUSED: .notAsked(.unreachable)
         case NIOSSLError.handshakeFailed: .notAsked(.unreachable)
         case let error as HTTPClientError where [.connectTimeout, .tlsHandshakeTimeout].contains(error):
@@ -97,7 +97,7 @@ public final class TokenEndpointClient: Sendable {
     }
 }
 
-/// What a token endpoint answered, as it came. RFC 6749 §5.
+/// A token endpoint's response, unparsed. RFC 6749 §5.
 struct TokenEndpointAnswer: Sendable {
     let status: Int
     /// Every `Content-Type` field.
@@ -107,7 +107,7 @@ struct TokenEndpointAnswer: Sendable {
     private static let longestToken = 16 << 10
     private static let longestScope = 4096
 
-    /// The tokens of a success; throws what else it is.
+    /// The tokens of a successful response; throws for any other.
     func tokens() throws(CodeRelayError) -> ProviderTokens {
         switch status {
         case 200: break
@@ -139,7 +139,7 @@ struct TokenEndpointAnswer: Sendable {
             deviceSecret: try text("device_secret", of: json, Self.isToken))
     }
 
-    /// Of the closed set of errors; what it says beside that goes nowhere.
+    /// Maps the error to a closed set; ignores all other members.
     private func refusal() throws(CodeRelayError) -> CodeRelayError {
         guard let code = try object().string("error"), !code.isEmpty else { throw .unanswered(.malformed) }
         guard !Self.outages.contains(where: code.hasSameOctets) else { return .unanswered(.unavailable) }
@@ -166,7 +166,7 @@ struct TokenEndpointAnswer: Sendable {
         return String(Substring(type)).lowercased().hasSameOctets(as: "application/json")
     }
 
-    /// Absent, or a text that holds.
+    /// `nil` if absent; throws if `holds` rejects the text.
     private func text(
         _ name: String, of json: JSONObject, _ holds: (String) -> Bool
     ) throws(CodeRelayError) -> String? {
@@ -186,7 +186,7 @@ struct TokenEndpointAnswer: Sendable {
         (1...longestToken).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }
 
-    /// RFC 6749 App. A.4, with the empty scope that some providers write.
+    /// RFC 6749 App. A.4, and the empty scope that some IdPs send.
     private static func isScope(_ text: String) -> Bool {
         text.utf8.count <= longestScope && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }

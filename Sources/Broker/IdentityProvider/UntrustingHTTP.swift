@@ -3,11 +3,11 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-// What every client of an identity provider does alike: it trusts the other side with nothing.
+// The rules that all clients of an IdP share: they do not trust the server.
 
 extension HTTPClient.Configuration {
-    /// TLS 1.2 or later, certificates verified in full; no redirect, no decompression, no second attempt at a connection.
-    /// - Parameter authorities: Who may vouch for the other side; `nil`: whom the system trusts.
+    /// TLS 1.2 or later with full certificate verification; no redirects, decompression or connection retries.
+    /// - Parameter authorities: The CAs that may sign the server's certificate; `nil`: the system's CAs.
     static func untrusting(authorities: CertificateAuthorities?) -> HTTPClient.Configuration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.certificateVerification = .fullVerification
@@ -22,15 +22,15 @@ extension HTTPClient.Configuration {
     }
 }
 
-/// Why a body is not taken, whatever it says.
+/// Why a body was refused unread.
 enum BodyDefect: Error {
     case encoded
     case tooLarge
 }
 
 extension HTTPClientResponse {
-    /// The body, as it came. Never more than `largest` octets are held.
-    /// - Throws: ``BodyDefect``, or what became of the connection.
+    /// The body, unchanged; buffers at most `largest` octets.
+    /// - Throws: ``BodyDefect``, or the connection's error.
     func untrustedBody(atMost largest: Int) async throws -> [UInt8] {
         guard !headers.contains(name: "content-encoding") else { throw BodyDefect.encoded }
         if let length = headers.first(name: "content-length").flatMap({ Int($0) }), length > largest {
@@ -45,7 +45,7 @@ extension HTTPClientResponse {
     }
 }
 
-/// One deadline for all of it, from the look-up of a name to the last octet of a body.
+/// Applies one deadline to a whole request, from the DNS look-up to the last octet of the body.
 func within<Success: Sendable, Failure: Error>(
     _ timeout: Duration, otherwise timedOut: Failure,
     _ body: @escaping @Sendable () async -> Result<Success, Failure>
@@ -63,11 +63,11 @@ func within<Success: Sendable, Failure: Error>(
     return try outcome.get()
 }
 
-/// Who may vouch for the certificate of an identity provider, in place of all whom the system trusts.
+/// The CAs that may sign an IdP's certificate, instead of the system's CAs.
 public struct CertificateAuthorities: Sendable, Hashable {
     let certificates: [NIOSSLCertificate]
 
-    /// - Parameter pem: One certificate or more; `nil` for anything else.
+    /// - Parameter pem: One or more certificates; `nil` for anything else.
     public init?(pem: [UInt8]) {
         guard let certificates = try? NIOSSLCertificate.fromPEMBytes(pem), !certificates.isEmpty else { return nil }
         self.certificates = certificates

@@ -2,19 +2,19 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 
-/// Fetches small documents over HTTP and trusts the other side with nothing: one deadline for all of it, a size limit while
-/// reading, no redirects, no decompression, no connection kept.
+/// Fetches small documents over HTTP from untrusted servers: one deadline per request, a size limit, and no
+/// redirects, decompression or persistent connections.
 public final class DocumentClient: Sendable {
     private let http: HTTPClient
     private let timeout: Duration
     private let largest: Int
 
-    /// ``shutdown()`` must be called before the last reference goes.
+    /// Call ``shutdown()`` before releasing the last reference.
     ///
     /// - Parameters:
-    ///   - timeout: For the whole of a request, from look-up of the name to the last octet of the body.
-    ///   - largest: Octets of a body.
-    ///   - authorities: Who may vouch for the other side; `nil`: whom the system trusts.
+    ///   - timeout: For the whole request, from the DNS look-up to the last octet of the body.
+    ///   - largest: Maximum octets of a body.
+    ///   - authorities: The CAs that may sign the server's certificate; `nil`: the system's CAs.
     public init(
         timeout: Duration = .seconds(3), largest: Int = 256 << 10, authorities: CertificateAuthorities? = nil
     ) {
@@ -29,7 +29,7 @@ public final class DocumentClient: Sendable {
         try await http.shutdown()
     }
 
-    /// The body of a `GET` that was answered with 200.
+    /// The body of a `GET`. Any status other than 200 throws.
     public func get(_ url: ProviderURL) async throws(KeySetFetchError) -> [UInt8] {
         try await within(timeout, otherwise: .timedOut) { await self.response(url) }
     }

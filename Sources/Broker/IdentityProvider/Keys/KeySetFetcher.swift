@@ -2,16 +2,17 @@ public import JOSE
 public import NativeSSO
 import RegularFiles
 
-/// How ``ProviderKeys`` gets a key set.
+/// Fetches an issuer's key set for ``ProviderKeys``.
 public protocol KeySetFetching: Sendable {
-    /// One attempt. Returns or throws within a few seconds.
+    /// Makes one attempt. Returns or throws within a few seconds.
     func fetch() async throws(KeySetFetchError) -> FetchedKeySet
 }
 
-/// A key set, and what came with it.
+/// A key set and the endpoints from the discovery document.
 public struct FetchedKeySet: Sendable {
     public let keys: JSONWebKeySet
-    /// As the discovery document says, where there is one; those that codes and secrets are sent to on its own host only.
+    /// From the discovery document, if any. Endpoints that receive codes and secrets must be on the document's own
+    /// host.
     public let endpoints: ProviderEndpoints
 
     public init(keys: JSONWebKeySet, endpoints: ProviderEndpoints = ProviderEndpoints()) {
@@ -27,7 +28,7 @@ public struct KeySetFetcher: KeySetFetching {
     private let documents: DocumentClient
     private let allowsLoopbackHTTP: Bool
 
-    /// - Parameter allowsLoopbackHTTP: For development: the discovery document may name an `http` URL on loopback.
+    /// - Parameter allowsLoopbackHTTP: For development: the discovery document may contain `http` URLs on loopback.
     public init(issuer: Issuer, source: KeySource, documents: DocumentClient, allowsLoopbackHTTP: Bool = false) {
         self.issuer = issuer
         self.source = source
@@ -55,7 +56,7 @@ public struct KeySetFetcher: KeySetFetching {
         }
     }
 
-    /// Asked anew each time: what it said an hour ago binds nobody.
+    /// Fetched each time: an older document may be outdated.
     private func metadata(at url: ProviderURL, hosts: Set<String>) async throws(KeySetFetchError) -> ProviderMetadata {
         let document = try await documents.get(url)
         do throws(ProviderMetadataError) {
@@ -68,18 +69,18 @@ public struct KeySetFetcher: KeySetFetching {
     }
 }
 
-/// Where the keys of an identity provider come from.
+/// The source of an IdP's keys.
 public enum KeySource: Sendable, Hashable {
-    /// The discovery document, which names the key set. `keySetHosts` adds to the host of the document.
+    /// The discovery document, which contains the key set's URL. Allowed hosts: the document's own and `keySetHosts`.
     case discovery(ProviderURL, keySetHosts: Set<String> = [])
-    /// The key set itself.
+    /// The URL of the key set.
     case keySet(ProviderURL)
-    /// A file on this machine, for a broker that may open no connection.
+    /// A local file, for a broker without outgoing connections.
     case file(path: String)
 }
 
-/// Reads a key set from this machine. It decides whose tokens are believed, and is read again and again: whatever has its name by
-/// then must be a regular file that not everybody may write.
+/// Reads a key set from a local file. Its keys can sign logins, so at every read it must be a regular file that is
+/// not world-writable.
 enum KeySetFile {
     static func read(_ path: String) throws(KeySetFetchError) -> [UInt8] {
         do throws(RegularFile.Failure) {
@@ -92,24 +93,23 @@ enum KeySetFile {
     }
 }
 
-/// Why a key set could not be had. Always an outage, never a refusal; the keys that are known stay in use.
+/// Why a key set could not be loaded. Always an outage, never a refusal; the known keys stay in use.
 public enum KeySetFetchError: Error, Sendable, Equatable {
     case timedOut
-    /// No connection, or it broke. The text is the HTTP client's name for it.
+    /// The connection failed or broke. The text is the HTTP client's name for the error.
     case unreachable(String)
-    /// A redirect was answered. It is not followed: it could point into the network.
+    /// The server sent a redirect. It is not followed, because it could lead into the internal network.
     case redirected
     case status(Int)
-    /// The body has a `Content-Encoding`. It is not inflated.
+    /// The body has a `Content-Encoding`, which is not decoded.
     case encoded
-    /// The body is over the limit; the rest of it was not read.
+    /// The body exceeds the limit.
     case tooLarge
     case unreadableFile
     case metadata(ProviderMetadataError)
     case keySet(JSONWebKeySetError)
 }
 
-/// For the log.
 extension KeySetFetchError: CustomStringConvertible {
     public var description: String {
         switch self {

@@ -1,23 +1,23 @@
 public import JOSE
 public import NativeSSO
 
-/// What is known of an issuer's keys at one moment. A request takes one and works with it.
+/// An issuer's known keys at one moment. Each request works with one snapshot.
 struct KeySnapshot: Sendable {
-    /// The key set, once one was fetched.
+    /// The last fetched key set; `nil` before the first.
     var current: JSONWebKeySet?
-    /// When it was fetched, on the monotonic clock.
+    /// The time of that fetch, on the monotonic clock.
     var fetchedAt: Duration = .zero
     var history = KeyHistory()
-    /// As the issuer said with its key set.
+    /// From the issuer's discovery document.
     var endpoints = ProviderEndpoints()
-    /// Until the archive was read once, neither "unknown" nor "not revoked" can be said of a key.
+    /// False until the archive was read. Until then, the broker cannot tell whether a key is unknown or revoked.
     var isArchiveRead = false
-    /// Why the latest attempt to fetch failed; nil if it did not.
+    /// Why the last fetch failed; nil if it succeeded.
     var failure: KeySetFetchError?
-    /// Tells one from those before and after it.
+    /// The version of the snapshot.
     var number = 0
 
-    /// Notes what the archive says; `nil`: it could not be read.
+    /// Merges the archive's content; `nil`: it could not be read.
     mutating func merge(_ archived: ArchivedKeys?) {
         number += 1
         guard let archived else { return }
@@ -25,16 +25,16 @@ struct KeySnapshot: Sendable {
         isArchiveRead = true
     }
 
-    /// Retired entries that are tried by one `kid`. An issuer that gives each key a name of its own never has more than one.
+    /// Maximum retired keys to try per `kid`. An issuer with unique `kid` values never has more than one.
     private static let mostRetired = 4
 
-    /// The key in the key set that a token with this header was signed with, if the header is honest.
+    /// The key of the current key set for this header.
     func currentKey(for header: JOSEHeader) throws(JWSError) -> JSONWebKey {
         guard let current else { throw .unknownKey }
         return try current.key(for: header)
     }
 
-    /// The entries of the name in `header` that have left the key set, latest first.
+    /// The keys for this header that have left the key set, latest first.
     func retiredKeys(for header: JOSEHeader) -> [ArchivedKey] {
         let retired = history.lives(for: header).filter { life in
             current?.keys.contains(life.key) != true
@@ -43,19 +43,20 @@ struct KeySnapshot: Sendable {
     }
 }
 
-/// All lives that are known of one issuer's keys: from the archive, and from our own sightings in case the archive missed them.
+/// The recorded lives of an issuer's keys: from the archive, and from this broker's own fetches in case the archive
+/// missed them.
 struct KeyHistory: Sendable {
-    /// By entry of the key set: a key that is listed under two names has a life under each.
+    /// By entry of the key set: a key with two `kid` values has two lives.
     private var lives: [JSONWebKey: ArchivedKey] = [:]
-    /// By thumbprint: a revoked key is revoked under every name.
+    /// Thumbprints: a revocation applies to all entries of a key.
     private var revoked: Set<[UInt8]> = []
 
-    /// Notes that `keys` were in the key set at `now`.
+    /// Records that the key set contained `keys` at `now`.
     mutating func see(_ keys: [JSONWebKey], at now: UnixTime) {
         for key in keys { merge(ArchivedKey(key: key, firstSeen: now, lastSeen: now)) }
     }
 
-    /// Adds what the archive knows; a revocation is never forgotten.
+    /// Adds the archive's content. Revocations are never removed.
     mutating func merge(_ archived: ArchivedKeys) {
         for life in archived.lives { merge(life) }
         revoked.formUnion(archived.revoked)
@@ -73,8 +74,8 @@ struct KeyHistory: Sendable {
 
     func isRevoked(_ key: JSONWebKey) -> Bool { revoked.contains(key.thumbprint) }
 
-    /// The keys that a token with this header may have been signed with, latest first. Without a `kid` there are none: nothing
-    /// would tell them apart.
+    /// The keys that may have signed a token with this header, latest first. None without a `kid`, because nothing
+    /// else identifies a retired key.
     func lives(for header: JOSEHeader) -> [ArchivedKey] {
         guard let keyID = header.keyID else { return [] }
         return lives.values
@@ -85,23 +86,23 @@ struct KeyHistory: Sendable {
     }
 }
 
-/// The memory of which keys an issuer's key set has held, and when: shared by all replicas, kept over restarts.
+/// Records which keys an issuer's key set has contained, and when. All brokers share it, and it survives restarts.
 ///
-/// A subject token may be months old, and its key gone from the key set since. *Retired is not revoked*: such a key still
-/// verifies what was issued while it lived.
+/// A subject token may be months old, and its key retired. *Retired is not revoked*: the key still verifies tokens
+/// issued during its life.
 public protocol KeyArchive: Sendable {
-    /// Every key ever recorded for `issuer` that a token could still name.
+    /// All recorded keys of `issuer`.
     func keys(of issuer: Issuer) async throws(PortError) -> ArchivedKeys
 
-    /// Notes that the key set of `issuer` holds `keys` now. A key's life begins with its first sighting and never shrinks.
+    /// Records that the key set of `issuer` contains `keys` now. A key's recorded life never shrinks.
     func record(_ keys: [JSONWebKey], of issuer: Issuer) async throws(PortError)
 }
 
-/// What is remembered of one issuer.
+/// The archived keys of one issuer.
 public struct ArchivedKeys: Sendable {
     public var lives: [ArchivedKey]
-    /// Thumbprints, RFC 7638, of the keys that an operator revoked: they verify nothing any more, in the key set or not,
-    /// and whether or not a life is remembered.
+    /// RFC 7638 thumbprints of revoked keys. They verify nothing, whether or not they are in the key set or have a
+    /// recorded life.
     public var revoked: Set<[UInt8]>
 
     public init(lives: [ArchivedKey] = [], revoked: Set<[UInt8]> = []) {
@@ -110,7 +111,7 @@ public struct ArchivedKeys: Sendable {
     }
 }
 
-/// A key with its recorded life.
+/// A key with the times of its first and last sighting.
 public struct ArchivedKey: Sendable {
     public let key: JSONWebKey
     public let firstSeen: UnixTime
@@ -122,7 +123,7 @@ public struct ArchivedKey: Sendable {
         self.lastSeen = lastSeen
     }
 
-    /// Whether a token issued at `instant` falls into the key's life, give or take `tolerance` on both sides.
+    /// Whether `instant` is in the key's life, extended by `tolerance` at both ends.
     func wasLive(at instant: UnixTime, tolerance: Seconds) -> Bool {
         firstSeen.adding(Seconds(-tolerance.count)) <= instant && instant <= lastSeen.adding(tolerance)
     }

@@ -3,22 +3,22 @@ import NativeSSO
 import StrictCoding
 
 extension ProviderKeys {
-    /// Which keys of an issuer count.
+    /// The keys of an issuer that may verify a token.
     enum Admissible {
-        /// Those that are in the key set now: for what is said now.
+        /// Only keys in the current key set: for statements about the present.
         case current
-        /// Those that have left it too, if the token was issued in their life: subject tokens may be old.
+        /// Also retired keys, if the token was issued in their life: subject tokens may be old.
         case everLive
     }
 
-    /// A token that a key of the issuer verified.
+    /// A token with a verified signature.
     struct Verified {
         let token: VerifiedJWS
-        /// Whether that key is in the issuer's key set now.
+        /// Whether its key is in the issuer's current key set.
         let isKeyCurrent: Bool
     }
 
-    /// Verifies the signature of `token` with a key of this issuer. Suspends only where no known key explains it.
+    /// Verifies the signature of `token` with a key of this issuer. Suspends only if no known key verifies it.
     func verify(
         _ token: CompactJWS, with admissible: Admissible = .everLive
     ) async throws(IDTokenVerificationError) -> Verified {
@@ -34,16 +34,16 @@ extension ProviderKeys {
             guard case .unexplained(let remaining) = second else { return try second.get() }
             defect = remaining
         }
-        // With the issuer out of reach nobody can say that it does not have this key.
+        // If the issuer is unreachable, the key may still exist there: an outage, not a refusal.
         guard newer.failure == nil else { throw .outage(outage(newer)) }
         throw .refused(defect)
     }
 
-    /// What the keys of one moment say of a token.
+    /// The result of a verification with one snapshot.
     private enum Finding {
         case verified(Verified)
-        /// None of them made its signature. A key that was published since may have, even under the same name or
-        /// under none: not every issuer gives a new key a new `kid`.
+        /// No known key made the signature. A key published since may have made it, even with the same `kid` or
+        /// without one: some issuers reuse a `kid`.
         case unexplained(SubjectTokenDefect)
 
         func get() throws(IDTokenVerificationError) -> Verified {
@@ -66,7 +66,7 @@ extension ProviderKeys {
             return .verified(Verified(token: verified, isKeyCurrent: true))
         case .failure(let error): failure = error
         }
-        // Only what another key of the same name could mend.
+        // Continue only if another key with the same `kid` could verify the token.
         guard [.unknownKey, .keyDoesNotFitAlgorithm, .badSignature].contains(failure) else {
             throw .refused(SubjectTokenDefect(failure))
         }
@@ -82,7 +82,7 @@ extension ProviderKeys {
         return .unexplained(SubjectTokenDefect(failure))
     }
 
-    /// Whether a token may be verified by a key that has left the key set.
+    /// Throws unless a retired key may verify this token.
     private func check(
         _ life: ArchivedKey, _ admissible: Admissible, for token: VerifiedJWS, in snapshot: KeySnapshot
     ) throws(IDTokenVerificationError) {

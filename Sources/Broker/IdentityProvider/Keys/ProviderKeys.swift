@@ -4,21 +4,21 @@ public import NativeSSO
 import StrictCoding
 import Synchronization
 
-/// The keys of one issuer: fetched in the background, read by every request without waiting.
+/// The keys of one issuer: fetched in the background, and read by requests without waiting.
 ///
-/// - A key set that cannot be fetched, or is garbage, changes nothing: the known keys stay in use for 24 hours.
-/// - A token that no known key explains causes a fetch, shared by all who wait for it, but never more than one in 30 s.
-/// - Without a key set every token is met with an outage (503), never with a refusal.
+/// - If a fetch fails, the known keys stay in use for 24 hours.
+/// - A token that no known key verifies causes a fetch. Concurrent requests share it; one per 30 s at most.
+/// - Without a key set, every token gets an outage (503), never a refusal.
 public final class ProviderKeys: Sendable {
     public struct Settings: Sendable {
-        /// Between two fetches in the background; at least 30 s.
+        /// The time between two background fetches; at least 30 s.
         public var refreshInterval: Duration
-        /// Between two fetches that tokens ask for.
+        /// The minimum time between two fetches caused by tokens.
         public var coolDown: Duration
-        /// How long a key set is used after it was last fetched.
+        /// How long a key set stays in use after its last fetch.
         public var longestOutage: Duration
-        /// Whether a key that left the key set still verifies subject tokens issued in its life. Where not, removal from the
-        /// key set is revocation, within ``refreshInterval`` on every replica.
+        /// Whether a retired key still verifies subject tokens issued in its life. If not, removal from the key set
+        /// revokes a key within ``refreshInterval`` on every broker.
         public var honoursRetiredKeys: Bool
 
         public init(
@@ -37,7 +37,7 @@ public final class ProviderKeys: Sendable {
     private let fetcher: any KeySetFetching
     private let archive: any KeyArchive
     private let wallClock: any WallClock
-    /// Since an arbitrary instant. Not the wall clock, which can be set back and would then forbid fetches for hours.
+    /// Monotonic. The wall clock could be set back and then block fetches for hours.
     private let elapsed: @Sendable () -> Duration
     private let sleep: @Sendable (Duration) async throws -> Void
     let logger: Logger
@@ -67,13 +67,13 @@ public final class ProviderKeys: Sendable {
     /// Whether tokens of this issuer can be verified now.
     public var isReady: Bool { isUsable(snapshot) }
 
-    /// Where users log in, as the latest discovery document that could be read says.
+    /// The authorization endpoint in the last discovery document.
     public var authorizationEndpoint: String? { snapshot.endpoints.authorization?.string }
 
-    /// What else it says.
+    /// All endpoints in the last discovery document.
     var endpoints: ProviderEndpoints { snapshot.endpoints }
 
-    /// Fetches at once and then for ever, until the task is cancelled.
+    /// Fetches at once and then repeatedly, until cancelled.
     public func run() async {
         var failures = 0
         while !Task.isCancelled {
@@ -83,14 +83,14 @@ public final class ProviderKeys: Sendable {
         }
     }
 
-    /// Fetches now, whenever it was done last: somebody says that the keys changed.
+    /// Fetches now, regardless of the last fetch, because an operator reports a change.
     public func readAgain() async {
-        // One that is under way may have read what is old by now.
+        // A fetch in flight may have read the old keys.
         await state.withLock { $0.refresh }?.value
         await refresh()
     }
 
-    /// Reads revocations and sightings of other replicas again; for when the archive says that it changed.
+    /// Reads revocations and other brokers' sightings again, after the archive has changed.
     public func reloadArchive() async {
         let archived = await readArchive(recording: [])
         state.withLock { $0.snapshot.merge(archived) }
@@ -100,17 +100,17 @@ public final class ProviderKeys: Sendable {
 
     var snapshot: KeySnapshot { state.withLock { $0.snapshot } }
 
-    /// Whether `snapshot` may be used: a key set not older than the longest outage, and the archive known.
+    /// Whether `snapshot` may be used: its key set is not older than the longest outage, and the archive was read.
     func isUsable(_ snapshot: KeySnapshot) -> Bool {
         snapshot.current != nil && snapshot.isArchiveRead && elapsed() - snapshot.fetchedAt <= settings.longestOutage
     }
 
-    /// How far a token's `iat` may lie outside the recorded life of its key: a key is seen only every ``Settings/refreshInterval``,
-    /// and the clocks of issuer and broker differ.
+    /// How far a token's `iat` may lie outside its key's recorded life: a key is seen only every
+    /// ``Settings/refreshInterval``, and clocks differ by up to 60 s.
     var lifeTolerance: Seconds { Seconds(settings.refreshInterval.components.seconds + 60) }
 
-    /// A newer snapshot for a token that the present one does not explain: waits for the fetch under way, or makes one if the
-    /// last began long enough ago.
+    /// A newer snapshot, for a token that no known key verifies. Waits for the fetch in flight, or starts one if the
+    /// last is old enough.
     func snapshotAfterMiss() async -> KeySnapshot {
         let task = state.withLock { state -> Task<Void, Never>? in
             if let lastAttempt = state.lastAttempt, state.refresh == nil, elapsed() - lastAttempt < settings.coolDown {
@@ -128,7 +128,7 @@ public final class ProviderKeys: Sendable {
         await state.withLock { begin(&$0) }.value
     }
 
-    /// The fetch under way, or a new one.
+    /// The fetch in flight, or a new one.
     private func begin(_ state: inout State) -> Task<Void, Never> {
         if let task = state.refresh { return task }
         state.lastAttempt = elapsed()
@@ -179,7 +179,8 @@ public final class ProviderKeys: Sendable {
         }
     }
 
-    /// A second while there is nothing to work with, then slower; never slower than the ordinary interval.
+    /// Starts at 1 s without a usable key set, otherwise at 30 s. Doubles up to a limit of at most the ordinary
+    /// interval.
     private func delay(afterFailures failures: Int) -> Duration {
         guard failures > 0 else { return settings.refreshInterval }
         let first: Duration = isReady ? .seconds(30) : .seconds(1)
@@ -189,7 +190,7 @@ public final class ProviderKeys: Sendable {
 }
 
 extension ProviderKeys {
-    /// Tells the operator what changed. Keys are named by thumbprint: a `kid` is the issuer's free text.
+    /// Logs changes of the key set. Logs thumbprints, because a `kid` is free text of the issuer.
     func report(_ old: KeySnapshot, _ new: KeySnapshot) {
         if let failure = new.failure {
             log(.warning, "key set not refreshed", ["error": "\(failure)", "usable": "\(isReady)"])
@@ -200,7 +201,7 @@ extension ProviderKeys {
             log(.info, "key set loaded", ["keys": "\(new.current?.keys.count ?? 0)"])
             return
         }
-        // Nobody else may announce a key in the issuer's name: an unplanned one is worth a look.
+        // Only the issuer can add a key. The operator should check an unplanned one.
         for key in now.keys where !before.contains(key) { log(.notice, "key appeared", ["key": name(key)]) }
         for key in before.keys where !now.contains(key) { log(.notice, "key retired", ["key": name(key)]) }
         if now.skipped != before.skipped {
