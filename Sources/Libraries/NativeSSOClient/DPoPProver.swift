@@ -2,14 +2,18 @@ import Crypto
 public import OAuthWire
 import StrictCoding
 
-/// Makes proofs that a request comes from whoever holds a key: the `DPoP` field of RFC 9449 §4.
+/// Creates DPoP proofs for requests: the `DPoP` header field of RFC 9449 §4.
 public struct DPoPProver: Sendable {
     private let key: any ProofKey
-    /// base64url of the JOSE header, which never changes.
+    /// The constant JOSE header in base64url.
     private let header: String
     private let now: @Sendable () -> Int64
 
-    /// - Parameter now: Seconds since 1970.
+    /// Creates a prover with one key.
+    ///
+    /// - Parameters:
+    ///   - key: The app's proof key.
+    ///   - now: The current time in seconds since 1970, for `iat`.
     public init(key: any ProofKey, now: @escaping @Sendable () -> Int64) {
         self.key = key
         self.now = now
@@ -30,14 +34,14 @@ public struct DPoPProver: Sendable {
         header = Base64URL.encode(json.bytes)
     }
 
-    /// A proof for one request; a request that is sent again needs another.
+    /// A proof for one request, RFC 9449 §4.2. Each attempt needs a new proof.
     ///
     /// - Parameters:
-    ///   - method: Of the request, such as `POST`.
-    ///   - address: Of the request; its query and fragment are left out.
-    ///   - nonce: The last that the server gave.
-    ///   - accessToken: Where the request carries one, as `Authorization: DPoP …`.
-    /// - Throws: What the key throws.
+    ///   - method: The HTTP method, such as `POST` (`htm`).
+    ///   - address: The request's URL (`htu`); query and fragment are removed.
+    ///   - nonce: The last `DPoP-Nonce` of this server (§8).
+    ///   - accessToken: The access token that the request carries, if any (`ath`, §4.2).
+    /// - Throws: The key's error.
     public func proof(
         _ method: String, _ address: String, nonce: String? = nil, accessToken: Credential? = nil
     ) async throws -> String {
@@ -59,32 +63,33 @@ public struct DPoPProver: Sendable {
     }
 }
 
-/// A key of one app on one device that shows who is asking: its tokens work with nothing else. RFC 9449.
+/// A private key of one app on one device. Tokens bound to it are useless without it. RFC 9449.
 ///
-/// On P-256, which is what phones keep where nobody can copy it: with `SecureEnclave.P256.Signing.PrivateKey` a conformance is
-/// `publicKey.x963Representation` and `signature(for:).rawRepresentation`. A key that is lost is replaced by a new login.
+/// A P-256 key, because secure hardware of phones supports it. With `SecureEnclave.P256.Signing.PrivateKey`, a
+/// conformance returns `publicKey.x963Representation` and `signature(for:).rawRepresentation`. A lost key requires a
+/// new login.
 public protocol ProofKey: Sendable {
     /// The public key as an uncompressed point: 4, then both coordinates, 65 octets. SEC 1 §2.3.3.
     var publicPoint: [UInt8] { get }
 
-    /// ECDSA with SHA-256: r and s side by side, 64 octets.
+    /// An ECDSA signature with SHA-256: r followed by s, 64 octets. Throws if the key cannot sign.
     func signature(over message: [UInt8]) async throws -> [UInt8]
 }
 
-/// A proof key in memory: where there is no hardware for it, and for tests.
+/// A proof key in memory, for devices without secure hardware and for tests. Prints as `****`.
 public struct SoftwareProofKey: ProofKey, CustomStringConvertible, CustomReflectable {
     private let key: P256.Signing.PrivateKey
 
-    /// A new key.
+    /// Generates a key.
     public init() { key = P256.Signing.PrivateKey() }
 
-    /// The key of ``secret``; nil if it is none.
+    /// Restores a key from ``secret``; nil if the octets are not a P-256 private key.
     public init?(secret: [UInt8]) {
         guard let key = try? P256.Signing.PrivateKey(rawRepresentation: secret) else { return nil }
         self.key = key
     }
 
-    /// 32 octets for the app's own keychain.
+    /// The private key, 32 octets. Store it only in the app's own keychain.
     public var secret: [UInt8] { Array(key.rawRepresentation) }
 
     public var publicPoint: [UInt8] { Array(key.publicKey.x963Representation) }

@@ -2,27 +2,36 @@ import Crypto
 public import OAuthWire
 import StrictCoding
 
-/// One login in the system browser: code flow with PKCE, RFC 8252 and OpenID Connect Core §3.1.
+/// One login in the system browser: code flow with PKCE. RFC 8252, OpenID Connect Core §3.1.
 ///
-/// Make one for each attempt, open ``address`` in the system's browser (never in a web view, RFC 8252 §8.12), and hand the
-/// address that the browser came back with to ``code(from:)``.
+/// Create one per attempt. Open ``address(prompt:contextClasses:maximumAge:)`` in the system browser, never in a web
+/// view (RFC 8252 §8.12). Pass the URL of the callback to ``code(from:)``.
 public struct LoginAttempt: Sendable {
+    /// The IdP to log in at.
     public let provider: IdentityProvider
+    /// The app's `client_id` at the IdP.
     public let clientID: String
+    /// The app's registered `redirect_uri`, which receives the callback (RFC 8252 §7).
     public let redirectURI: String
+    /// The requested scopes, separated by spaces.
     public let scope: String
+    /// The PKCE secret of this attempt (RFC 7636).
     public let verifier: CodeVerifier
+    /// A random value that ties the callback to this attempt (RFC 6749 §10.12).
     public let state: String
+    /// A random value that ties the id_token to this attempt (OpenID Connect Core §3.1.2.1).
     public let nonce: String
 
-    /// - Parameter scope: Holds `openid`; `device_sso` asks for a device secret (Native SSO §3.1).
+    /// Starts an attempt with new random values.
+    ///
+    /// - Parameter scope: Must contain `openid`; `device_sso` requests a device secret (Native SSO §3.1).
     public init(provider: IdentityProvider, clientID: String, redirectURI: String, scope: String) {
         self.init(
             provider: provider, clientID: clientID, redirectURI: redirectURI, scope: scope, verifier: CodeVerifier(),
             state: RandomText.make(), nonce: RandomText.make())
     }
 
-    /// With values that were chosen elsewhere.
+    /// An attempt with given values.
     init(
         provider: IdentityProvider, clientID: String, redirectURI: String, scope: String, verifier: CodeVerifier,
         state: String, nonce: String
@@ -36,11 +45,12 @@ public struct LoginAttempt: Sendable {
         self.nonce = nonce
     }
 
-    /// The authorization request.
+    /// The URL of the authorization request (OpenID Connect Core §3.1.2.1).
     ///
     /// - Parameters:
-    ///   - prompt: `none` to use an existing session or fail, `login` to ask for credentials in any case.
-    ///   - contextClasses: `acr_values`, and `maximumAge`: `max_age`, where the broker asked for a stronger or newer login.
+    ///   - prompt: `none`: use an existing session or fail. `login`: always ask for credentials.
+    ///   - contextClasses: `acr_values`, from ``LoginDemand/contextClasses``.
+    ///   - maximumAge: `max_age` in seconds, from ``LoginDemand/maximumAge``.
     public func address(
         prompt: String? = nil, contextClasses: [String] = [], maximumAge: Int64? = nil
     ) -> String {
@@ -51,9 +61,10 @@ public struct LoginAttempt: Sendable {
         return request.uri
     }
 
-    /// The authorization request that the broker asked for, ``LoginDemand/authorizationURI``, made whole.
+    /// Completes the broker's authorization request, ``LoginDemand/authorizationURI``, with this attempt's
+    /// parameters.
     ///
-    /// - Returns: `nil` where it is no request of this client to this provider: the browser is sent nowhere else.
+    /// - Returns: `nil` unless it is a request of this client to this IdP: the app must open no other URL.
     public func address(completing authorizationURI: String) -> String? {
         let endpoint = provider.authorizationEndpoint
         let prefix = endpoint + separator(after: endpoint)
@@ -65,7 +76,7 @@ public struct LoginAttempt: Sendable {
         return AuthorizationRequest.adding(ours, to: authorizationURI)
     }
 
-    /// What only the app knows.
+    /// The parameters that only the app can add.
     private var ours: [(name: String, value: String)] {
         [
             (Parameter.redirectURI, redirectURI), ("state", state), ("nonce", nonce),
@@ -73,37 +84,37 @@ public struct LoginAttempt: Sendable {
         ]
     }
 
-    /// The code in the address that the browser came back with.
+    /// The authorization code in the callback URL (RFC 6749 §4.1.2).
     ///
-    /// - Throws: ``CallbackError``. Whatever it is, the attempt is over.
+    /// - Throws: ``CallbackError``. After any error, start a new attempt.
     public func code(from callback: String) throws(CallbackError) -> Credential {
         let prefix = redirectURI + separator(after: redirectURI)
         guard callback.utf8.starts(with: prefix.utf8),
             let answer = try? FormDecoder.decode(callback.utf8.dropFirst(prefix.utf8.count), rules: .callback)
         else { throw .malformed }
         guard let state = answer["state"], ConstantTime.equal(state.utf8, self.state.utf8) else { throw .otherState }
-        // RFC 9207 §2.4: another issuer's answer is the sign of a mix-up. A provider that sends none is taken as it is.
+        // RFC 9207 §2.4: another issuer indicates a mix-up attack. An IdP may omit `iss`.
         if let issuer = answer["iss"], !issuer.hasSameOctets(as: provider.issuer) { throw .otherIssuer }
         if let error = answer["error"] { throw .refused(error) }
         guard let code = answer[Parameter.code] else { throw .malformed }
         return Credential(code)
     }
 
-    /// An address may have a query of its own already (RFC 6749 §3.1).
+    /// `address` may already have a query (RFC 6749 §3.1).
     private func separator(after address: String) -> String {
         address.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
     }
 }
 
-/// Why a login attempt brought no code.
+/// Why a callback contains no valid code.
 public enum CallbackError: Error, Sendable, Equatable {
-    /// Not an answer to an authorization request.
+    /// The URL is not a response to an authorization request.
     case malformed
-    /// Not an answer to this one: `state` differs.
+    /// `state` differs: the response belongs to another request.
     case otherState
-    /// It came from another provider (RFC 9207).
+    /// `iss` differs: the response comes from another IdP (RFC 9207).
     case otherIssuer
-    /// The provider's error, for instance `access_denied` or `login_required`.
+    /// The IdP's error code, such as `access_denied` or `login_required` (RFC 6749 §4.1.2.1).
     case refused(String)
 }
 
@@ -111,14 +122,16 @@ extension FormRules {
     fileprivate static let callback = FormRules(maximumValueLength: 4096)
 }
 
-/// The identity provider as an app knows it: from its discovery document, or built in.
+/// The app's configuration of an IdP: from its discovery document, or built in.
 public struct IdentityProvider: Sendable {
-    /// Exactly as in the id_token's `iss`; also the `audience` of an exchange.
+    /// Exactly the `iss` of the IdP's id_tokens. Also the `audience` of an exchange.
     public let issuer: String
+    /// The URL at which users log in.
     public let authorizationEndpoint: String
-    /// Where the app's codes are redeemed: the provider's own endpoint, or the broker's where it relays codes.
+    /// The URL that redeems the app's codes: the IdP's, or the broker's if it relays codes.
     public let tokenEndpoint: String
 
+    /// Creates a configuration; checks nothing.
     public init(issuer: String, authorizationEndpoint: String, tokenEndpoint: String) {
         self.issuer = issuer
         self.authorizationEndpoint = authorizationEndpoint
@@ -126,23 +139,24 @@ public struct IdentityProvider: Sendable {
     }
 }
 
-/// The secret of one login attempt, RFC 7636. Kept in memory and sent to the token endpoint only. Prints as `****`.
+/// The secret of one login attempt (RFC 7636). Keep it in memory, and send it only to the token endpoint. Prints as
+/// `****`.
 public struct CodeVerifier: Sendable, CustomStringConvertible, CustomReflectable {
-    /// 43 to 128 characters, §4.1.
+    /// 43 to 128 unreserved characters (RFC 7636 §4.1). Never log it.
     public let text: String
 
-    /// 32 random octets as 43 characters.
+    /// Creates a verifier: 32 random octets as 43 base64url characters.
     public init() {
         text = RandomText.make()
     }
 
-    /// nil unless `text` has 43 to 128 unreserved characters.
+    /// An existing verifier; nil unless `text` has 43 to 128 unreserved characters.
     public init?(_ text: String) {
         guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(\.isUnreserved) else { return nil }
         self.text = text
     }
 
-    /// `code_challenge` for the method S256, §4.2.
+    /// `code_challenge` for the method S256 (RFC 7636 §4.2).
     public var challenge: String {
         Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8))))
     }
@@ -151,9 +165,9 @@ public struct CodeVerifier: Sendable, CustomStringConvertible, CustomReflectable
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Values that nobody can guess.
+/// Unguessable values.
 enum RandomText {
-    /// 32 octets of the system's generator as 43 base64url characters.
+    /// 32 random octets as 43 base64url characters.
     static func make() -> String {
         var generator = SystemRandomNumberGenerator()
         var octets: [UInt8] = []

@@ -1,26 +1,29 @@
 public import OAuthWire
 import StrictCoding
 
-/// What the first app leaves in the shared keychain: one login, and the proof of the device it happened on.
+/// The login in the shared keychain: the source client stores it, and the other apps exchange it.
 public struct SharedLogin: Sendable {
-    /// `subject_token` of every exchange. May be long expired: the session decides, not `exp`.
+    /// `subject_token` of every exchange. It may have expired: the session decides, not `exp` (Native SSO §6.3).
     public let idToken: Credential
+    /// `actor_token` of every exchange.
     public let device: DeviceProof
 
+    /// A login to share: the values of the source client's token response.
     public init(idToken: Credential, device: DeviceProof) {
         self.idToken = idToken
         self.device = device
     }
 
-    /// The name of the item.
+    /// The name of the keychain item.
     public static let item = "native-sso-login"
 
-    /// The login in `keychain`; nil if nobody has logged in, or what lies there is not a login.
+    /// The login in `keychain`; nil if it has none, or the item is not valid. Throws the keychain's error.
     public static func load(from keychain: any Keychain) async throws -> SharedLogin? {
         guard let bytes = try await keychain.item(item) else { return nil }
         return SharedLogin(bytes)
     }
 
+    /// Stores the login and replaces an earlier one. Throws the keychain's error.
     public func save(to keychain: any Keychain) async throws {
         var json = JSONWriter()
         json.object { json in
@@ -48,16 +51,15 @@ public struct SharedLogin: Sendable {
     }
 }
 
-/// What an app proves the device with: the `actor_token` of an exchange. Its kind is the profile.
+/// The device value of an exchange, sent as `actor_token`. Its kind selects the profile.
 public enum DeviceProof: Sendable {
-    /// The 2018 profile.
+    /// 2018 profile: `device_id`.
     case identifier(DeviceIdentifier)
-    /// The current profile: the identity provider made the secret.
+    /// Current profile: `device_secret` (Native SSO §3.3).
     case secret(Credential)
-    /// The current profile under the token type of drafts 02 to 06.
+    /// Current profile, with the token type of drafts 02 to 06.
     case transitionalSecret(Credential)
 
-    /// `actor_token`.
     var actorToken: String {
         switch self {
         case .identifier(let identifier): identifier.text
@@ -65,7 +67,7 @@ public enum DeviceProof: Sendable {
         }
     }
 
-    /// `actor_token_type`.
+    /// `actor_token_type` (RFC 8693 §2.1).
     public var tokenType: TokenTypeURI {
         switch self {
         case .identifier: .deviceID

@@ -1,29 +1,34 @@
 public import StrictCoding
 
-/// The claims of a verified access token, RFC 9068 §2.2. Instants are seconds since 1970.
+/// The claims of a verified access token, RFC 9068 §2.2. Times are in seconds since 1970.
 public struct AccessTokenClaims: Sendable {
+    /// `iss`.
     public let issuer: String
-    /// The user.
+    /// `sub`: the user.
     public let subject: String
-    /// The app that the token was issued to.
+    /// `client_id`: the app that received the token.
     public let clientID: String
+    /// `aud`.
     public let audience: [String]
+    /// `iat`.
     public let issuedAt: Int64
+    /// `exp`.
     public let expiresAt: Int64
     /// `jti`.
     public let tokenID: String
+    /// `scope`; empty if absent.
     public let scope: Set<String>
-    /// When the user logged in; never later by refresh or exchange.
+    /// `auth_time`: when the user logged in. Refresh and exchange do not change it.
     public let authenticatedAt: Int64?
     /// `acr`.
     public let contextClass: String?
-    /// `amr`.
+    /// `amr`; empty if absent.
     public let methods: [String]
-    /// `sid`, where the issuer is configured to include it.
+    /// `sid`, if the issuer is configured to include it.
     public let sessionID: String?
-    /// `cnf.jkt`: thumbprint of the key that must sign a DPoP proof beside this token (RFC 9449 §6.1).
+    /// `cnf.jkt`: the thumbprint of the key that must sign the DPoP proof (RFC 9449 §6.1); nil: not bound.
     public let proofKeyThumbprint: String?
-    /// Every claim.
+    /// All claims, including these.
     public let all: JSONObject
 
     init(_ claims: JSONObject) throws(VerificationError) {
@@ -46,12 +51,12 @@ public struct AccessTokenClaims: Sendable {
         all = claims
     }
 
-    /// Throws `insufficientScope` unless the token has every one of `scope`.
+    /// Throws `insufficientScope` unless the token has every given scope (RFC 6750 §3.1).
     public func requires(scope required: String...) throws(VerificationError) {
         try requires(scope: required)
     }
 
-    /// Throws `insufficientScope` unless the token has every one of `scope`.
+    /// Throws `insufficientScope` unless the token has every given scope (RFC 6750 §3.1).
     public func requires(scope required: some Sequence<String>) throws(VerificationError) {
         guard required.allSatisfy(scope.contains) else { throw VerificationError(.insufficientScope) }
     }
@@ -63,7 +68,7 @@ public struct AccessTokenClaims: Sendable {
         return text
     }
 
-    /// RFC 6749 §3.3: tokens of ASCII, separated by single spaces. Absent is the empty scope.
+    /// RFC 6749 §3.3: ASCII tokens separated by single spaces. An absent claim means no scopes.
     private static func scope(of claims: JSONObject) throws(VerificationError) -> Set<String> {
         guard claims.contains("scope") else { return [] }
         guard let text = claims.string("scope"), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
@@ -72,7 +77,7 @@ public struct AccessTokenClaims: Sendable {
         return Set(text.split(separator: " ").map(String.init))
     }
 
-    /// nil where absent.
+    /// nil if absent.
     static func time(_ name: String, of claims: JSONObject) throws(VerificationError) -> Int64? {
         guard let value = claims[name] else { return nil }
         return try required(value.number?.wholeSeconds, name)

@@ -1,12 +1,12 @@
 import JOSE
 import Synchronization
 
-/// The issuer's key set, loaded by the policy and shared by all requests.
+/// The issuer's key set, loaded according to the policy and shared by all requests.
 final class KeyCache: Sendable {
     private let loader: any KeySetLoader
     private let policy: KeyCachePolicy
     private let onLoadFailure: @Sendable (any Error) -> Void
-    /// Since an arbitrary instant, on a clock that is never set back.
+    /// Monotonic time since the start.
     private let elapsed: @Sendable () -> Duration
     private let sleep: @Sendable (Duration) async throws -> Void
     private let state = Mutex(State())
@@ -35,7 +35,7 @@ final class KeyCache: Sendable {
     struct KeysUnavailable: Error {}
     private struct TimedOut: Error {}
 
-    /// The keys to verify with. Waits only where there are none that may be used.
+    /// The keys for verification. Waits only if no usable keys are cached.
     func keys() async throws(KeysUnavailable) -> JSONWebKeySet {
         if let keys = state.withLock({ usableKeys(&$0) }) { return keys }
         await attempt()?.value
@@ -43,9 +43,9 @@ final class KeyCache: Sendable {
         return keys
     }
 
-    /// Keys that were loaded after a token named one that the cache does not have.
+    /// The keys after a token named an unknown one.
     ///
-    /// - Throws: If the latest load failed: then nobody can say that the issuer does not have the key.
+    /// - Throws: If the last load failed: the issuer may have the key.
     func keysAfterMiss() async throws(KeysUnavailable) -> JSONWebKeySet {
         await attempt()?.value
         let (keys, failures) = state.withLock { ($0.keys, $0.failures) }
@@ -53,7 +53,7 @@ final class KeyCache: Sendable {
         return keys
     }
 
-    /// The cached keys if they may be used; begins a load beside them if they have aged.
+    /// The cached keys, if usable. Starts a background load if they are old.
     private func usableKeys(_ state: inout State) -> JSONWebKeySet? {
         guard let keys = state.keys else { return nil }
         let age = elapsed() - state.loadedAt
@@ -64,7 +64,7 @@ final class KeyCache: Sendable {
 
     private func attempt() -> Task<Void, Never>? { state.withLock { attempt(&$0) } }
 
-    /// The load under way, or a new one unless the last began too short a time ago. Repeated failures space loads out.
+    /// The load in flight, or a new one if the last is old enough. Repeated failures increase the pause.
     private func attempt(_ state: inout State) -> Task<Void, Never>? {
         if let load = state.load { return load }
         let pause = policy.coolDown * (1 << min(max(state.failures - 1, 0), 4))

@@ -1,16 +1,16 @@
-/// When the key set is loaded, and how long it is used.
+/// When to load the key set, and how long to use it.
 public struct KeyCachePolicy: Sendable {
-    /// A set older than this is loaded again in the background while requests go on with it. A shorter `max-age` of the issuer
-    /// counts instead.
+    /// Age at which the key set is reloaded in the background. A shorter `max-age` of the issuer takes precedence.
     public var refreshAfter: Duration
-    /// The least time between two loads, whatever tokens, errors or the issuer's `max-age` ask for. Unknown keys in made-up
-    /// tokens thus cause one load in this time at most.
+    /// The minimum time between two loads, whatever their cause. Forged tokens with unknown keys cause at most one
+    /// load in this time. After repeated failures it grows up to sixteenfold.
     public var coolDown: Duration
-    /// After how long without a successful load the keys are not used any more.
+    /// The key set is unusable after this time without a successful load.
     public var staleIfError: Duration
-    /// How long one load may take.
+    /// The time limit of one load.
     public var timeout: Duration
 
+    /// By default: 1 hour, 30 s, 24 hours, 5 s.
     public init(
         refreshAfter: Duration = .seconds(3600), coolDown: Duration = .seconds(30),
         staleIfError: Duration = .seconds(24 * 3600), timeout: Duration = .seconds(5)

@@ -1,24 +1,28 @@
-/// Gets the issuer's JWKS document: the one thing that a verifier needs from outside.
+/// Loads the issuer's JWKS document (RFC 7517 §5).
 ///
-/// Implement it with the HTTP client that your service already has: https to one configured URL, no redirects, a size limit and a
+/// Implement it with your service's HTTP client: https to one configured URL, no redirects, a size limit and a
 /// timeout. Never take the URL from a token.
 public protocol KeySetLoader: Sendable {
-    /// One attempt; any error keeps the keys that are known. Must heed cancellation.
+    /// Makes one attempt. Must support cancellation. After any error the known keys stay in use.
     func load() async throws -> KeySetDocument
 }
 
-/// A JWKS document as it was answered.
+/// A JWKS document as received.
 public struct KeySetDocument: Sendable {
+    /// The JSON text.
     public var octets: [UInt8]
-    /// How long the issuer says that it may be cached; nil if it does not say.
+    /// How long the issuer allows caching; nil if it does not say.
     public var maximumAge: Duration?
 
+    /// A document from a source without HTTP headers.
     public init(octets: [UInt8], maximumAge: Duration? = nil) {
         self.octets = octets
         self.maximumAge = maximumAge
     }
 
-    /// - Parameter cacheControl: The `Cache-Control` field of the answer, RFC 9111 §5.2.2.
+    /// A document from an HTTP response.
+    ///
+    /// - Parameter cacheControl: The response's `Cache-Control` field (RFC 9111 §5.2.2); nil if absent.
     public init(octets: [UInt8], cacheControl: String?) {
         self.octets = octets
         for directive in cacheControl?.lowercased().split(separator: ",") ?? [] {

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Seconds since 1970 by the system's clock.
+/// The system clock in seconds since 1970.
 @Sendable func systemTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -1,9 +1,9 @@
 public import JOSE
 import StrictCoding
 
-/// Verifies access tokens (RFC 9068) offline: the issuer is asked for its keys now and then, never about a token.
+/// Verifies access tokens (RFC 9068) offline: it loads the issuer's keys and never sends a token.
 ///
-/// One per issuer and service, shared by all requests.
+/// Create one per issuer and service, and share it between requests.
 public struct TokenVerifier: Sendable {
     private let issuer: String
     private let algorithms: Set<SignatureAlgorithm>
@@ -11,15 +11,19 @@ public struct TokenVerifier: Sendable {
     private let cache: KeyCache
     let now: @Sendable () -> Int64
 
+    /// Creates a verifier. It loads the keys on first use; see ``prepare()``.
+    ///
     /// - Parameters:
-    ///   - issuer: `iss` of every token, octet by octet.
-    ///   - algorithms: What the issuer signs with. Configured, never learned (RFC 8725 §3.1).
-    ///   - loader: Gets the JWKS document.
-    ///   - acceptsSenderConstrained: Set it only where DPoP proofs are checked too. Otherwise a token with `cnf` is refused: taken
-    ///     as a bearer token, a stolen one would work (RFC 9449 §7.1).
+    ///   - issuer: The exact `iss` of every token.
+    ///   - algorithms: The issuer's signature algorithms. Configure them; never take them from a token (RFC 8725
+    ///     §3.1).
+    ///   - loader: Loads the JWKS document.
+    ///   - policy: When the key set is loaded, and how long it is used.
+    ///   - acceptsSenderConstrained: Whether ``verify(_:audience:leeway:)`` accepts tokens with `cnf`. Set it only if
+    ///     you check DPoP proofs: otherwise a stolen bound token would work as a bearer token (RFC 9449 §7.1).
     ///   - clock: Measures the age of the key set.
-    ///   - now: Seconds since 1970, for `exp` and `nbf`; the system's clock unless given.
-    ///   - onLoadFailure: Told why a load failed; the known keys stay in use meanwhile.
+    ///   - now: The time in seconds since 1970, for `exp` and `nbf`; default: the system clock.
+    ///   - onLoadFailure: Receives the error of each failed load; the known keys stay in use.
     public init<C: Clock>(
         issuer: String, algorithms: Set<SignatureAlgorithm>, loader: any KeySetLoader,
         policy: KeyCachePolicy = KeyCachePolicy(), acceptsSenderConstrained: Bool = false, clock: C = ContinuousClock(),
@@ -32,17 +36,19 @@ public struct TokenVerifier: Sendable {
         self.now = now ?? systemTime
     }
 
-    /// Loads the keys, so that the first request need not wait. A failure shows again, or is mended, with that request.
+    /// Loads the keys, so that the first request need not wait. Ignores a failure: the first request tries again.
     public func prepare() async {
         _ = try? await cache.keys()
     }
 
     /// Verifies one access token. RFC 9068 §4.
     ///
-    /// Does not check: scope, whether the session has ended since issue (at most the life of an access token ago), `iat`.
+    /// Does not check: scope, `iat`, and whether the session has ended since the token was issued (at most its
+    /// lifetime ago).
     /// - Parameters:
-    ///   - audience: The name of this resource server; one of `aud`, octet by octet.
-    ///   - leeway: Clock difference allowed on `exp` and `nbf`; 5 s by default, 60 s at most.
+    ///   - audience: The name of this resource server, which `aud` must contain exactly.
+    ///   - leeway: Tolerated clock difference for `exp` and `nbf`; 5 s by default, at most 60 s.
+    /// - Throws: ``VerificationError``; `keysUnavailable` is an outage.
     public func verify(
         _ token: String, audience: String, leeway: Duration = .seconds(5)
     ) async throws(VerificationError) -> AccessTokenClaims {
@@ -53,7 +59,7 @@ public struct TokenVerifier: Sendable {
         return claims
     }
 
-    /// All but whether the token is bound to a key.
+    /// Checks everything except key binding.
     func claims(
         of token: String, audience: String, leeway: Duration
     ) async throws(VerificationError) -> AccessTokenClaims {
@@ -66,7 +72,7 @@ public struct TokenVerifier: Sendable {
         return claims
     }
 
-    /// Form, type, algorithm, key, signature: nothing in the token is believed before.
+    /// Checks form, type, algorithm, key and signature, before any claim is used.
     private func verifiedClaims(of text: String) async throws(VerificationError) -> JSONObject {
         let token = try parse(text)
         let keys = try await VerificationError.keys { () async throws(KeyCache.KeysUnavailable) in
@@ -104,7 +110,7 @@ public struct TokenVerifier: Sendable {
     private func checkTime(of claims: AccessTokenClaims, leeway: Duration) throws(VerificationError) {
         let leeway = min(max(leeway, .zero), .seconds(60)).components.seconds
         let now = now()
-        // The leeway is on our side of each comparison: a claim can be any number, and must not overflow.
+        // The leeway changes our side of each comparison: a claim may be any number and would overflow.
         guard claims.expiresAt > now - leeway else { throw VerificationError(.expired) }
         if let notBefore = try AccessTokenClaims.time("nbf", of: claims.all), notBefore > now + leeway {
             throw VerificationError(.notYetValid)
@@ -125,25 +131,27 @@ extension VerificationError {
 }
 
 extension TokenVerifier {
-    /// Clock differences allowed on a proof, in seconds: how old it may be, and how far ahead the clock of the device.
+    /// Tolerated age of a proof, and lead of the device's clock, in seconds.
     private static let oldestProof: Int64 = 60
     private static let furthestAhead: Int64 = 30
 
-    /// Verifies an access token that came as `Authorization: DPoP …`, and the proof that its sender holds the key that the token
-    /// is bound to. RFC 9449 §7.1.
+    /// Verifies an access token from `Authorization: DPoP …` together with its proof. RFC 9449 §7.1.
     ///
-    /// Does not check, beyond what ``verify(_:audience:leeway:)`` leaves out: whether the proof was used before. A server for
-    /// which that matters remembers the `jti` of each proof together with its key for 90 seconds (§11.1).
+    /// Does not check what ``verify(_:audience:leeway:)`` leaves out, and not whether the proof was used before. To
+    /// prevent replay, store the `jti` of each proof with its key for 90 s (§11.1).
     /// - Parameters:
-    ///   - proofs: Every `DPoP` field of the request.
-    ///   - target: Of the request as its sender addressed it, never from a field that the sender may write.
-    ///   - audience: The name of this resource server; one of `aud`, octet by octet.
+    ///   - proofs: Every `DPoP` header field of the request.
+    ///   - method: The HTTP method of the request.
+    ///   - target: The request's URL as the client addressed it; never from a header field that the client controls.
+    ///   - audience: The name of this resource server, which `aud` must contain exactly.
+    ///   - leeway: Tolerated clock difference for `exp` and `nbf`; 5 s by default, at most 60 s.
+    /// - Throws: ``VerificationError``; `keysUnavailable` is an outage.
     public func verify(
         _ token: String, proofs: [String], method: String, target: TargetURI, audience: String,
         leeway: Duration = .seconds(5)
     ) async throws(VerificationError) -> (claims: AccessTokenClaims, proof: DPoPProof) {
         let claims = try await claims(of: token, audience: audience, leeway: leeway)
-        // A token that is bound to no key is a bearer token, and comes as one.
+        // A token without a bound key must come as a bearer token.
         guard let thumbprint = claims.proofKeyThumbprint else { throw VerificationError(.notSenderConstrained) }
         let now = now()
         do throws(DPoPDefect) {

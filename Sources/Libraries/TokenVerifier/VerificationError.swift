@@ -1,45 +1,54 @@
 import JOSE
 
-/// Why an access token was not accepted.
+/// Why an access token was refused.
 ///
-/// A struct with codes, so that a later version can tell apart more without breaking anybody's `switch`. Holds nothing of the
-/// token beyond the name of a claim: it can be logged.
+/// A struct with codes: a new code does not break your `switch`. It contains nothing of the token except a claim's
+/// name, so you can log it.
 public struct VerificationError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kind of failure, with a stable name for logs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
         private init(_ description: String) { self.description = description }
 
-        /// No compact JWS, or a header that no verifier should accept.
+        /// Not a compact JWS, or a header with dangerous parameters (RFC 7515 §7.1, RFC 8725 §3.6).
         public static let malformed = Code("malformed")
-        /// `typ` is not `at+jwt`: an id_token, for instance (RFC 9068 §4).
+        /// `typ` is not `at+jwt`; for example an id_token (RFC 9068 §4).
         public static let wrongType = Code("wrong_type")
+        /// `alg` is not in the configured set (RFC 8725 §3.1).
         public static let algorithmNotAllowed = Code("algorithm_not_allowed")
-        /// The issuer's key set does not have the key.
+        /// The issuer's key set does not contain the key, or `kid` is ambiguous.
         public static let unknownKey = Code("unknown_key")
+        /// The signature is invalid.
         public static let badSignature = Code("bad_signature")
-        /// A required claim is missing or has the wrong form; ``claim`` says which.
+        /// A required claim is missing or malformed; ``VerificationError/claim`` names it.
         public static let malformedClaim = Code("malformed_claim")
+        /// `iss` is not the configured issuer.
         public static let wrongIssuer = Code("wrong_issuer")
+        /// `aud` does not contain this resource server.
         public static let wrongAudience = Code("wrong_audience")
+        /// `exp` has passed.
         public static let expired = Code("expired")
+        /// `nbf` has not been reached.
         public static let notYetValid = Code("not_yet_valid")
-        /// The token is bound to a key of the client (`cnf`), and nobody here checks that the caller holds it.
+        /// The token is bound to a key (`cnf`), and this call checks no proof (RFC 9449 §7.1).
         public static let senderConstrained = Code("sender_constrained")
-        /// A proof came with the token, which is bound to no key.
+        /// A proof came with a token that is not bound to a key.
         public static let notSenderConstrained = Code("not_sender_constrained")
-        /// The DPoP proof does not hold, is of another request or token, or by another key than the token's.
+        /// The DPoP proof is invalid, or is for another request, token or key (RFC 9449 §4.3).
         public static let invalidProof = Code("invalid_proof")
-        /// The token is good and its scope is too small.
+        /// The token is valid, but lacks a required scope (RFC 6750 §3.1).
         public static let insufficientScope = Code("insufficient_scope")
-        /// Nothing can be said of any token: the issuer's keys could not be loaded. An outage, not the caller's doing.
+        /// The issuer's keys could not be loaded. An outage: answer 503, not 401.
         public static let keysUnavailable = Code("keys_unavailable")
     }
 
+    /// The kind of failure.
     public var code: Code
-    /// The claim at fault, where one is.
+    /// The malformed claim, if one caused the failure.
     public var claim: String?
 
+    /// An error with this code.
     public init(_ code: Code, claim: String? = nil) {
         self.code = code
         self.claim = claim

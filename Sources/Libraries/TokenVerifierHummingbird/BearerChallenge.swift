@@ -2,21 +2,21 @@ import HTTPTypes
 import Hummingbird
 import TokenVerifier
 
-/// The answers of RFC 6750 §3. Bodies are empty: all there is to say is in the header.
+/// The challenges of RFC 6750 §3. All information is in the header; bodies are empty.
 struct BearerChallenge: Sendable {
     private let realm: String
 
-    /// - Parameter realm: Shown to clients; what cannot stand in a quoted string is left out.
+    /// - Parameter realm: Shown to clients; characters that a quoted string cannot contain are removed.
     init(realm: String) {
         self.realm = Self.quotable(realm)
     }
 
-    /// No credentials were sent: no error code, so as not to teach (§3.1).
+    /// No credentials: no error code, to reveal nothing (§3.1).
     var credentialsMissing: Response {
         response(.unauthorized, [])
     }
 
-    /// The header does not follow §2.1, or came twice.
+    /// The header field violates §2.1, or is repeated.
     var malformedRequest: Response {
         response(.badRequest, [("error", "invalid_request")])
     }

@@ -2,10 +2,10 @@ import HTTPTypes
 public import Hummingbird
 public import TokenVerifier
 
-/// Lets a request through only with a verified access token of sufficient scope, and puts its claims in the context.
+/// Requires a verified access token with sufficient scope, and stores its claims in the context. RFC 6750.
 ///
-/// The token is taken from the `Authorization` field and from nowhere else: in a query it would end up in logs and histories
-/// (RFC 6750 §5.3). Nothing of it is logged here.
+/// It reads the token from the `Authorization` field only: in a query, it would appear in logs and histories
+/// (RFC 6750 §5.3). It logs nothing of the token.
 public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterMiddleware {
     private let verifier: TokenVerifier
     private let audience: String
@@ -13,10 +13,14 @@ public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterM
     private let leeway: Duration
     private let challenge: BearerChallenge
 
+    /// Creates the middleware for one resource server.
+    ///
     /// - Parameters:
+    ///   - verifier: Verifies the tokens.
     ///   - audience: The name of this resource server in `aud`.
-    ///   - scope: What every request needs; 403 without.
+    ///   - scope: The scopes that every request needs.
     ///   - realm: Shown to clients in `WWW-Authenticate`.
+    ///   - leeway: Tolerated clock difference for `exp` and `nbf`; 5 s by default, at most 60 s.
     public init(
         verifier: TokenVerifier, audience: String, scope: [String] = [], realm: String = "api",
         leeway: Duration = .seconds(5)
@@ -28,6 +32,8 @@ public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterM
         challenge = BearerChallenge(realm: realm)
     }
 
+    /// Responds without calling `next`: 400 for a malformed field, 401 without a valid token, 403 without the scope,
+    /// 503 if the keys are unavailable.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
@@ -52,12 +58,12 @@ public struct BearerTokenMiddleware<Context: AccessTokenRequestContext>: RouterM
     }
 }
 
-/// What an `Authorization` field holds, RFC 6750 §2.1 and RFC 9110 §11.4.
+/// The content of an `Authorization` field, RFC 6750 §2.1 and RFC 9110 §11.4.
 enum BearerCredentials: Equatable {
     case token(String)
-    /// `Bearer`, and then not exactly one token.
+    /// `Bearer` without exactly one token.
     case malformed
-    /// Another scheme, or nothing: as good as no credentials.
+    /// Another scheme or an empty field: treated as no credentials.
     case otherScheme
 
     init(_ field: String) {

@@ -1,9 +1,10 @@
 public import OAuthWire
 
-/// The tokens of one app at the broker, and how it comes by new ones: refresh, else exchange, else a login.
+/// The tokens of one app at the broker. It gets new ones by refresh, else by exchange, else the user must log in.
 ///
-/// At most one request is under way. Whoever asks meanwhile shares its outcome: two refreshes with one token would look
-/// like a theft to the broker. The request is not cancelled with whoever asked, because its answer replaces the token.
+/// At most one request is in flight, and concurrent callers share its result: the broker would treat two refreshes
+/// with one token as reuse. Cancelling a caller does not cancel the request, because its response replaces the
+/// refresh token.
 public actor AppTokens {
     private let endpoint: TokenEndpoint
     private let issuer: String
@@ -14,16 +15,18 @@ public actor AppTokens {
     private var current: (token: Credential, refreshAt: Int64)?
     private var renewal: Task<Result<Credential, ClientError>, Never>?
 
-    /// The refresh token's name in the app's own keychain.
+    /// The name of the refresh token in the app's own keychain.
     public static let item = "refresh-token"
 
+    /// Creates the actor; loads tokens on first use.
+    ///
     /// - Parameters:
-    ///   - endpoint: The broker's.
-    ///   - issuer: Of the shared login.
-    ///   - scope: For exchanges; nil for the client's default.
-    ///   - shared: The vendor's keychain, where the login lies.
-    ///   - own: This app's keychain, for its refresh token.
-    ///   - now: Seconds since 1970.
+    ///   - endpoint: The broker's token endpoint.
+    ///   - issuer: The issuer of the shared login's id_token.
+    ///   - scope: The scopes of exchanges; nil: the client's default.
+    ///   - shared: The vendor's keychain group, with the login.
+    ///   - own: The app's own keychain group, for its refresh token.
+    ///   - now: The current time in seconds since 1970.
     public init(
         endpoint: TokenEndpoint, issuer: String, scope: String? = nil, shared: any Keychain, own: any Keychain,
         now: @escaping @Sendable () -> Int64
@@ -36,15 +39,19 @@ public actor AppTokens {
         self.now = now
     }
 
-    /// A token that is good for a while, renewed if need be.
+    /// A valid access token, renewed if necessary.
     ///
-    /// - Throws: ``ClientError``; `remedy(after: .exchange)` of it says what to do.
+    /// It is renewed early: a tenth of its lifetime before it expires, at most 30 s.
+    /// - Throws: ``ClientError``. ``ClientError/remedy(after:)`` for `.exchange` tells what to do.
     public func accessToken() async throws(ClientError) -> Credential {
         if let current, now() < current.refreshAt { return current.token }
         return try await renewed()
     }
 
-    /// Forgets `rejected`, which a server answered with 401, and gets another. If it was replaced meanwhile, gives that.
+    /// Replaces `rejected`, an access token that a resource server answered with 401. Returns the current token if it
+    /// already differs.
+    ///
+    /// - Throws: ``ClientError``, as ``accessToken()`` does.
     public func accessToken(insteadOf rejected: Credential) async throws(ClientError) -> Credential {
         if let current, current.token.secret.utf8.elementsEqual(rejected.secret.utf8) { self.current = nil }
         return try await accessToken()
@@ -66,7 +73,7 @@ public actor AppTokens {
         }
     }
 
-    /// nil where there is no refresh token, or a dead one.
+    /// nil if there is no refresh token, or the broker refused it.
     private func refreshed() async throws(ClientError) -> TokenSet? {
         guard let token = try await keychain({ try await self.own.item(Self.item) }) else { return nil }
         do throws(ClientError) {
@@ -78,7 +85,7 @@ public actor AppTokens {
         }
     }
 
-    /// The shared login stays where it is even if the exchange is refused: it may be this app that must not use it.
+    /// Keeps the shared login even if the exchange is refused: the refusal may concern only this app.
     private func exchanged() async throws(ClientError) -> TokenSet {
         guard let login = try await keychain({ try await SharedLogin.load(from: self.shared) }) else {
             throw .notLoggedIn
@@ -91,7 +98,7 @@ public actor AppTokens {
             try await keychain { try await self.own.setItem(Self.item, Array(refreshToken.secret.utf8)) }
         }
         let lifetime = max(0, min(tokens.expiresIn ?? 0, 86_400))
-        // A tenth early, at most 30 s: the request that carries the token takes its time, too.
+        // Early, because the request with the token takes time too.
         current = (tokens.accessToken, now() + lifetime - min(lifetime / 10, 30))
         return tokens.accessToken
     }

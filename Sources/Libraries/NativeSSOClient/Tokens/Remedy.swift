@@ -1,27 +1,28 @@
 public import OAuthWire
 
-/// What an app asks a token endpoint for.
+/// A request to a token endpoint.
 public enum TokenOperation: Sendable {
+    /// RFC 6749 §4.1.3; RFC 8693 §2.1; RFC 6749 §6.
     case redeemCode, exchange, refresh
 }
 
-/// What an app does next.
+/// The app's next step after an error.
 public enum Remedy: Sendable, Equatable {
-    /// The same again, after a pause; everything the app holds stays good.
+    /// Repeat the request after a pause; nil: choose one. Keep all stored values.
     case retry(after: Duration?)
-    /// The refresh token is dead; the login may still live.
+    /// The refresh token is invalid; the session may still live.
     case exchangeAgain
-    /// The login is dead, or never was.
+    /// The session has ended, or never existed.
     case logIn
-    /// The user has to act in the browser: consent, or a login as described.
+    /// The user must act in the browser: consent, or a login that meets the demand.
     case openBrowser(LoginDemand)
-    /// A mistake in the app or its registration. Trying again changes nothing.
+    /// The app or its registration is wrong. A retry does not help.
     case none
 }
 
 extension ClientError {
-    /// Decided by the status first: a server in trouble may say anything, and an app that believed it would throw its login
-    /// away.
+    /// The app's next step after this error. The status decides first: if apps trusted the body of a failing server,
+    /// they would delete valid logins.
     public func remedy(after operation: TokenOperation) -> Remedy {
         switch self {
         case .noAnswer: .retry(after: nil)
@@ -34,7 +35,7 @@ extension ClientError {
 }
 
 extension TokenRefusal {
-    /// `error`, if it is one that this library knows.
+    /// The error code; nil if this library does not know it.
     public var code: OAuthErrorCode? { OAuthErrorCode(rawValue: error) }
 
     func remedy(after operation: TokenOperation) -> Remedy {
@@ -42,12 +43,12 @@ extension TokenRefusal {
         case .invalidGrant: operation == .refresh ? .exchangeAgain : .logIn
         case .interactionRequired: .openBrowser(demand)
         case .temporarilyUnavailable, .serverError: .retry(after: nil)
-        // Asked for twice in a row: the answers that hold the nonces do not come through.
+        // Required twice in a row: the fresh nonces do not reach the app.
         case .useDPoPNonce: .retry(after: nil)
         case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .invalidTarget,
             nil:
             .none
-        // The refresh token is for a key that this app no longer has. The login itself may be, too; the exchange says so.
+        // The refresh token is bound to a key that the app has lost. The exchange shows whether the login is usable.
         case .invalidDPoPProof: operation == .refresh ? .exchangeAgain : .none
         }
     }

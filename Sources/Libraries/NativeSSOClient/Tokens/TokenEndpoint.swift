@@ -2,23 +2,30 @@ public import OAuthWire
 import StrictCoding
 import Synchronization
 
-/// One client at one token endpoint. Holds no tokens.
+/// One client at one token endpoint. Stores no tokens.
 public struct TokenEndpoint: Sendable {
-    /// How a public client says who it is.
+    /// How a public client identifies itself.
     public enum Identification: Sendable {
-        /// `client_id` in the form: the current profile.
+        /// `client_id` in the form (RFC 6749 §3.2.1): the current profile.
         case form
-        /// HTTP Basic with an empty password: the 2018 profile.
+        /// HTTP Basic with an empty password (RFC 6749 §2.3.1): the 2018 profile.
         case basic
     }
 
+    /// The URL of the token endpoint.
     public let address: String
+    /// The app's `client_id` at this endpoint.
     public let clientID: String
+    /// How the client identifies itself.
     public let identification: Identification
     private let transport: any HTTPTransport
     private let proofs: EndpointProofs?
 
-    /// - Parameter prover: With the app's key, where the tokens are to be bound to it.
+    /// Creates the client of one token endpoint.
+    ///
+    /// - Parameters:
+    ///   - transport: Sends the requests.
+    ///   - prover: Proves possession of the app's key (RFC 9449); nil: tokens are not bound.
     public init(
         address: String, clientID: String, identification: Identification = .form, transport: any HTTPTransport,
         prover: DPoPProver? = nil
@@ -30,12 +37,15 @@ public struct TokenEndpoint: Sendable {
         proofs = prover.map(EndpointProofs.init)
     }
 
-    /// Redeems the code of a login. The answer has a checked id_token.
+    /// Redeems the code of a login (RFC 6749 §4.1.3) and checks the id_token in the response (OpenID Connect
+    /// Core §3.1.3.7).
     ///
     /// - Parameters:
-    ///   - device: The 2018 profile's `device_id`, to be stamped into the id_token.
-    ///   - deviceSecret: A secret that the device got earlier; the answer says which one holds from now on.
-    ///   - now: Seconds since 1970.
+    ///   - device: 2018 profile: the `device_id` that the IdP includes in the id_token as `di_hash`.
+    ///   - deviceSecret: The device's existing secret. The response contains the one to use from now on
+    ///     (Native SSO §3.3).
+    ///   - now: The current time in seconds since 1970.
+    /// - Throws: ``ClientError``.
     public func redeem(
         _ code: Credential, of attempt: LoginAttempt, device: DeviceIdentifier? = nil, deviceSecret: Credential? = nil,
         at now: Int64
@@ -52,14 +62,16 @@ public struct TokenEndpoint: Sendable {
         return tokens
     }
 
-    /// Redeems the code of a login at the broker, where the identity provider knows nothing of Native SSO and the broker relays
-    /// codes. Where no answer came, the same call may be made again, within half a minute: the broker gives the same answer.
+    /// Redeems the code of a login at a broker that relays codes, for an IdP without Native SSO. If no response
+    /// arrives, repeat the call within 30 s: the broker returns the same response.
     ///
     /// - Parameters:
-    ///   - issuer: The broker's, whose id_token it is that comes back.
-    ///   - device: The 2018 profile's `device_id`. `nil`: the current profile, whose device secret comes with the answer.
-    ///   - now: Seconds since 1970.
-    /// - Returns: The login to share, and this app's own tokens, which are the identity provider's.
+    ///   - issuer: The broker's issuer, which is the `iss` of the returned id_token.
+    ///   - device: 2018 profile: the `device_id`. `nil`: current profile, and the response contains the device
+    ///     secret.
+    ///   - now: The current time in seconds since 1970.
+    /// - Returns: The login to share, and this app's tokens from the IdP.
+    /// - Throws: ``ClientError``.
     public func enrol(
         _ code: Credential, of attempt: LoginAttempt, issuer: String, device: DeviceIdentifier? = nil, at now: Int64
     ) async throws(ClientError) -> (login: SharedLogin, tokens: TokenSet) {
@@ -81,14 +93,15 @@ public struct TokenEndpoint: Sendable {
         return (SharedLogin(idToken: idToken, device: .secret(secret)), tokens)
     }
 
-    /// Enrols a login of this client at the broker, where the identity provider knows nothing of Native SSO. What comes back is
-    /// the login to share; its issuer is the broker.
+    /// Enrols this client's login at the broker, for an IdP without Native SSO. Returns the login to share; its
+    /// issuer is the broker.
     ///
     /// - Parameters:
-    ///   - idToken: Of the login that just happened; good for one enrolment, within five minutes.
-    ///   - issuer: The identity provider's.
-    ///   - device: The 2018 profile's `device_id`, with which an answer that was lost is asked for again. `nil`: the current
-    ///     profile, whose device secret comes with the answer; one that was lost means another login.
+    ///   - idToken: The id_token of the login. It allows one enrolment, within 5 minutes of its issue.
+    ///   - issuer: The IdP's issuer.
+    ///   - device: 2018 profile: the `device_id`; repeat the call with it if no response arrives. `nil`: current
+    ///     profile, and the response contains the device secret; a lost response requires a new login.
+    /// - Throws: ``ClientError``.
     public func enrol(
         _ idToken: Credential, issuer: String, device: DeviceIdentifier? = nil
     ) async throws(ClientError) -> SharedLogin {
@@ -110,11 +123,12 @@ public struct TokenEndpoint: Sendable {
         return SharedLogin(idToken: enrolled, device: .secret(secret))
     }
 
-    /// Exchanges a shared login for tokens of this client: RFC 8693 in the profiles of Native SSO.
+    /// Exchanges a shared login for tokens of this client: RFC 8693, Native SSO §4.
     ///
     /// - Parameters:
-    ///   - issuer: Of the login's id_token.
-    ///   - scope: nil for the client's default.
+    ///   - issuer: The issuer of the login's id_token.
+    ///   - scope: nil: the client's default.
+    /// - Throws: ``ClientError``.
     public func exchange(
         _ login: SharedLogin, issuer: String, scope: String? = nil
     ) async throws(ClientError) -> TokenSet {
@@ -129,7 +143,11 @@ public struct TokenEndpoint: Sendable {
         return try await send(form)
     }
 
-    /// Refreshes. Where no answer came, the same token may be sent again: the broker re-delivers the same successor.
+    /// Refreshes the tokens (RFC 6749 §6). If no response arrives, repeat the call with the same token: within the
+    /// grace period the broker returns the same successor.
+    ///
+    /// - Parameter scope: A subset of the granted scopes; nil: all of them.
+    /// - Throws: ``ClientError``.
     public func refresh(_ token: Credential, scope: String? = nil) async throws(ClientError) -> TokenSet {
         var form: [(name: String, value: String)] = [
             (Parameter.grantType, GrantType.refreshToken.rawValue), (Parameter.refreshToken, token.secret),
@@ -140,7 +158,7 @@ public struct TokenEndpoint: Sendable {
 
     private func send(_ form: [(name: String, value: String)]) async throws(ClientError) -> TokenSet {
         let response = try await post(form)
-        // Once more with the nonce that the answer holds, and not again: whoever refuses that one refuses the next, too.
+        // Retry once with the nonce from the response. A server that refuses it would refuse the next one too.
         guard proofs != nil, response.asksForNonce else { return try response.tokens() }
         return try await post(form).tokens()
     }
@@ -171,7 +189,7 @@ public struct TokenEndpoint: Sendable {
 }
 
 extension TransportResponse {
-    /// The tokens in the answer; its status decides first what it is.
+    /// The tokens in the response. The status is checked first.
     func tokens() throws(ClientError) -> TokenSet {
         switch status {
         case 200:
@@ -197,14 +215,15 @@ extension TransportResponse {
                 maximumAge: json.number("max_age")?.wholeSeconds, authorizationURI: json.string("authorization_uri")))
     }
 
-    /// `Retry-After` in seconds (RFC 9110 §10.2.3), an hour at most. A date is not read: the phone's clock may be off.
+    /// `Retry-After` in seconds (RFC 9110 §10.2.3), limited to an hour. Ignores a date, because a phone's clock may
+    /// be wrong.
     private var delay: Duration? {
         guard let retryAfter, let seconds = Int64(retryAfter), seconds >= 0 else { return nil }
         return .seconds(min(seconds, 3600))
     }
 }
 
-/// The proofs for one token endpoint, with the nonce that it gave last.
+/// DPoP proofs for one token endpoint, with its last nonce.
 final class EndpointProofs: Sendable {
     private let prover: DPoPProver
     private let nonce = Mutex<String?>(nil)
@@ -221,18 +240,18 @@ final class EndpointProofs: Sendable {
         }
     }
 
-    /// RFC 9449 §8.2: any answer may hold a new one.
+    /// RFC 9449 §8.2: any response may contain a new nonce.
     func note(_ answer: TransportResponse) {
         if let fresh = answer.dpopNonce { nonce.withLock { $0 = fresh } }
     }
 }
 
-/// What an app asks of the id_token that a token endpoint just gave it, OpenID Connect Core §3.1.3.7.
+/// Checks an id_token from a token endpoint: OpenID Connect Core §3.1.3.7.
 ///
-/// Not checked: the signature. The token came from the provider itself over a TLS connection that the app opened, which
-/// §3.1.3.7, item 6, takes in its place. The broker verifies the signature before it believes anything.
+/// Does not check the signature: the app received the token from the endpoint over TLS, which §3.1.3.7, item 6,
+/// accepts instead. The broker verifies the signature of every subject token.
 enum IDTokenCheck {
-    /// - Parameter issuer: Whose token it must be: that of the provider, or of a broker that redeemed the code.
+    /// - Parameter issuer: The expected `iss`: the IdP, or a broker that redeemed the code.
     static func check(
         _ idToken: String, of attempt: LoginAttempt, from issuer: String, at now: Int64
     ) throws(ClientError) {
@@ -255,6 +274,6 @@ enum IDTokenCheck {
         }
     }
 
-    /// Clocks of phones are off. Seconds.
+    /// In seconds: phones' clocks may be wrong.
     private static let leeway: Int64 = 300
 }

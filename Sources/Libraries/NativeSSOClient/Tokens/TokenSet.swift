@@ -1,23 +1,27 @@
 public import OAuthWire
 import StrictCoding
 
-/// A successful answer of a token endpoint. Its secrets print as `****`.
+/// A successful response of a token endpoint, RFC 6749 §5.1. Its secrets print as `****`.
 public struct TokenSet: Sendable {
+    /// `access_token`.
     public let accessToken: Credential
-    /// `Bearer` in most cases; compared without regard to case (RFC 6749 §7.1).
+    /// Usually `Bearer`; compare without regard to case (RFC 6749 §7.1).
     public let tokenType: String
-    /// Whether the access token is good only together with a proof by the app's key: it travels as `Authorization: DPoP …`.
+    /// Whether the access token requires a DPoP proof by the app's key, and is sent as `Authorization: DPoP …`
+    /// (RFC 9449 §7.1).
     public var isBoundToKey: Bool { tokenType.lowercased() == "dpop" }
-    /// Seconds from the answer; nil if the endpoint does not say.
+    /// The access token's lifetime in seconds; nil if the response does not contain it.
     public let expiresIn: Int64?
-    /// What was granted; nil if it is what was asked for (RFC 6749 §5.1).
+    /// The granted scopes; nil if they equal the requested ones (RFC 6749 §5.1).
     public let scope: String?
+    /// `refresh_token`.
     public let refreshToken: Credential?
+    /// `id_token` (OpenID Connect Core §3.1.3.3).
     public let idToken: Credential?
-    /// Native SSO §3.3.
+    /// `device_secret` (Native SSO §3.3).
     public let deviceSecret: Credential?
 
-    /// nil if the body is none.
+    /// nil if the body is not a valid response.
     init?(_ body: [UInt8]) {
         guard let json = (try? JSONReader.parse(body))?.object, let accessToken = json.string("access_token"),
             !accessToken.isEmpty, let tokenType = json.string("token_type")
