@@ -37,7 +37,7 @@ public struct CompactJWS: Sendable {
     /// The signed octets: header and payload as sent, with the dot between them.
     public var signingInput: ArraySlice<UInt8> { token[..<signedCount] }
 
-    /// `sub` as sent; the signature is not verified. Use it only to choose the issuer's keys.
+    /// `sub` as sent; the signature is not verified. Use it only to find the signer's keys.
     package var unverifiedSubject: String? { unverified("sub") }
 
     /// `iss` as it was sent; see ``unverifiedSubject``.

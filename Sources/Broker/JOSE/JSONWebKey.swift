@@ -118,8 +118,8 @@ public enum JSONWebKeyError: Error, Sendable, Equatable {
     case privateKey
     /// A member is missing, of the wrong type, not canonical base64url, or of the wrong length.
     case malformedMember
-    /// An RSA key with a modulus under 2048 or over 8192 bits, an even modulus, or one from a broken generator
-    /// (ROCA); or with an exponent under 65537, over 32 bits, or even.
+    /// RSA only. The modulus has under 2048 or over 8192 bits, is even, or comes from a broken generator (ROCA). Or the
+    /// exponent is under 65537, over 32 bits, or even.
     case weakKey
     /// The point is not on the curve.
     case invalidPoint
@@ -141,7 +141,7 @@ extension JSONWebKeyError: CustomStringConvertible {
     }
 }
 
-/// Detects RSA keys of a smart-card generator whose primes can be found by factoring (ROCA, CVE-2017-15361).
+/// Detects RSA keys of a smart-card generator whose moduli can be factored (ROCA, CVE-2017-15361).
 enum ROCAFingerprint {
     /// A ROCA modulus is a power of 65537 modulo every small prime. About one in 2^27 other moduli matches by chance.
     static func matches(modulus: [UInt8]) -> Bool {

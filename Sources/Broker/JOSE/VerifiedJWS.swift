@@ -40,8 +40,8 @@ extension CompactJWS {
         guard allowed.contains(where: { $0.isSame(as: header.algorithm) }) else { throw .algorithmNotAllowed }
     }
 
-    /// Checks the algorithm, selects the key by `kid` and algorithm, verifies the signature and reads the claims. RFC
-    /// 8725 §3.1.
+    /// Checks the algorithm, selects the key by `kid` and algorithm, verifies the signature and reads the claims.
+    /// RFC 8725 §3.1.
     ///
     /// - Parameters:
     ///   - keys: The keys of the issuer.

@@ -21,7 +21,7 @@ public final class KeyRing: Sendable {
 
     /// Puts `new` into use.
     ///
-    /// Keeps the present keys if a reload could not load an active key (a damaged or missing file), unless one of the
+    /// Keeps the present keys if a reload could not load an active key (a damaged or missing file). Exception: one of the
     /// present active keys was removed in the meantime.
     /// - Returns: Whether `new` is in use.
     public func adopt(_ new: KeySet) -> Bool {

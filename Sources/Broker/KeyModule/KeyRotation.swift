@@ -2,8 +2,8 @@ public import NativeSSO
 
 /// The steps in a key's life and the rules that allow them. Pure.
 public struct KeyRotation: Sendable, Hashable {
-    /// How long a key is published before it is used. For a signing key: the longest time that a client may cache the
-    /// JWKS. For a MAC key: the time in which every broker reads the registry again.
+    /// How long a key is published before it is used. For a signing key: the longest time that a JWKS may be cached.
+    /// For a MAC key: the time in which every broker reads the registry again.
     public var publication: Seconds
     /// How long a signing key stays published after its last signature: the lifetime of access tokens and id_tokens.
     public var signatureLife: Seconds

@@ -125,7 +125,7 @@ final class AuditBuffer: Sendable {
         }
     }
 
-    /// Returns unwritten events to the front, if there is room.
+    /// Returns unwritten events to the front. Events without room are lost and counted.
     func restore(_ events: [AuditEvent]) {
         state.withLock { state in
             let room = max(0, capacity - state.events.count)

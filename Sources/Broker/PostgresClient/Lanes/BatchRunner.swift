@@ -20,7 +20,7 @@ struct BatchRunner {
 
     // MARK: Before
 
-    /// Drops the calls whose deadline has passed.
+    /// Fails the calls that have waited too long, and returns the others.
     private func live(_ calls: [LaneCall]) -> [LaneCall] {
         let now = MonotonicTime.now
         guard calls.contains(where: { $0.expires <= now }) else { return calls }

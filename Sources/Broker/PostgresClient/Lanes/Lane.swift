@@ -76,8 +76,8 @@ public struct LaneStatistics: Sendable, Equatable {
 
 /// One call that is queued or running.
 ///
-/// `@unchecked Sendable`: the continuation is set before the call is queued. Only the thread that removed the call
-/// from the queue, under the queue's lock, uses it.
+/// `@unchecked Sendable`: the continuation is set before the call is queued. Afterwards, only the
+/// thread that removes the call from the queue, under the queue's lock, uses it.
 final class LaneCall: @unchecked Sendable {
     typealias Caller = CheckedContinuation<Result<[Row], PostgresError>, Never>
 

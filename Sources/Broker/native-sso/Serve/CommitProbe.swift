@@ -11,8 +11,9 @@ import Synchronization
 /// commit keeps waiting in the server and occupies a connection there. So no probe starts while a commit of this
 /// service waits, and each broker has at most one.
 ///
-/// It also checks that commits are reliable: the server must not be read-only, and `synchronous_commit` must not be
-/// off. Its clock must be close to the broker's, or the times in tokens and grants disagree.
+/// It also checks that commits are reliable: the server must not be read-only. `synchronous_commit` must not be `off`,
+/// nor `local` if there are synchronous standbys. The database's clock must be within 30 s of the broker's, or the
+/// times in tokens and grants disagree.
 final class CommitProbe: Sendable {
     /// The time between two probes. An unconfirmed commit is noticed after this time plus a call's deadline.
     static let interval: Duration = .seconds(2)

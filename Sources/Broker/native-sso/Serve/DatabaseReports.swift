@@ -102,11 +102,11 @@ struct DirectoryCheck: ReadinessCheck {
     func problem() async -> StaticString? { snapshot.isLoaded ? nil : "never_loaded" }
 }
 
-/// Ready if every use has a loaded active key. At the start, all published keys must be loaded too: otherwise the
-/// broker's JWKS lacks a key that the others will soon sign with, and resource servers would refuse its tokens.
+/// Ready if every use has a loaded active key. At the start, all published keys must be loaded too. Otherwise this JWKS
+/// lacks a key that other brokers will soon sign with, and resource servers would refuse their tokens.
 ///
-/// After that, a missing published key only shows in the log and in ``KeyReport``: an operator who publishes a key
-/// before every broker has its file must not stop all brokers. Tokens of retired keys expire on their own.
+/// After that, a missing published key only shows in the log and in ``KeyReport``. An operator may publish a key before
+/// every broker has its file; this must not stop the brokers. Tokens of retired keys expire on their own.
 struct KeyCheck: ReadinessCheck {
     let name = "key_module"
     let ring: KeyRing
