@@ -5,7 +5,6 @@ import StrictCoding
 /// Verifies id_tokens of the configured IdPs. ``verify(_:from:for:at:)`` lists the checks; the protocol lists what
 /// callers must check.
 public struct IDTokenValidator: IDTokenVerifier {
-    /// One IdP.
     public struct Provider: Sendable {
         public let keys: ProviderKeys
         /// The algorithms that this issuer may use (RFC 8725 §3.1). From the configuration, never from a token or
@@ -96,12 +95,10 @@ extension SubjectTokenDefect {
 
 /// The broker's own id_tokens from enrolments, accepted as subject tokens and verified with the broker's keys.
 public struct EnrolledIDTokens: Sendable {
-    /// The broker's issuer.
     public let issuer: Issuer
     /// The algorithms of the key module.
     public let algorithms: Set<SignatureAlgorithm>
-    /// The published, active or retired key for a header, or why there is none. Throws an outage if the key may
-    /// exist.
+    /// The published, active or retired key for a header, or why there is none. Throws an outage if the key may exist.
     public let key: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>
 
     public init(

@@ -4,7 +4,6 @@ import StrictCoding
 
 /// Verifies logout tokens of the configured IdPs. OpenID Connect Back-Channel Logout 1.0 §2.6.
 public struct LogoutTokenValidator: LogoutTokenVerifier {
-    /// One IdP.
     public struct Provider: Sendable {
         public let keys: ProviderKeys
         /// The same as for its id_tokens, as §2.6 requires.

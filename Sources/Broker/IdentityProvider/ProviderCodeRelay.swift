@@ -3,7 +3,6 @@ public import OAuthWire
 
 /// Redeems codes at the IdPs' token endpoints, with the app's client id.
 public struct ProviderCodeRelay: CodeRelay {
-    /// One IdP with a code relay.
     public struct Provider: Sendable {
         public let keys: ProviderKeys
         /// From the configuration; `nil`: from the discovery document.

@@ -47,9 +47,7 @@ public struct ProviderMetadata: Sendable {
 public struct ProviderEndpoints: Sendable, Hashable {
     /// Where users log in. The broker only passes it to apps, so it may be on any host.
     public var authorization: ProviderURL?
-    /// Redeems codes.
     public var token: ProviderURL?
-    /// Revokes tokens.
     public var revocation: ProviderURL?
 
     public init(authorization: ProviderURL? = nil, token: ProviderURL? = nil, revocation: ProviderURL? = nil) {

@@ -4,7 +4,6 @@ public import StrictCoding
 ///
 /// The claims are private until ``verified(by:)`` has checked the signature over the same octets.
 public struct CompactJWS: Sendable {
-    /// Size limits of a token.
     public struct Limits: Sendable {
         /// Octets of the whole token.
         public var token: Int
@@ -105,13 +104,9 @@ public enum JWSError: Error, Sendable, Equatable {
     case emptySegment
     /// A segment is not canonical base64url.
     case notBase64URL
-    /// The header is not acceptable JSON.
     case headerNotJSON(JSONError)
-    /// The payload is not acceptable JSON.
     case payloadNotJSON(JSONError)
-    /// The header is JSON, but not an object.
     case headerNotObject
-    /// The payload is JSON, but not an object.
     case payloadNotObject
 
     // The header, RFC 7515 §4.

@@ -1,8 +1,7 @@
 import Crypto
 public import StrictCoding
 
-/// A public signature key (RFC 7517): validated once, ready to verify. This type cannot hold private or symmetric
-/// keys.
+/// A public signature key (RFC 7517): validated once, ready to verify. This type cannot hold private or symmetric keys.
 public struct JSONWebKey: Sendable {
     /// `kid`.
     public let keyID: String?

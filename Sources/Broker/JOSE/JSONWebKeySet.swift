@@ -44,7 +44,6 @@ public struct JSONWebKeySet: Sendable, Equatable {
         try self.init(keys, skipped: [])
     }
 
-    /// Reads a JWKS document.
     public init(document: some Collection<UInt8>) throws(JSONWebKeySetError) {
         guard document.count <= Self.largestDocument else { throw .tooLarge }
         guard let entries = try Self.parse(document).object?.array("keys") else { throw .noKeys }
@@ -91,7 +90,6 @@ public struct JSONWebKeySet: Sendable, Equatable {
         throw isKnown ? .keyDoesNotFitAlgorithm : .unknownKey
     }
 
-    /// The JWKS document.
     public var document: [UInt8] {
         var json = JSONWriter()
         json.object { json in

@@ -6,7 +6,6 @@ public import StrictCoding
 public struct VerifiedJWS: Sendable {
     public let header: JOSEHeader
     public let claims: JSONObject
-    /// The key that verified the token.
     public let key: JSONWebKey
 
     fileprivate init(_ token: CompactJWS, key: JSONWebKey) throws(JWSError) {

@@ -106,7 +106,6 @@ public protocol KeyProvider: Sendable {
     /// Creates a key for refresh-token tags. `id` is the first octet of its tokens.
     func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey
 
-    /// Creates the key for device digests.
     func generateDeviceKey() throws(KeyError) -> GeneratedKey
 
     /// Loads the private key of `record`. Throws unless its `kid` and algorithm match.
@@ -117,7 +116,6 @@ public protocol KeyProvider: Sendable {
     func destroy(_ record: KeyRecord) throws(KeyError)
 }
 
-/// The description of a new key.
 public struct GeneratedKey: Sendable, Hashable {
     public let kid: String
     public let reference: String

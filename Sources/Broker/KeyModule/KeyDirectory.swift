@@ -82,7 +82,6 @@ struct KeyDirectory: ~Copyable {
     }
 }
 
-/// An open file; `deinit` closes it.
 struct FileDescriptor: ~Copyable {
     let number: Int32
 
@@ -135,7 +134,6 @@ struct FileDescriptor: ~Copyable {
 }
 
 extension KeyFileDefect {
-    /// The defect that `errno` reports.
     static func lastSystemError(_ call: String) -> KeyFileDefect {
         let code = errno
         switch code {

@@ -109,7 +109,6 @@ struct TokenSigning: Sendable {
 
 /// The registry's keys that the provider could load. Immutable.
 public final class KeySet: Sendable {
-    /// A key that could not be loaded.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         public let kid: String
         public let use: KeyUse
@@ -127,7 +126,6 @@ public final class KeySet: Sendable {
     let lacksRefreshTokenKeys: Bool
     let refreshTokenKeyID: UInt8?
     let deviceKey: MACKey?
-    /// The loaded active keys.
     let activeKIDs: Set<String>
     /// The keys whose signatures and tags are accepted, loaded or not.
     let verifyingKIDs: Set<String>

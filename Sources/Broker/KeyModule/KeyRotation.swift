@@ -23,7 +23,6 @@ public struct KeyRotation: Sendable, Hashable {
     }
 
     public enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The step is not possible in this state.
         case wrongState(KeyState, Step)
         /// Some JWKS caches may not have the key yet.
         case publishedTooShortly(until: UnixTime)

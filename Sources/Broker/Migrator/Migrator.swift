@@ -9,9 +9,7 @@ public import PostgresClient
 public struct Migrator: Sendable {
     private let configuration: PostgresConfiguration
     private let migrations: [Migration]
-    /// The maximum wait for another migrator.
     private let patience: Duration
-    /// The time limit per file.
     private let limit: Duration
     private let onEvent: @Sendable (ConnectionEvent) -> Void
 
@@ -52,7 +50,6 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// The applied files and the pending ones.
     public func status() async throws(MigratorError) -> (applied: [AppliedMigration], pending: [Migration]) {
         try await withPool { pool throws(MigratorError) in
             let history = try await history(pool)

@@ -8,7 +8,6 @@ public enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible {
     case gap(file: String, database: Int)
     /// A newer release migrated the database: it applied this file, or a later version of it.
     case databaseIsNewer(file: String)
-    /// These files are not applied yet.
     case pending(files: [String])
     /// Another migrator held the lock for the whole waiting time.
     case anotherIsAtWork

@@ -67,7 +67,6 @@ struct SchemaHistory {
 }
 
 extension AppliedMigration {
-    /// The file name.
     var file: String {
         guard let version else { return name + ".sql" }
         let digits = String(version)
@@ -76,6 +75,5 @@ extension AppliedMigration {
 }
 
 extension Migration {
-    /// SHA-256 of the file.
     var digest: [UInt8] { Array(SHA256.hash(data: sql)) }
 }

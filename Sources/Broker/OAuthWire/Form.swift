@@ -81,7 +81,6 @@ public enum FormDecoder {
     }
 }
 
-/// Why a form was refused.
 public enum FormError: Error, Sendable, CaseIterable {
     case tooManyParameters
     /// The name violates RFC 6749 §8.2: `param-name = 1*( "-" / "." / "_" / DIGIT / ALPHA )`.

@@ -23,7 +23,6 @@ public final class ConnectionPool: StatementExecutor {
 
     public var statistics: PoolStatistics { core.statistics }
 
-    /// Waits until a connection is available.
     public func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
         try await run(queueWait: limit) { _ throws(PostgresError) in }
     }

@@ -59,7 +59,6 @@ struct Listener: Sendable {
     private var quotedChannel: String { "\"" + channel.description.replacing("\"", with: "\"\"") + "\"" }
 }
 
-/// An event of a notification stream.
 public enum NotificationEvent: Sendable, Equatable {
     /// LISTEN is active, for the first time or again. Earlier notifications are lost: read everything again.
     case listening

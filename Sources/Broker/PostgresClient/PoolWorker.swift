@@ -65,7 +65,6 @@ struct Job: Sendable {
     let fail: @Sendable (PostgresError) -> Void
 }
 
-/// The shared state of a pool's threads.
 struct PoolState: Sendable {
     var jobs: [Job] = []
     /// Threads with a connection that wait for a job.

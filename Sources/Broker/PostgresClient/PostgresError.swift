@@ -4,8 +4,7 @@ public enum PostgresError: Error, Sendable, Equatable {
     case unavailable(Reason)
     /// The call was sent but not answered: it may have taken effect, or may still do so.
     case outcomeUnknown(Reason)
-    /// The server returned an error. `message` is its primary message, `constraint` the name of a violated
-    /// constraint.
+    /// The server returned an error. `message` is its primary message, `constraint` the name of a violated constraint.
     ///
     /// The message is empty for data exceptions (class 22), because their text quotes parameters.
     case server(SQLState, message: String, constraint: String?)

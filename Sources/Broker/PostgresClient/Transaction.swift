@@ -38,7 +38,6 @@ public struct Transaction: ~Copyable {
 }
 
 extension Connection {
-    /// Runs `body` between BEGIN and COMMIT.
     func transaction<Value>(
         deadline: MonotonicTime, timeout: Duration, _ body: (borrowing Transaction) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {

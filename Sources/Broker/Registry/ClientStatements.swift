@@ -51,7 +51,6 @@ public struct RegisteredSecret: Sendable, Hashable {
     public let createdAt: UnixTime
 }
 
-/// A public key of a client.
 public struct RegisteredClientKey: Sendable, Hashable {
     public let client: ClientID
     public let key: ClientKey

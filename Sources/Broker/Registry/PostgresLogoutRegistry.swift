@@ -14,8 +14,7 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
     /// - Parameters:
     ///   - atOnce: Maximum concurrent logouts. The limit leaves connections to other calls.
     ///   - waiting: Maximum waiting logouts. Further ones get an outage and must retry.
-    ///   - batch: Sessions per transaction. Small, because other commits wait until this transaction's log is on
-    ///     disk.
+    ///   - batch: Sessions per transaction. Small, because other commits wait until this transaction's log is on disk.
     public init(database: any StatementExecutor, atOnce: Int = 2, waiting: Int = 64, batch: Int64 = 100) {
         self.database = database
         turnstile = Turnstile(width: atOnce, queue: waiting)

@@ -91,7 +91,6 @@ enum SigningKeyStatements {
     }
 }
 
-/// A key's change from one state to the next.
 public struct KeyTransition: Sendable, Hashable {
     public let kid: String
     public let from: KeyState

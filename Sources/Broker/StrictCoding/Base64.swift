@@ -1,6 +1,5 @@
 /// base64 with padding, RFC 4648 §4, as HTTP Basic uses it (RFC 7617 §2). Canonical texts only.
 public enum Base64 {
-    /// The text of `bytes`, padded.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count / 3 + 1) * 4)
@@ -31,7 +30,6 @@ public enum Base64 {
 /// impossible lengths and nonzero trailing bits. If one signature or key had two texts, a token could evade a replay
 /// check by text.
 public enum Base64URL {
-    /// The text of `bytes`.
     @inlinable public static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count / 3 + 1) * 4)

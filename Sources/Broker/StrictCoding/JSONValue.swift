@@ -10,15 +10,10 @@ public enum JSONValue: Sendable {
     case array([JSONValue])
     case object(JSONObject)
 
-    /// The text, if this is a string.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The value, if this is a number.
     public var number: JSONNumber? { if case .number(let value) = self { value } else { nil } }
-    /// The value, if this is `true` or `false`.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-    /// The elements, if this is an array.
     public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
-    /// The members, if this is an object.
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
     /// The elements as texts, if this is an array of strings only.

@@ -8,7 +8,6 @@
 ///
 /// The writer inserts commas. The caller must write names only in objects, and each name once.
 public struct JSONWriter: Sendable {
-    /// The text written so far.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
 

@@ -1,8 +1,7 @@
 /// A keychain access group. Its items outlive the app.
 ///
 /// The apps of one vendor share a group for the login. Each app has its own group for its refresh token. On Apple's
-/// systems, use `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`: readable in the background, excluded from
-/// backups.
+/// systems, use `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`: readable in the background, excluded from backups.
 public protocol Keychain: Sendable {
     /// The item, or nil if it does not exist. Throws if the keychain cannot be read.
     func item(_ name: String) async throws -> [UInt8]?

@@ -61,8 +61,7 @@ public struct LoginAttempt: Sendable {
         return request.uri
     }
 
-    /// Completes the broker's authorization request, ``LoginDemand/authorizationURI``, with this attempt's
-    /// parameters.
+    /// Completes the broker's authorization request, ``LoginDemand/authorizationURI``, with this attempt's parameters.
     ///
     /// - Returns: `nil` unless it is a request of this client to this IdP: the app must open no other URL.
     public func address(completing authorizationURI: String) -> String? {

@@ -15,8 +15,7 @@ public struct TokenVerifier: Sendable {
     ///
     /// - Parameters:
     ///   - issuer: The exact `iss` of every token.
-    ///   - algorithms: The issuer's signature algorithms. Configure them; never take them from a token (RFC 8725
-    ///     §3.1).
+    ///   - algorithms: The issuer's signature algorithms. Configure them; never take them from a token (RFC 8725 §3.1).
     ///   - loader: Loads the JWKS document.
     ///   - policy: When the key set is loaded, and how long it is used.
     ///   - acceptsSenderConstrained: Whether ``verify(_:audience:leeway:)`` accepts tokens with `cnf`. Set it only if

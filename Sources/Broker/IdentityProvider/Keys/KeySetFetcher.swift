@@ -73,7 +73,6 @@ public struct KeySetFetcher: KeySetFetching {
 public enum KeySource: Sendable, Hashable {
     /// The discovery document, which contains the key set's URL. Allowed hosts: the document's own and `keySetHosts`.
     case discovery(ProviderURL, keySetHosts: Set<String> = [])
-    /// The URL of the key set.
     case keySet(ProviderURL)
     /// A local file, for a broker without outgoing connections.
     case file(path: String)
@@ -103,7 +102,6 @@ public enum KeySetFetchError: Error, Sendable, Equatable {
     case status(Int)
     /// The body has a `Content-Encoding`, which is not decoded.
     case encoded
-    /// The body exceeds the limit.
     case tooLarge
     case unreadableFile
     case metadata(ProviderMetadataError)

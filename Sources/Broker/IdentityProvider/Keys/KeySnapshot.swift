@@ -98,7 +98,6 @@ public protocol KeyArchive: Sendable {
     func record(_ keys: [JSONWebKey], of issuer: Issuer) async throws(PortError)
 }
 
-/// The archived keys of one issuer.
 public struct ArchivedKeys: Sendable {
     public var lives: [ArchivedKey]
     /// RFC 7638 thumbprints of revoked keys. They verify nothing, whether or not they are in the key set or have a

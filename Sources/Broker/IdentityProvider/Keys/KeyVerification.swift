@@ -11,7 +11,6 @@ extension ProviderKeys {
         case everLive
     }
 
-    /// A token with a verified signature.
     struct Verified {
         let token: VerifiedJWS
         /// Whether its key is in the issuer's current key set.

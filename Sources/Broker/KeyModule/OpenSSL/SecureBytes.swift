@@ -59,7 +59,6 @@ enum SecureHeap {
 ///
 /// Call it first, on the main thread: no_new_privs belongs to a thread, and only later threads inherit it.
 public enum ProcessHardening {
-    /// The failed call and the system's error.
     public struct Failure: Error, CustomStringConvertible {
         public let call: String
         public let reason: String

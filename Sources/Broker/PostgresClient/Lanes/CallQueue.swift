@@ -70,7 +70,6 @@ struct CallQueues: Sendable {
         count += calls.count
     }
 
-    /// Moves up to `limit` calls to `batch`.
     mutating func take(_ limit: Int, into batch: inout [LaneCall]) {
         let end = batch.count + min(limit, count)
         count -= end - batch.count

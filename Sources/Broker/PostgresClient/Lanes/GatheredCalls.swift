@@ -83,7 +83,6 @@ extension Connection {
     }
 }
 
-/// The result of a batch.
 enum BatchOutcome {
     /// Committed, with the rows of each part in order.
     case committed([[Row]])

@@ -122,8 +122,7 @@ struct LaneTurns: Sendable {
     private let patience: Duration
     /// Per lane: the start of its batch in flight.
     private var began: [MonotonicTime?]
-    /// Lanes that wait. `watching` counts those of them that also wait for the patience of the batch in flight to
-    /// end.
+    /// Lanes that wait. `watching` counts those of them that also wait for the patience of the batch in flight to end.
     private(set) var idle = 0
     private var watching = 0
     /// A lane was signalled and has not run yet.

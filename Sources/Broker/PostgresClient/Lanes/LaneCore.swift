@@ -218,7 +218,6 @@ final class LaneCore: Sendable {
         }
     }
 
-    /// Fails expired calls.
     func shed(_ calls: [LaneCall]) {
         monitor.withLock { $0.shedTotal += calls.count }
         let reason = search.reasonForWaiting

@@ -87,7 +87,6 @@ import Glibc
     /// Records the timeline under which the session was accepted.
     func began(on timeline: Int64, in history: DatabaseHistory) { origin = (history, timeline) }
 
-    /// Marks the session as unusable.
     func retire() { isUsable = false }
 
     // MARK: State

@@ -100,7 +100,6 @@ struct Connector: Sendable {
     }
 }
 
-/// Why one server is unusable.
 struct ConnectFailure: Error {
     let address: ServerAddress
     let reason: PostgresError.Reason

@@ -2,7 +2,6 @@ import NativeSSO
 import PostgresClient
 
 extension Administration {
-    /// How long records are kept.
     public func retention() async throws(AdministrationError) -> RetentionPolicy {
         let found = try await rows(RetentionStatements.policy) { try RetentionPolicy($0) }
         guard let policy = found.first else { throw .notFound("the row of the table retention") }

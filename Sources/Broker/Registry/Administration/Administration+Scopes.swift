@@ -7,7 +7,6 @@ public struct RegisteredScope: Sendable, Hashable {
 }
 
 extension Administration {
-    /// All registered scopes, by name.
     public func scopes() async throws(AdministrationError) -> [RegisteredScope] {
         try await rows(Self.selectScopes) {
             RegisteredScope(name: try $0.text(0), requiresConsent: try $0.bool(1))

@@ -6,7 +6,6 @@ import NativeSSO
 import PostgresClient
 import Registry
 
-/// Metrics of the lanes.
 struct LaneReport: MetricSource {
     let lanes: BatchingLanes
 
@@ -39,7 +38,6 @@ struct LaneReport: MetricSource {
     }
 }
 
-/// Metrics of the database pool.
 struct PoolReport: MetricSource {
     let pool: ConnectionPool
 
@@ -56,7 +54,6 @@ struct PoolReport: MetricSource {
     }
 }
 
-/// Metrics of lost log lines.
 struct LogReport: MetricSource {
     let sink: LogSink
 
@@ -118,7 +115,6 @@ struct KeyCheck: ReadinessCheck {
     }
 }
 
-/// Metrics of the keys.
 struct KeyReport: MetricSource {
     let ring: KeyRing
 

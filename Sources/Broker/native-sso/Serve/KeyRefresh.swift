@@ -142,8 +142,7 @@ struct RegisteredKeyArchive: KeyArchive {
         return ConstantTime.equal(tag.utf8, row.tag.utf8) ? life : nil
     }
 
-    /// Covers the whole row, with the key in this program's own serialization: `jsonb` keeps neither order nor
-    /// spaces.
+    /// Covers the whole row, with the key in this program's own serialization: `jsonb` keeps neither order nor spaces.
     private func tag(_ life: ArchivedKey, of issuer: Issuer) throws(PortError) -> [UInt8] {
         try authenticator.tag(
             .providerKey,

@@ -67,8 +67,7 @@ public struct TokenEndpoint: Sendable {
     ///
     /// - Parameters:
     ///   - issuer: The broker's issuer, which is the `iss` of the returned id_token.
-    ///   - device: 2018 profile: the `device_id`. `nil`: current profile, and the response contains the device
-    ///     secret.
+    ///   - device: 2018 profile: the `device_id`. `nil`: current profile, and the response contains the device secret.
     ///   - now: The current time in seconds since 1970.
     /// - Returns: The login to share, and this app's tokens from the IdP.
     /// - Throws: ``ClientError``.
