@@ -98,7 +98,7 @@ public struct EnrolledIDTokens: Sendable {
     public let issuer: Issuer
     /// The algorithms of the key module.
     public let algorithms: Set<SignatureAlgorithm>
-    /// The published, active or retired key for a header, or why there is none. Throws an outage if the key may exist.
+    /// The published, active or retired key for a header, or why no key fits. Throws an outage if the key may exist.
     public let key: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>
 
     public init(

@@ -24,7 +24,7 @@ extension KeyRing: TokenSigner {
 }
 
 extension KeyRing {
-    /// The active, published or retired key that verifies a broker token with this header, or the reason without one.
+    /// The active, published or retired key that verifies a broker token with this header, or why no key fits.
     /// Throws an outage if a signing key could not be loaded, because it may be the right one.
     public func verificationKey(for header: JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError> {
         let keys = try loaded()

@@ -113,7 +113,7 @@ public final class KeySet: Sendable {
         public let kid: String
         public let use: KeyUse
         public let state: KeyState
-        /// What is wrong and how to repair it.
+        /// The problem and how to repair it.
         public let explanation: String
 
         public var description: String { "\(use.rawValue) key \(kid) (\(state.rawValue)): \(explanation)" }

@@ -109,7 +109,7 @@ public struct TokenVerifier: Sendable {
     private func checkTime(of claims: AccessTokenClaims, leeway: Duration) throws(VerificationError) {
         let leeway = min(max(leeway, .zero), .seconds(60)).components.seconds
         let now = now()
-        // The leeway changes our side of each comparison: a claim may be any number and would overflow.
+        // The leeway changes the clock, not the claim: a claim may be any number, and the sum could overflow.
         guard claims.expiresAt > now - leeway else { throw VerificationError(.expired) }
         if let notBefore = try AccessTokenClaims.time("nbf", of: claims.all), notBefore > now + leeway {
             throw VerificationError(.notYetValid)
