@@ -97,17 +97,26 @@ let package = Package(
             ], path: "Sources/Broker/IdentityProvider",
             swiftSettings: strict),
         .target(
+            name: "HTTPServer",
+            dependencies: [
+                "StrictCoding", .hummingbirdCore, .nioCore, .nioPosix, .nioHTTP1, .nioHTTP2, .nioHPACK, .nioTLS,
+                .nioSSL, .logging,
+                .serviceLifecycle,
+            ], path: "Sources/Broker/HTTPServer", swiftSettings: strict),
+        .target(
             name: "BrokerHTTP",
             dependencies: [
-                "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .hummingbirdCore, .nioCore, .nioPosix, .nioHTTP1,
-                .nioHTTP2, .nioHPACK, .nioTLS, .nioSSL, .logging, .serviceLifecycle,
+                "HTTPServer", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .nioCore, .nioPosix, .nioHTTP1,
+                .logging,
+                .serviceLifecycle,
             ], path: "Sources/Broker/BrokerHTTP",
             swiftSettings: strict),
         .executableTarget(
             name: "native-sso",
             dependencies: [
                 "NativeSSO", "OAuthWire", "JOSE", "KeyModule", "PostgresClient", "Registry", "Migrations", "Migrator",
-                "IdentityProvider", "BrokerHTTP", "StrictCoding", "RegularFiles", .argumentParser, .yams, .logging,
+                "IdentityProvider", "HTTPServer", "BrokerHTTP", "StrictCoding", "RegularFiles", .argumentParser, .yams,
+                .logging,
                 .serviceLifecycle,
                 .unixSignals,
             ], path: "Sources/Broker/native-sso",
@@ -189,7 +198,8 @@ let package = Package(
         .testTarget(
             name: "FuzzingTests",
             dependencies: [
-                "native-sso", "BrokerHTTP", "BrokerTesting", "IdentityProvider", "JOSE", "NativeSSO", "OAuthWire",
+                "native-sso", "BrokerHTTP", "HTTPServer", "BrokerTesting", "IdentityProvider", "JOSE", "NativeSSO",
+                "OAuthWire",
                 "PostgresClient", "StrictCoding", .logging, .nioCore, .nioEmbedded, .nioHTTP1, .nioHPACK,
             ], path: "Tests/Broker/FuzzingTests",
             swiftSettings: strict),
@@ -232,9 +242,16 @@ let package = Package(
             path: "Tests/Broker/KeyModuleTests",
             swiftSettings: strict),
         .testTarget(
+            name: "HTTPServerTests",
+            dependencies: [
+                "HTTPServer", "BrokerTesting", .hummingbirdCore, .logging, .nioCore, .nioPosix, .nioEmbedded, .nioHTTP1,
+                .nioHPACK, .nioSSL,
+            ], path: "Tests/Broker/HTTPServerTests", swiftSettings: strict),
+        .testTarget(
             name: "BrokerHTTPTests",
             dependencies: [
-                "BrokerHTTP", "BrokerTesting", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding", .hummingbirdCore,
+                "BrokerHTTP", "HTTPServer", "BrokerTesting", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding",
+                .hummingbirdCore,
                 .logging, .nioCore, .nioPosix, .nioHTTP1, .nioHPACK, .nioSSL, .serviceLifecycle,
             ], path: "Tests/Broker/BrokerHTTPTests",
             swiftSettings: strict),
@@ -300,7 +317,8 @@ let package = Package(
         .testTarget(
             name: "NativeSSOCommandTests",
             dependencies: [
-                "native-sso", "BrokerHTTP", "BrokerTesting", "ChildProcesses", "IdentityProvider", "NativeSSO", "JOSE",
+                "native-sso", "BrokerHTTP", "HTTPServer", "BrokerTesting", "ChildProcesses", "IdentityProvider",
+                "NativeSSO", "JOSE",
                 "OAuthWire",
                 "PostgresClient", "StrictCoding", .logging,
                 .serviceLifecycle,

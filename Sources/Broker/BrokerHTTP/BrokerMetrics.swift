@@ -1,3 +1,4 @@
+import HTTPServer
 import NativeSSO
 
 /// What the broker counts. The set of series is fixed when the program is compiled.

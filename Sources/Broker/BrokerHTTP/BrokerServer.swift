@@ -1,4 +1,4 @@
-import HummingbirdCore
+public import HTTPServer
 public import Logging
 public import NIOCore
 import NIOPosix
@@ -11,18 +11,9 @@ import Synchronization
 /// A stop goes in this order: `/readyz` says no; the public listener accepts no more, answers what is in flight and closes;
 /// the internal listener follows, so that the stop can be watched to its end.
 public struct BrokerServer: Service {
-    public enum Address: Sendable {
-        /// Port 0: the system chooses one.
-        case host(String, port: Int)
-        /// A path. Whoever has the group of the process may connect.
-        case unixSocket(String)
-
-        public init(host: String = "127.0.0.1", port: Int) { self = .host(host, port: port) }
-    }
-
     public struct Configuration: Sendable {
-        public var publicAddress: Address
-        public var internalAddress: Address
+        public var publicAddress: ListenerAddress
+        public var internalAddress: ListenerAddress
         public var publicLimits: ListenerLimits
         /// In front of the public listener.
         public var trustedProxies: TrustedProxies
@@ -34,7 +25,8 @@ public struct BrokerServer: Service {
         public var drainTimeout: Duration
 
         public init(
-            publicAddress: Address = Address(port: 8080), internalAddress: Address = Address(port: 8081),
+            publicAddress: ListenerAddress = ListenerAddress(port: 8080),
+            internalAddress: ListenerAddress = ListenerAddress(port: 8081),
             publicLimits: ListenerLimits = ListenerLimits(), trustedProxies: TrustedProxies = .none,
             publicIdentity: CurrentTLSIdentity? = nil,
             internalLimits: ListenerLimits = ListenerLimits(connections: 256, bufferedOctets: 4 << 20),
@@ -89,72 +81,23 @@ public struct BrokerServer: Service {
 
     /// Runs until a graceful shutdown or cancellation.
     public func run() async throws {
-        let date = DateHeader(clock: clock)
+        let date = DateHeader { [clock] in clock.milliseconds / 1000 }
         let executors = EventLoopExecutors(eventLoopGroup)
         let start = StartGate(onStarted)
-        let publicServer = server(
-            tokenEndpoint, configuration.publicAddress, configuration.publicLimits, date, executors: executors,
-            proxies: configuration.trustedProxies, identity: configuration.publicIdentity, counts: connections
+        let publicListener = HTTPListener(
+            tokenEndpoint, at: configuration.publicAddress, limits: configuration.publicLimits, date: date,
+            executors: executors, proxies: configuration.trustedProxies, identity: configuration.publicIdentity,
+            counts: connections, eventLoopGroup: eventLoopGroup, logger: logger
         ) { await start.bound(public: $0) }
-        let internalServer = server(
-            internalEndpoint, configuration.internalAddress, configuration.internalLimits, date, executors: executors
+        let internalListener = HTTPListener(
+            internalEndpoint, at: configuration.internalAddress, limits: configuration.internalLimits, date: date,
+            executors: executors, eventLoopGroup: eventLoopGroup, logger: logger
         ) { await start.bound(internal: $0) }
         // Stopped in reverse order, each after the one before has ended.
         var group = ServiceGroupConfiguration(
-            services: [internalServer, publicServer, DrainGate(readiness: readiness)], logger: logger)
+            services: [internalListener, publicListener, DrainGate(readiness: readiness)], logger: logger)
         group.maximumGracefulShutdownDuration = configuration.drainTimeout
         try await ServiceGroup(configuration: group).run()
-    }
-
-    private func server(
-        _ responder: some Responder, _ address: Address, _ limits: ListenerLimits, _ date: DateHeader,
-        executors: EventLoopExecutors, proxies: TrustedProxies = .none, identity: CurrentTLSIdentity? = nil,
-        counts: ConnectionCounts = ConnectionCounts(), onBound: @escaping @Sendable (Int) async -> Void
-    ) -> any Service {
-        let open = OpenConnections()
-        let connections = HTTPConnections(
-            responder: responder, executors: executors, open: open, limits: limits, proxies: proxies,
-            identity: identity,
-            date: date,
-            quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts),
-            budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
-        let claim = AddressClaim(address)
-        let server = connections.server(
-            configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
-            onServerRunning: { channel in
-                claim.didBind()
-                await onBound(channel.localAddress?.port ?? 0)
-            },
-            eventLoopGroup: eventLoopGroup, logger: logger)
-        return ListeningService(server: server, open: open, claim: claim)
-    }
-}
-
-/// A listener could not be bound.
-public struct ListenError: Error, CustomStringConvertible {
-    public let description: String
-}
-
-/// Ends when the last connection has, or is cancelled: only the end of the patience with a stop cuts off what is being answered.
-/// Says which listener it was that could not be bound: once bound, a server ends without an error.
-private struct ListeningService: Service {
-    let server: any Service
-    let open: OpenConnections
-    let claim: AddressClaim
-
-    func run() async throws {
-        do {
-            try claim.take()
-            defer { claim.release() }
-            try await withTaskCancellationHandler {
-                try await server.run()
-                await open.end()
-            } onCancel: {
-                open.cancel()
-            }
-        } catch let error where !(error is CancellationError) {
-            throw ListenError(description: "it cannot listen on \(claim.address): \(error)")
-        }
     }
 }
 
@@ -187,35 +130,5 @@ private final class StartGate: Sendable {
         }
         guard let publicPort = ports.public, let internalPort = ports.internal else { return }
         await onStarted(BrokerServer.Ports(public: publicPort, internal: internalPort))
-    }
-}
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
-extension BrokerServer.Address: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-        case .unixSocket(let path): "unix:\(path)"
-        }
-    }
-
-    var bindAddress: BindAddress {
-        switch self {
-        case .host(let host, let port): .hostname(host, port: port)
-        case .unixSocket(let path): .unixDomainSocket(path: path)
-        }
-    }
-
-    /// A socket is made with the permissions that the umask leaves, by which usually nobody else could connect. A proxy gets
-    /// in by the group.
-    func openToGroup() {
-        if case .unixSocket(let path) = self { chmod(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) }
     }
 }

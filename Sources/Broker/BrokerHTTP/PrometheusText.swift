@@ -1,3 +1,4 @@
+import HTTPServer
 import OAuthWire
 import Synchronization
 
@@ -41,15 +42,6 @@ struct PrometheusText {
     }
 
     private static func seconds(_ microseconds: Int64) -> String { String(Double(microseconds) / 1_000_000) }
-}
-
-/// A number that many threads change at once.
-final class Counter: Sendable {
-    private let count = Atomic<Int64>(0)
-
-    var value: Int64 { count.load(ordering: .relaxed) }
-
-    func add(_ amount: Int64 = 1) { count.wrappingAdd(amount, ordering: .relaxed) }
 }
 
 /// A number that someone else keeps: connections of a database pool, lines that a log lost.

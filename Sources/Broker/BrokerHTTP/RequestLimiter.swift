@@ -1,3 +1,4 @@
+import HTTPServer
 import NIOCore
 public import NativeSSO
 

@@ -1,4 +1,5 @@
 @testable import BrokerHTTP
+@testable import HTTPServer
 import BrokerTesting
 import HummingbirdCore
 import Logging
@@ -21,7 +22,7 @@ struct ConnectionSetupTests {
         let limits = ListenerLimits()
         let connections = HTTPConnections(
             responder: Greeting(), executors: EventLoopExecutors(group), open: open, limits: limits, proxies: .none,
-            identity: nil, date: DateHeader(clock: FixedClock()),
+            identity: nil, date: DateHeader { 0 },
             quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts),
             budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
         let (ports, isBound) = AsyncStream.makeStream(of: Int.self)

@@ -1,4 +1,5 @@
 @testable import BrokerHTTP
+@testable import HTTPServer
 import BrokerTesting
 import NIOCore
 import NativeSSO

@@ -1,4 +1,5 @@
 @testable import BrokerHTTP
+@testable import HTTPServer
 import Foundation
 import NIOHTTP1
 import NativeSSO

@@ -1,4 +1,5 @@
 @testable import BrokerHTTP
+@testable import HTTPServer
 import JOSE
 import Logging
 import NIOHTTP1

@@ -1,4 +1,5 @@
 @testable import BrokerHTTP
+@testable import HTTPServer
 import BrokerTesting
 import Logging
 import NIOCore
@@ -19,7 +20,7 @@ final class EmbeddedPeer {
         let limits = Self.limits
         let connections = HTTPConnections(
             responder: responder, executors: EventLoopExecutors(channel.eventLoop), open: open, limits: limits,
-            proxies: .none, identity: nil, date: DateHeader(clock: FixedClock()),
+            proxies: .none, identity: nil, date: DateHeader { 0 },
             quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts),
             budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
         guard speaksHTTP2 else {

@@ -5,6 +5,7 @@ import OAuthWire
 import StrictCoding
 
 @testable import BrokerHTTP
+@testable import HTTPServer
 @testable import NativeSSO
 
 /// One reader of octets that come from outside, and what must hold whatever it is given. The raw value names its corpus

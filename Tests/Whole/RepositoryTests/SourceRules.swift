@@ -28,7 +28,7 @@ extension SourceRule {
         },
         SourceRule(
             "Hummingbird", because: "the web framework is known to the HTTP rooms alone",
-            exceptIn: ["BrokerHTTP", "TokenVerifierHummingbird", "DevelopmentIdP", "native-sso-dev"]
+            exceptIn: ["HTTPServer", "TokenVerifierHummingbird", "DevelopmentIdP", "native-sso-dev"]
         ) { /\bimport Hummingbird/ },
         SourceRule(
             "Foundation", because: "the domain and its vocabulary depend on no framework",

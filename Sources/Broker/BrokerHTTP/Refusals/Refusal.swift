@@ -1,3 +1,4 @@
+import HTTPServer
 import JOSE
 import NativeSSO
 import OAuthWire

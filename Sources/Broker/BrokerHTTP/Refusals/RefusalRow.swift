@@ -1,3 +1,4 @@
+import HTTPServer
 import JOSE
 package import NativeSSO
 import OAuthWire

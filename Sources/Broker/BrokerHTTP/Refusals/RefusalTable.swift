@@ -1,6 +1,7 @@
 // swift-format-ignore-file
 // The rows keep the layout of a table: what the caller sees first, then cause and remedy.
 
+import HTTPServer
 package import JOSE
 import NIOHTTP1
 package import NativeSSO

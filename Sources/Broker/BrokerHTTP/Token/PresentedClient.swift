@@ -1,3 +1,4 @@
+import HTTPServer
 import NIOCore
 import NIOHTTP1
 import NativeSSO

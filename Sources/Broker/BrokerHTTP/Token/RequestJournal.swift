@@ -1,3 +1,4 @@
+import HTTPServer
 import Logging
 import NIOHTTP1
 import NativeSSO

@@ -1,3 +1,4 @@
+import HTTPServer
 public import Logging
 import NIOHTTP1
 public import NativeSSO

@@ -1,4 +1,5 @@
 import BrokerHTTP
+import HTTPServer
 import IdentityProvider
 import KeyModule
 import Logging
@@ -120,7 +121,8 @@ struct TLSReload: Sendable {
             let identity = try files.read()
             current.replace(by: identity)
             logger.notice(
-                "certificate was read again", metadata: ["not_after": .string(identity.notAfter.rfc3339)])
+                "certificate was read again",
+                metadata: ["not_after": .string(UnixTime(seconds: identity.notAfter).rfc3339)])
             if let doubt = TLSFiles.doubt(about: identity, at: clock.now) {
                 logger.warning("certificate is doubtful", metadata: ["problem": .string(doubt)])
             }

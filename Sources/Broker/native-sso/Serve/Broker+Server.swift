@@ -1,4 +1,5 @@
 import BrokerHTTP
+import HTTPServer
 import IdentityProvider
 import JOSE
 import KeyModule
@@ -144,7 +145,7 @@ extension Broker {
 }
 
 extension PublicAddress {
-    fileprivate var socketAddress: BrokerServer.Address {
+    fileprivate var socketAddress: ListenerAddress {
         switch self {
         case .host(let address): address.socketAddress
         case .unixSocket(let path): .unixSocket(path)
@@ -153,7 +154,7 @@ extension PublicAddress {
 }
 
 extension ListenAddress {
-    fileprivate var socketAddress: BrokerServer.Address { BrokerServer.Address(host: host, port: port) }
+    fileprivate var socketAddress: ListenerAddress { ListenerAddress(host: host, port: port) }
 }
 
 /// The authorization endpoint of each IdP: from the configuration, or else from discovery.

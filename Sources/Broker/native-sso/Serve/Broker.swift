@@ -1,5 +1,6 @@
 import BrokerHTTP
 import Glibc
+import HTTPServer
 import IdentityProvider
 import KeyModule
 import Logging

@@ -10,6 +10,7 @@ import Synchronization
 import Testing
 
 @testable import BrokerHTTP
+@testable import HTTPServer
 
 /// A running broker on ports of its own.
 struct TestBroker: Sendable {

@@ -1,4 +1,5 @@
 @testable import BrokerHTTP
+@testable import HTTPServer
 import NIOCore
 import OAuthWire
 

@@ -1,5 +1,6 @@
 import BrokerHTTP
 import BrokerTesting
+import HTTPServer
 
 extension Readers {
     /// What follows the preface on a connection of HTTP/2. What is asked and answered does not depend on how the network cut it

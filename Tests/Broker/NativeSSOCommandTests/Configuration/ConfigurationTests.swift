@@ -1,5 +1,6 @@
 import BrokerTesting
 import BrokerHTTP
+import HTTPServer
 import IdentityProvider
 import JOSE
 import Logging

@@ -3,6 +3,7 @@ import BrokerTesting
 import NativeSSO
 import Testing
 
+import HTTPServer
 @testable import native_sso
 
 /// `public.tls`: the files that it names are read with the configuration.
@@ -32,7 +33,7 @@ import Testing
         let listener = try SampleFile.read(text).publicListener
         #expect(listener.tls?.certificate == certificate.path)
         #expect(listener.tls?.key == key.path)
-        #expect(listener.tls?.identity.notAfter == Self.now.adding(.days(30)))
+        #expect(listener.tls?.identity.notAfter == Self.now.adding(.days(30)).seconds)
         #expect(listener.maximumConnectionsPerAddress == 256)
         #expect(try SampleFile.warnings(text).isEmpty)
     }

@@ -1,4 +1,5 @@
 import BrokerHTTP
+import HTTPServer
 
 extension Configuration {
     /// `public`: where apps reach `POST /token`.

@@ -1,4 +1,5 @@
 import BrokerHTTP
+import HTTPServer
 import NativeSSO
 import RegularFiles
 
@@ -27,10 +28,11 @@ struct TLSFiles: Sendable {
 
     /// What apps will not like about the certificate.
     static func doubt(about identity: TLSIdentity, at now: UnixTime) -> String? {
-        if now < identity.notBefore { return "the certificate is not valid before \(identity.notBefore.rfc3339)" }
-        if now > identity.notAfter { return "the certificate expired at \(identity.notAfter.rfc3339); apps refuse it" }
-        if now.adding(notice) > identity.notAfter {
-            return "the certificate expires at \(identity.notAfter.rfc3339)"
+        let (notBefore, notAfter) = (UnixTime(seconds: identity.notBefore), UnixTime(seconds: identity.notAfter))
+        if now < notBefore { return "the certificate is not valid before \(notBefore.rfc3339)" }
+        if now > notAfter { return "the certificate expired at \(notAfter.rfc3339); apps refuse it" }
+        if now.adding(notice) > notAfter {
+            return "the certificate expires at \(notAfter.rfc3339)"
         }
         return nil
     }

@@ -136,10 +136,10 @@ final class UnixSocketClaim: Sendable {
 ///
 /// Of a port there is nothing to claim: the system keeps two listeners apart by itself.
 final class AddressClaim: Sendable {
-    let address: BrokerServer.Address
+    let address: ListenerAddress
     private let socket = Mutex<UnixSocketClaim?>(nil)
 
-    init(_ address: BrokerServer.Address) { self.address = address }
+    init(_ address: ListenerAddress) { self.address = address }
 
     func take() throws(UnixSocketClaim.Refused) {
         guard case .unixSocket(let path) = address else { return }

@@ -6,7 +6,7 @@ import NIOHTTP1
 /// many callers. Equal for every way to write one address.
 public struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     /// `nil`: ``unreadable``.
-    let prefix: NetworkAddress?
+    package let prefix: NetworkAddress?
 
     public init(_ address: NetworkAddress) {
         self.init(prefix: address.family == .v4 ? address : address.prefix(64))

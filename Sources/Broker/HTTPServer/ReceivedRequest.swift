@@ -1,18 +1,18 @@
-import NIOCore
-import NIOHTTP1
+package import NIOCore
+package import NIOHTTP1
 
 /// A request as it left the wire, whole.
-struct ReceivedRequest: Sendable {
-    let method: HTTPMethod
+package struct ReceivedRequest: Sendable {
+    package let method: HTTPMethod
     /// Everything before the first `?` of the target.
-    let path: Substring
-    let hasQuery: Bool
-    let headers: HTTPHeaders
-    let body: ByteBuffer
+    package let path: Substring
+    package let hasQuery: Bool
+    package let headers: HTTPHeaders
+    package let body: ByteBuffer
     /// `nil` without a body.
     private let memory: BufferedBody?
     /// Whom limits count it for; `nil` where nobody who is believed says: see ``TrustedProxies``.
-    let client: ClientAddress?
+    package let client: ClientAddress?
 
     init(head: HTTPRequestHead, body: ByteBuffer, memory: BufferedBody? = nil, client: ClientAddress?) {
         self.client = client
@@ -26,11 +26,11 @@ struct ReceivedRequest: Sendable {
     }
 
     /// By octets: `==` would also accept what only looks the same.
-    func isFor(_ path: String) -> Bool { self.path.utf8.elementsEqual(path.utf8) }
+    package func isFor(_ path: String) -> Bool { self.path.utf8.elementsEqual(path.utf8) }
 }
 
 /// What a connection delivers.
-enum Arrival: Sendable {
+package enum Arrival: Sendable {
     case request(ReceivedRequest)
     /// Nothing follows it.
     /// - Parameter from: As ``ReceivedRequest/client``; whose connection it is, where the headers did not arrive.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import BrokerHTTP
+@testable import HTTPServer
 
 /// RFC 3986 §3.2.2 and §3.2.3, as `Host` has them.
 @Suite("Hosts with or without a port")

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOSSL
-public import NativeSSO
 import Synchronization
 
 /// A certificate chain and its private key: what a listener proves its name with.
@@ -15,9 +14,9 @@ public struct TLSIdentity: Sendable {
     }
 
     let context: NIOSSLContext
-    /// The validity of the listener's own certificate.
-    public let notBefore: UnixTime
-    public let notAfter: UnixTime
+    /// The validity of the listener's own certificate, in seconds since 1970.
+    public let notBefore: Int64
+    public let notAfter: Int64
 
     /// - Parameters:
     ///   - certificates: PEM, the listener's own first, then those that lead to a root.
@@ -29,8 +28,8 @@ public struct TLSIdentity: Sendable {
         guard let key = try? NIOSSLPrivateKey(bytes: key, format: .pem) else { throw .key }
         guard let context = try? NIOSSLContext(configuration: Self.configuration(chain, key)) else { throw .mismatch }
         self.context = context
-        notBefore = UnixTime(seconds: Int64(own.notValidBefore))
-        notAfter = UnixTime(seconds: Int64(own.notValidAfter))
+        notBefore = Int64(own.notValidBefore)
+        notAfter = Int64(own.notValidAfter)
     }
 
     /// TLS 1.3, and 1.2 with forward secrecy and authenticated encryption: RFC 9325 §4.2. No renegotiation, no early data, no
@@ -70,14 +69,4 @@ public final class CurrentTLSIdentity: Sendable {
     public var value: TLSIdentity { identity.withLock { $0 } }
 
     public func replace(by identity: TLSIdentity) { self.identity.withLock { $0 = identity } }
-}
-
-extension CurrentTLSIdentity: MetricSource {
-    public var samples: [MetricSample] {
-        [
-            MetricSample(
-                "tls_certificate_not_after_seconds", "When the certificate in use expires, in Unix time.", .gauge,
-                value.notAfter.seconds)
-        ]
-    }
 }

@@ -1,17 +1,35 @@
 import NIOCore
-import NIOHTTP1
-import NativeSSO
+package import NIOHTTP1
 import Synchronization
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// An answer before it is written. Framing, `Date` and the fields that every answer carries are added by the connection.
-struct HTTPAnswer: Sendable {
-    var status: HTTPResponseStatus
-    var contentType = "application/json"
+package struct HTTPAnswer: Sendable {
+    package var status: HTTPResponseStatus
+    package var contentType: String
     /// `no-store` unless the body is public.
-    var cacheControl = "no-store"
+    package var cacheControl: String
     /// Fields beyond those of every answer.
-    var headers: [(name: String, value: String)] = []
-    var body: [UInt8]
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
+
+    package init(
+        status: HTTPResponseStatus, contentType: String = "application/json", cacheControl: String = "no-store",
+        headers: [(name: String, value: String)] = [], body: [UInt8]
+    ) {
+        self.status = status
+        self.contentType = contentType
+        self.cacheControl = cacheControl
+        self.headers = headers
+        self.body = body
+    }
 
     /// All fields of the answer but those of its connection, in every version of HTTP.
     func forEachField(date: String, _ write: (_ name: String, _ value: String) -> Void) {
@@ -23,11 +41,6 @@ struct HTTPAnswer: Sendable {
         write("Date", date)
         for (name, value) in headers { write(name, value) }
     }
-}
-
-/// Answers what arrives at a listener. There is no failing: whatever happens becomes an answer.
-protocol Responder: Sendable {
-    func answer(_ arrival: Arrival) async -> HTTPAnswer
 }
 
 extension HTTPAnswer {
@@ -67,17 +80,30 @@ extension ByteBuffer {
 }
 
 /// The `Date` of answers, written once a second. RFC 9110 §6.6.1.
-final class DateHeader: Sendable {
-    private let clock: any WallClock
+package final class DateHeader: Sendable {
+    private let clock: @Sendable () -> Int64
     private let cached = Mutex((seconds: Int64.min, text: ""))
 
-    init(clock: any WallClock) { self.clock = clock }
+    /// - Parameter clock: Gives the seconds since 1970.
+    package init(clock: @escaping @Sendable () -> Int64) { self.clock = clock }
 
     var value: String {
-        let seconds = clock.milliseconds / 1000
+        let seconds = clock()
         return cached.withLock { cached in
-            if cached.seconds != seconds { cached = (seconds, CivilTime(seconds: seconds).httpDate) }
+            if cached.seconds != seconds { cached = (seconds, Self.text(seconds)) }
             return cached.text
+        }
+    }
+
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`. RFC 9110 §5.6.7. Nothing here sets a locale, so names are English.
+    private static func text(_ seconds: Int64) -> String {
+        // The years 1 to 9999 have four digits.
+        var (time, parts) = (time_t(min(max(seconds, -62_135_596_800), 253_402_300_799)), tm())
+        gmtime_r(&time, &parts)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { text in
+            guard let start = text.baseAddress else { return "" }
+            let length = strftime(start, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+            return String(decoding: text.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
     }
 }

@@ -1,4 +1,4 @@
-@testable import BrokerHTTP
+@testable import HTTPServer
 import NIOCore
 import NIOPosix
 import Synchronization

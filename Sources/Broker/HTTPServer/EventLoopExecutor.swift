@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 import Synchronization
 
 /// Lets tasks run on an event loop, on that of their connection.
@@ -61,10 +61,10 @@ final class EventLoopExecutor: TaskExecutor {
 }
 
 /// One for each event loop, however many connections it has.
-final class EventLoopExecutors: Sendable {
+package final class EventLoopExecutors: Sendable {
     private let executors: [ObjectIdentifier: EventLoopExecutor]
 
-    init(_ group: any EventLoopGroup) {
+    package init(_ group: any EventLoopGroup) {
         let all = group.makeIterator().map { (ObjectIdentifier($0), EventLoopExecutor($0)) }
         executors = Dictionary(all) { first, _ in first }
     }

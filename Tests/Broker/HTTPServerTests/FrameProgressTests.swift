@@ -1,4 +1,4 @@
-@testable import BrokerHTTP
+@testable import HTTPServer
 import BrokerTesting
 import Testing
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import BrokerHTTP
+@testable import HTTPServer
 
 @Suite("The first line of a request that the parser refuses")
 struct RequestLineTests {

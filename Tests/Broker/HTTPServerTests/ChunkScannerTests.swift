@@ -1,4 +1,4 @@
-@testable import BrokerHTTP
+@testable import HTTPServer
 import Testing
 
 @Suite("Chunk framing, RFC 9112 §7.1, strictly")

@@ -7,9 +7,9 @@ public struct NetworkAddress: Sendable, Hashable {
 
     public let family: Family
     /// The first 64 bits of an IPv6 address; 0 for IPv4.
-    let high: UInt64
+    package let high: UInt64
     /// The last 64 bits of an IPv6 address; the 32 bits of an IPv4 address.
-    let low: UInt64
+    package let low: UInt64
 
     /// - Parameter text: Numeric, without brackets, port or zone.
     public init?(_ text: String) {
@@ -71,7 +71,7 @@ public struct NetworkAddress: Sendable, Hashable {
     }
 
     /// All but the first `count` bits 0.
-    func prefix(_ count: Int) -> NetworkAddress {
+    package func prefix(_ count: Int) -> NetworkAddress {
         switch family {
         case .v4: NetworkAddress(v4: UInt32(truncatingIfNeeded: low) & ~(UInt32.max >> UInt32(clamping: count)))
         case .v6:

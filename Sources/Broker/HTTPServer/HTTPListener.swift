@@ -1,0 +1,107 @@
+import HummingbirdCore
+package import Logging
+package import NIOCore
+import ServiceLifecycle
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Answers what arrives at a listener. It cannot fail: whatever happens becomes an answer.
+package protocol Responder: Sendable {
+    func answer(_ arrival: Arrival) async -> HTTPAnswer
+}
+
+/// One listener for HTTP/1.1 and, over TLS, HTTP/2: from bind to graceful stop.
+///
+/// Ends when its last connection has ended, or when its task is cancelled: only the end of the stop's patience cuts off an
+/// answer that is being made.
+package struct HTTPListener: Service {
+    private let address: ListenerAddress
+    private let claim: AddressClaim
+    private let open = OpenConnections()
+    private let server: any Service
+
+    /// - Parameters:
+    ///   - date: Shared by all listeners, for the `Date` of answers.
+    ///   - executors: One for each event loop of `eventLoopGroup`, shared by all listeners.
+    ///   - proxies: May speak for their clients.
+    ///   - identity: What the listener proves its name with; `nil`: it speaks in the clear.
+    ///   - counts: What becomes of its connections.
+    ///   - onBound: Called once, with the port that the listener got; 0 for a Unix socket.
+    package init(
+        _ responder: some Responder, at address: ListenerAddress, limits: ListenerLimits, date: DateHeader,
+        executors: EventLoopExecutors, proxies: TrustedProxies = .none, identity: CurrentTLSIdentity? = nil,
+        counts: ConnectionCounts = ConnectionCounts(), eventLoopGroup: any EventLoopGroup, logger: Logger,
+        onBound: @escaping @Sendable (Int) async -> Void
+    ) {
+        let connections = HTTPConnections(
+            responder: responder, executors: executors, open: open, limits: limits, proxies: proxies,
+            identity: identity, date: date, quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts),
+            budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
+        let claim = AddressClaim(address)
+        server = connections.server(
+            configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
+            onServerRunning: { channel in
+                claim.didBind()
+                await onBound(channel.localAddress?.port ?? 0)
+            },
+            eventLoopGroup: eventLoopGroup, logger: logger)
+        self.address = address
+        self.claim = claim
+    }
+
+    /// - Throws: ``ListenError`` where the address could not be bound. Once bound, a listener ends without an error.
+    package func run() async throws {
+        do {
+            try claim.take()
+            defer { claim.release() }
+            try await withTaskCancellationHandler {
+                try await server.run()
+                await open.end()
+            } onCancel: {
+                open.cancel()
+            }
+        } catch let error where !(error is CancellationError) {
+            throw ListenError(description: "it cannot listen on \(address): \(error)")
+        }
+    }
+}
+
+/// A listener could not be bound.
+public struct ListenError: Error, CustomStringConvertible {
+    public let description: String
+}
+
+/// Where a listener listens.
+public enum ListenerAddress: Sendable, CustomStringConvertible {
+    /// Port 0: the system chooses one.
+    case host(String, port: Int)
+    /// A path. Processes with the group of this one may connect.
+    case unixSocket(String)
+
+    public init(host: String = "127.0.0.1", port: Int) { self = .host(host, port: port) }
+
+    public var description: String {
+        switch self {
+        case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unixSocket(let path): "unix:\(path)"
+        }
+    }
+
+    var bindAddress: BindAddress {
+        switch self {
+        case .host(let host, let port): .hostname(host, port: port)
+        case .unixSocket(let path): .unixDomainSocket(path: path)
+        }
+    }
+
+    /// The umask usually lets no other user connect to a new socket. A proxy gets in by the group.
+    func openToGroup() {
+        if case .unixSocket(let path) = self { chmod(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) }
+    }
+}
