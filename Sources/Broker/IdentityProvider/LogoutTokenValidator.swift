@@ -155,7 +155,7 @@ extension LogoutTokenClaims {
             guard let sessionID = claims.string("sid").flatMap(SessionID.init) else { throw .sessionID }
             return LogoutSubject(sessionID, of: user, reach: policy.reach)
         }
-        guard let user else { throw .nobody }
+        guard let user else { throw .subjectMissing }
         return .user(user)
     }
 }

@@ -111,7 +111,7 @@ public enum LogoutRefusal: Error, Sendable, CaseIterable {
     case subject
     case sessionID
     /// Neither `sub` nor `sid`.
-    case nobody
+    case subjectMissing
     /// It was used before: what it asks for is done.
     case replayed
 

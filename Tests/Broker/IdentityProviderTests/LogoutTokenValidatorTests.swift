@@ -220,7 +220,7 @@ import Testing
 
     // L-06
     @Test func whoIsMeant() async throws {
-        #expect(try await outcome(LogoutPolicy(), ("sub", nil), ("sid", nil)) == .refused(.nobody))
+        #expect(try await outcome(LogoutPolicy(), ("sub", nil), ("sid", nil)) == .refused(.subjectMissing))
         for value: JSONValue in [
             .string(""), .null, .number(JSONNumber(7)), .string(String(repeating: "x", count: 256)),
         ] {

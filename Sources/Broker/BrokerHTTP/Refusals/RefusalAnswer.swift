@@ -50,6 +50,25 @@ struct RefusalAnswer: Sendable {
         OAuthErrorResponse(.temporarilyUnavailable, "The service is temporarily unavailable."), [("Retry-After", "1")])
 }
 
+/// Answers of several rows.
+extension RefusalAnswer {
+    static let malformedHTTP = invalidRequest("The HTTP request is malformed.")
+    static let methodNotAllowed = invalidRequest(
+        "Only POST is allowed.", .methodNotAllowed, headers: [("Allow", "POST")])
+    static let requestTimeout = invalidRequest("The request took too long to arrive.", .requestTimeout)
+    static let severalMechanisms = invalidRequest("Only one client authentication mechanism may be used.")
+    static let malformedForm = invalidRequest("The form is malformed.")
+    static let formTooLarge = invalidRequest("There are too many parameters, or one is too long.")
+    static let unsupportedSubjectTokenType = invalidRequest("The subject token type is not supported.")
+    static let unsupportedActorTokenType = invalidRequest("The actor token type is not supported.")
+    static let unsupportedRequestedTokenType = invalidRequest("The requested token type is not supported.")
+    static let unknownAudience = badRequest(.invalidTarget, "The audience must be one issuer known here.")
+    static let invalidSubjectToken = invalidRequest("The subject token is not valid.")
+    static let invalidLogoutToken = invalidRequest("The logout token is not valid.")
+    static let scopeBeyondClient = invalidScope("The scope is beyond what the client may have.")
+    static let scopeBeyondGrant = invalidScope("The scope is beyond what was granted.")
+}
+
 extension Refusal {
     /// That of the row, with what only this request can say.
     var answer: RefusalAnswer {

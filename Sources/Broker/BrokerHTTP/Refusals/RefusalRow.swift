@@ -4,6 +4,14 @@ package import NativeSSO
 import OAuthWire
 
 /// One row of the table of refusals. Fixed texts, which hold nothing of any request.
+///
+/// - The reason is the name of the refusal in log, audit and metrics.
+/// - The answer is all that the client learns. Every refusal that depends on state has the same answer:
+///   ``RefusalAnswer/invalidGrant``.
+/// - Cause and remedy are for the app's developer and the operator, who ask by request id (`native-sso explain`) or read
+///   `deploy/guide/troubleshoot.md`. A cause completes "refused because …"; a remedy is made of sentences.
+///
+/// The rows stand in `…Rows.swift`. No switch there has a `default`: a new case does not compile until it has its row.
 package struct RefusalRow: Sendable {
     private let reasonText: StaticString
     private let causeText: StaticString
@@ -23,6 +31,18 @@ package struct RefusalRow: Sendable {
         self.inDraft07 = inDraft07
         causeText = cause
         remedyText = remedy
+    }
+
+    /// Reason, cause and remedy, of refusals that all have one answer.
+    typealias Words = (reason: StaticString, cause: StaticString, remedy: StaticString)
+
+    init(_ words: Words, _ answer: RefusalAnswer) {
+        self.init(words.reason, answer, words.cause, words.remedy)
+    }
+
+    /// For the refusals that depend on state, binding or relationship.
+    init(_ reason: StaticString, inDraft07: RefusalAnswer? = nil, _ cause: StaticString, _ remedy: StaticString) {
+        self.init(reason, .invalidGrant, inDraft07: inDraft07, cause, remedy)
     }
 
     /// What log, audit and metrics call it.

@@ -77,7 +77,7 @@ struct LogoutAttack: Sendable, CustomTestStringConvertible {
         time("L-05", "iat", -3600, "logout_token_iat"),
         time("L-05", "iat", 120, "logout_token_iat"),
         claim("L-05", "iat", nil, "logout_token_iat"),
-        LogoutAttack("L-06", "neither sub nor sid", "logout_token_names_nobody") { token, _ in
+        LogoutAttack("L-06", "neither sub nor sid", "logout_token_sub_sid_missing") { token, _ in
             token.claims["sid"] = nil
             token.claims["sub"] = nil
         },
