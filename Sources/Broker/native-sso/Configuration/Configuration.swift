@@ -27,23 +27,41 @@ struct Configuration: Sendable {
     /// `nil` only where something was reported. Every section is read whatever became of the ones before it.
     init?(reading root: Section) {
         isDevelopment = root.readDevelopment()
-        let given = root.required("issuer", example: "https://sso.example.com") {
+        let given = root.required(
+            "issuer", .url, example: "https://sso.example.com",
+            help: "`iss` of every token that the broker signs. It has no trailing slash and no query."
+        ) {
             try IssuerURL.parseOwn($0, isDevelopment: root.isDevelopment)
         }
         issuer = given ?? Issuer(validated: "")
-        let publicListener = root.section("public") { PublicListener(reading: $0) }
-        let internalListener = root.section("internal") {
+        let publicListener = root.section("public", help: "The public listener: apps reach `POST /token` here.") {
+            PublicListener(reading: $0)
+        }
+        let internalListener = root.section(
+            "internal",
+            help: "The internal listener: health, metrics, published keys, metadata and back-channel logout."
+        ) {
             InternalListener(reading: $0, publicListener: publicListener?.listen.internet)
         }
-        database = root.section("database") { Database(reading: $0) }
-        keys = root.section("keys") { Keys(reading: $0) }
-        let sessions = root.section("sessions") { Sessions(reading: $0) }
-        tokens = root.section("tokens") { Tokens(reading: $0) }
-        let dpop = root.section("dpop") { DPoP(reading: $0, issuer: given) }
-        limits = root.section("limits") {
+        database = root.section("database", help: "The PostgreSQL that holds clients, sessions and grants.") {
+            Database(reading: $0)
+        }
+        keys = root.section("keys", help: "The broker's private keys.") { Keys(reading: $0) }
+        let sessions = root.section("sessions", help: "How long a login may be used.") { Sessions(reading: $0) }
+        tokens = root.section(
+            "tokens", help: "Lifetimes of what the broker issues. A client may have lifetimes of its own."
+        ) { Tokens(reading: $0) }
+        let dpop = root.section(
+            "dpop", help: "What DPoP proofs must contain. Each client's registration says whether it sends proofs."
+        ) { DPoP(reading: $0, issuer: given) }
+        limits = root.section(
+            "limits",
+            help:
+                "Rate limits. Each broker counts by itself, in memory. `60/1m`: 60 at once, then 60 a minute; `off`: no limit."
+        ) {
             RequestLimits(reading: $0, tellsCallersApart: publicListener?.tellsCallersApart ?? true)
         }
-        log = root.section("log") { Log(reading: $0) }
+        log = root.section("log", help: "The log on standard error.") { Log(reading: $0) }
         identityProviders = IdentityProvider.all(reading: root, brokerIssuer: given, sessions)
         guard let publicListener, let internalListener, let dpop else { return nil }
         self.publicListener = publicListener

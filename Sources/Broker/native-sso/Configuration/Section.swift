@@ -3,7 +3,7 @@ import NativeSSO
 /// One mapping of the file while it is read, together with the variables that stand for its keys.
 ///
 /// Reading a key makes it known; what is left over when the section ends is reported as unknown. So a key's name, type,
-/// default and bounds are written once, where it is read.
+/// default, bounds and help are written once, where it is read. The guide's reference is made of them.
 final class Section {
     /// Empty for the whole file.
     let path: String
@@ -73,13 +73,16 @@ final class Section {
 
     /// Whether the whole file is that of a laptop: see ``isDevelopment``.
     func readDevelopment() -> Bool {
-        problems.isDevelopment = flag("development", default: false)
+        problems.isDevelopment = flag(
+            "development", default: false,
+            help: "For a laptop only: allows http and IP addresses in URLs; binds every listener to loopback.")
         return isDevelopment
     }
 
     /// A section inside this one; an empty one where it is not given.
-    func section<Result>(_ key: String, _ read: (Section) -> Result) -> Result {
+    func section<Result>(_ key: String, help: String, _ read: (Section) -> Result) -> Result {
         known.insert(key)
+        describe(key, .section, help: help)
         let inner = Section(path: path(of: key), place: place(of: key), variables: variables, problems: problems)
         if let entry = entries[key] { inner.fill(from: entry.value) }
         let result = read(inner)
@@ -88,8 +91,9 @@ final class Section {
     }
 
     /// The mappings of a list.
-    func sections<Result>(_ key: String, _ read: (Section) -> Result) -> [Result] {
-        elements(of: key).map { element, place in
+    func sections<Result>(_ key: String, help: String, _ read: (Section) -> Result) -> [Result] {
+        describe(key, .list(.section), isRequired: true, help: help)
+        return elements(of: key).map { element, place in
             let inner = Section(path: place.key, place: place, variables: nil, problems: problems)
             inner.fill(from: element)
             let result = read(inner)
@@ -99,8 +103,12 @@ final class Section {
     }
 
     /// The scalars of a list that hold.
-    func values<Value>(_ key: String, _ parse: (String) throws -> Value) -> [Located<Value>] {
-        elements(of: key).compactMap { element, place in
+    func values<Value>(
+        _ key: String, _ form: KeyDescription.Form, isRequired: Bool = false, help: String,
+        _ parse: (String) throws -> Value
+    ) -> [Located<Value>] {
+        describe(key, .list(form), isRequired: isRequired, help: help)
+        return elements(of: key).compactMap { element, place in
             guard case .scalar(let scalar, _) = element, !scalar.isNull else {
                 problems.report(place, "must be a single value")
                 return nil
@@ -111,11 +119,12 @@ final class Section {
 
     /// The same, where there has to be one.
     func values<Value>(
-        _ key: String, missing: String, empty: String, _ parse: (String) throws -> Value
+        _ key: String, _ form: KeyDescription.Form, missing: String, empty: String, help: String,
+        _ parse: (String) throws -> Value
     ) -> [Located<Value>] {
         if case .sequence(let elements, _)? = entries[key]?.value, elements.isEmpty { report(key, empty) }
         if entries[key] == nil { report(key, missing) }
-        return values(key, parse)
+        return values(key, form, isRequired: true, help: help, parse)
     }
 
     func scalar(_ key: String) -> Located<ConfigurationDocument.Scalar>? {
@@ -162,6 +171,17 @@ final class Section {
         entries[key] != nil || variables?.isSet(path(of: key)) == true
     }
 
+    /// What the guide says of the key.
+    private func describe(
+        _ key: String, _ form: KeyDescription.Form, default standard: String? = nil, example: String? = nil,
+        isRequired: Bool = false, help: String
+    ) {
+        problems.keys.append(
+            KeyDescription(
+                path: path(of: key), form: form, standard: standard, example: example, isRequired: isRequired,
+                help: help))
+    }
+
     // MARK: Private
 
     private func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
@@ -195,8 +215,32 @@ struct Located<Value> {
     let place: Place
 }
 
+/// What one key may hold, for the reference in the guide and the JSON schema that are made of it.
+struct KeyDescription: Sendable {
+    indirect enum Form: Sendable, Hashable {
+        case section, flag, url, path, rate
+        case duration(ClosedRange<Seconds>)
+        case integer(ClosedRange<Int>)
+        case choice([String])
+        /// Anything else, in words.
+        case text(String)
+        case list(Form)
+    }
+
+    let path: String
+    let form: Form
+    /// As it is written in the file; `nil`: none, or `help` says what holds.
+    let standard: String?
+    let example: String?
+    let isRequired: Bool
+    /// Sentences.
+    let help: String
+}
+
 /// Collects what is wrong while the configuration is read, so that the operator hears of everything at once.
 final class Problems {
+    /// What could be configured, in the order of reading.
+    var keys: [KeyDescription] = []
     private(set) var errors: [ConfigurationProblem] = []
     private(set) var warnings: [ConfigurationProblem] = []
     var isDevelopment = false
@@ -213,31 +257,48 @@ final class Problems {
 /// The kinds of scalars.
 extension Section {
     /// `nil` where the key is missing or does not hold.
-    func value<Value>(_ key: String, _ parse: (String) throws -> Value) -> Value? {
-        scalar(key).flatMap { parsed($0.value.text, at: $0.place, parse) }
+    func value<Value>(
+        _ key: String, _ form: KeyDescription.Form, default standard: String? = nil, help: String,
+        _ parse: (String) throws -> Value
+    ) -> Value? {
+        describe(key, form, default: standard, help: help)
+        return scalar(key).flatMap { parsed($0.value.text, at: $0.place, parse) }
     }
 
-    func value<Value>(_ key: String, defaultText: String, _ parse: (String) throws -> Value) -> Value? {
-        let value = value(key, parse)
+    func value<Value>(
+        _ key: String, _ form: KeyDescription.Form, defaultText: String, help: String,
+        _ parse: (String) throws -> Value
+    ) -> Value? {
+        let value = value(key, form, default: defaultText, help: help, parse)
         return isGiven(key) ? value : parsed(defaultText, at: place(of: key), parse)
     }
 
-    func required<Value>(_ key: String, example: String, _ parse: (String) throws -> Value) -> Value? {
-        let value = value(key, parse)
+    func required<Value>(
+        _ key: String, _ form: KeyDescription.Form, example: String, help: String,
+        _ parse: (String) throws -> Value
+    ) -> Value? {
+        describe(key, form, example: example, isRequired: true, help: help)
         if !isGiven(key) { report(key, "is missing; write it, such as \(example)") }
-        return value
+        return scalar(key).flatMap { parsed($0.value.text, at: $0.place, parse) }
     }
 
-    func duration(_ key: String, default standard: Seconds, in bounds: ClosedRange<Seconds>) -> Seconds {
-        value(key) { try DurationText.parse($0, in: bounds) } ?? standard
+    func duration(
+        _ key: String, default standard: Seconds, in bounds: ClosedRange<Seconds>, help: String
+    ) -> Seconds {
+        value(key, .duration(bounds), default: DurationText.format(standard), help: help) {
+            try DurationText.parse($0, in: bounds)
+        } ?? standard
     }
 
-    func integer(_ key: String, default standard: Int, in bounds: ClosedRange<Int>) -> Int {
-        value(key) { try IntegerText.parse($0, in: bounds) } ?? standard
+    func integer(_ key: String, default standard: Int, in bounds: ClosedRange<Int>, help: String) -> Int {
+        value(key, .integer(bounds), default: String(standard), help: help) {
+            try IntegerText.parse($0, in: bounds)
+        } ?? standard
     }
 
     /// `true` or `false` and nothing else: `no` and `off` mean different things to different YAMLs.
-    func flag(_ key: String, default standard: Bool) -> Bool {
+    func flag(_ key: String, default standard: Bool, help: String) -> Bool {
+        describe(key, .flag, default: String(standard), help: help)
         guard let scalar = scalar(key) else { return standard }
         switch (scalar.value.isPlain, scalar.value.text) {
         case (true, "true"): return true
@@ -250,9 +311,11 @@ extension Section {
 
     /// - Parameter offered: What an error names, where that is not every case.
     func choice<Value: RawRepresentable<String> & CaseIterable>(
-        _ key: String, default standard: Value, offering offered: [Value] = Array(Value.allCases)
+        _ key: String, default standard: Value, offering offered: [Value] = Array(Value.allCases), help: String
     ) -> Value {
-        value(key) { try Value.parse($0, offering: offered) } ?? standard
+        value(key, .choice(offered.map(\.rawValue)), default: standard.rawValue, help: help) {
+            try Value.parse($0, offering: offered)
+        } ?? standard
     }
 }
 

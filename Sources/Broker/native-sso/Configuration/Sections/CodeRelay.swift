@@ -14,18 +14,35 @@ extension Configuration {
 
         /// - Parameter keySource: Of the identity provider; `nil` where that was reported.
         init(reading section: Section, keySource: KeySource?) {
-            func endpoint(_ name: String) -> ProviderURL? {
-                section.value(name) { try ProviderURL($0, isDevelopment: section.isDevelopment) }
+            func endpoint(_ name: String, help: String) -> ProviderURL? {
+                section.value(name, .url, help: help) { try ProviderURL($0, isDevelopment: section.isDevelopment) }
             }
-            tokenEndpoint = endpoint("token_endpoint")
-            revocationEndpoint = endpoint("revocation_endpoint")
-            let method = section.choice("client_authentication", default: ProviderCodeRelay.ClientSecret.Method.basic)
-            secret = section.value("client_secret_file", SecretFile.read)
-                .map { ProviderCodeRelay.ClientSecret($0, by: method) }
+            tokenEndpoint = endpoint(
+                "token_endpoint",
+                help: "Where the broker redeems codes. By default as discovered, if on the same host."
+            )
+            revocationEndpoint = endpoint(
+                "revocation_endpoint",
+                help: "Where it revokes tokens that no app received. By default as discovered, likewise."
+            )
+            let method = section.choice(
+                "client_authentication", default: ProviderCodeRelay.ClientSecret.Method.basic,
+                help: "How the broker sends the secret to the identity provider. Needs `client_secret_file`.")
+            secret = section.value(
+                "client_secret_file", .path,
+                help: "One line: the apps' secret there. By default the apps are public clients.",
+                SecretFile.read
+            ).map { ProviderCodeRelay.ClientSecret($0, by: method) }
             policy = CodeRelayPolicy(
-                timeout: section.duration("timeout", default: 5, in: 1...30),
-                atOnce: section.integer("at_once", default: 32, in: 1...1000),
-                revokesOrphans: section.flag("revoke_orphans", default: true))
+                timeout: section.duration(
+                    "timeout", default: 5, in: 1...30, help: "For one request to the identity provider."),
+                atOnce: section.integer(
+                    "at_once", default: 32, in: 1...1000,
+                    help: "Codes in progress on one broker. One app gets half, one address a quarter."
+                ),
+                revokesOrphans: section.flag(
+                    "revoke_orphans", default: true,
+                    help: "Revoke the refresh token of a code when no app received the tokens."))
             if section.isGiven("client_authentication"), !section.isGiven("client_secret_file") {
                 section.report(
                     "client_authentication", "is for a secret, and there is none; write client_secret_file")
@@ -37,15 +54,26 @@ extension Configuration {
 extension LogoutPolicy {
     /// `logout` of one identity provider.
     init(reading section: Section) {
-        let audiences = section.values("audiences") { text in
+        let audiences = section.values(
+            "audiences", .text("an identifier of at most \(ClientID.maximumLength) printable ASCII characters"),
+            help: "`aud` values of logout tokens that are accepted beside the registered clients."
+        ) { text in
             guard let client = ClientID(text) else {
                 throw ValueDefect("write at most \(ClientID.maximumLength) printable ASCII characters")
             }
             return client
         }
         self.init(
-            audiences: audiences.map(\.value), allowsMissingExpiry: section.flag("allow_missing_exp", default: false),
-            allowsJWTType: section.flag("allow_typ_jwt", default: false),
-            reach: section.choice("reach", default: .nameless))
+            audiences: audiences.map(\.value),
+            allowsMissingExpiry: section.flag(
+                "allow_missing_exp", default: false, help: "Accept logout tokens without `exp`."),
+            allowsJWTType: section.flag(
+                "allow_typ_jwt", default: false, help: "Accept logout tokens whose `typ` is `JWT` or missing."),
+            reach: section.choice(
+                "reach", default: .nameless,
+                help: """
+                    What a logout token with `sid` and `sub` ends. `session`: that session. `nameless`: also the user's \
+                    sessions without `sid`. `user`: all sessions of the user.
+                    """))
     }
 }

@@ -33,24 +33,38 @@ extension Configuration {
 extension Configuration.IdentityProvider {
     /// - Parameter sessions: What holds for every identity provider that says nothing else.
     init?(reading section: Section, sessions: Configuration.Sessions) {
-        let issuer = section.required("issuer", example: "https://idp.example.com") {
+        let issuer = section.required(
+            "issuer", .url, example: "https://idp.example.com",
+            help: "`iss` of its id_tokens, octet by octet. Apps send it as `audience`."
+        ) {
             try IssuerURL.parse($0, isDevelopment: section.isDevelopment)
         }
         if issuer?.hasTrailingSlash == true { section.warn("issuer", IssuerURL.trailingSlashWarning) }
         let keySource = KeySource(reading: section, issuer: issuer)
-        authorizationEndpoint = section.value("authorization_endpoint") {
+        authorizationEndpoint = section.value(
+            "authorization_endpoint", .url, help: "Where its users log in. By default that of the discovery document."
+        ) {
             try WebURL($0, allowsLoopbackHTTP: section.isDevelopment).string
         }
-        keySetRefresh = section.duration("jwks_refresh", default: .minutes(5), in: 30 ... .hours(24))
-        certificateAuthorities = section.value("ca_file", Self.authorities)
+        keySetRefresh = section.duration(
+            "jwks_refresh", default: .minutes(5), in: 30 ... .hours(24), help: "How often the key set is fetched.")
+        certificateAuthorities = section.value(
+            "ca_file", .path,
+            help: "PEM: certificate authorities to trust instead of the system's. Read at the start.",
+            Self.authorities)
         if section.isGiven("ca_file"), section.isGiven("jwks_file") {
             section.report("ca_file", "belongs to keys that are fetched, and jwks_file is given; remove one of them")
         }
-        revokesOnRemoval = section.flag("revoke_on_removal", default: false)
+        revokesOnRemoval = section.flag(
+            "revoke_on_removal", default: false,
+            help: "Refuse every id_token whose key left the key set. By default, id_tokens from before stay valid.")
         algorithms = Self.algorithms(section)
-        isDisabled = section.flag("disabled", default: false)
-        logout = section.section("logout") { LogoutPolicy(reading: $0) }
-        let relay = section.section("code_relay") { Configuration.CodeRelay(reading: $0, keySource: keySource) }
+        isDisabled = section.flag(
+            "disabled", default: false, help: "Refuse every request that names this identity provider.")
+        logout = section.section("logout", help: "Its back-channel logout tokens.") { LogoutPolicy(reading: $0) }
+        let relay = section.section(
+            "code_relay", help: "Redeem authorization codes for apps. The section may be empty: `{}`."
+        ) { Configuration.CodeRelay(reading: $0, keySource: keySource) }
         codeRelay = section.isGiven("code_relay") ? relay : nil
         switch keySource {
         case .keySet, .file:
@@ -80,18 +94,36 @@ extension Configuration.IdentityProvider {
     ) -> IssuerPolicy {
         IssuerPolicy(
             issuer: issuer ?? Issuer(validated: ""),
-            audienceAliases: section.values("audience_aliases", alias).map(\.value),
-            profiles: profiles(section), hashMode: section.choice("hash_mode", default: .leftHalf),
-            acceptsHyphenatedIDTokenType: section.flag("legacy_id_token_type", default: false),
-            admitsOnFirstSight: section.flag("admit_on_first_sight", default: false),
+            audienceAliases: section.values(
+                "audience_aliases",
+                .text("an identifier of at most \(Issuer.maximumLength) printable ASCII characters"),
+                help: "Other values of `audience` that mean this identity provider.", alias
+            ).map(\.value),
+            profiles: profiles(section),
+            hashMode: section.choice(
+                "hash_mode", default: .leftHalf,
+                help: "How it computes `ds_hash`. `left_half` is the construction of `at_hash`."),
+            acceptsHyphenatedIDTokenType: section.flag(
+                "legacy_id_token_type", default: false,
+                help: "Also accept the older spelling `id-token` in `subject_token_type`."),
+            admitsOnFirstSight: section.flag(
+                "admit_on_first_sight", default: false,
+                help: "Let the first exchange create a session that the broker does not know yet."),
             maximumFirstSightAge: section.duration(
-                "first_sight_max_age", default: .hours(24), in: Configuration.Sessions.subjectTokenAges),
-            requiresUnexpiredIDToken: section.flag("require_unexpired", default: false),
+                "first_sight_max_age", default: .hours(24), in: Configuration.Sessions.subjectTokenAges,
+                help: "The greatest age of an id_token that creates a session at first sight."),
+            requiresUnexpiredIDToken: section.flag(
+                "require_unexpired", default: false,
+                help: "Refuse expired id_tokens, also those that the broker issued at an enrolment."),
             maximumSubjectTokenAge: section.duration(
                 "subject_token_max_age", default: sessions.maximumSubjectTokenAge,
-                in: Configuration.Sessions.subjectTokenAges),
+                in: Configuration.Sessions.subjectTokenAges,
+                help: "The greatest age of its id_tokens. By default `sessions.subject_token_max_age`."),
             sessionLifetime: sessions.absolute,
-            enrolsByExchange: section.choice("enrolment", default: EnrolmentMode.off) == .exchange, codeRelay: relay)
+            enrolsByExchange: section.choice(
+                "enrolment", default: EnrolmentMode.off,
+                help: "`exchange`: apps enrol their logins by id_token, for an identity provider without Native SSO."
+            ) == .exchange, codeRelay: relay)
     }
 
     /// Whether apps bring their logins here themselves.
@@ -114,10 +146,15 @@ extension Configuration.IdentityProvider {
     }
 
     private static func profiles(_ section: Section) -> Set<Profile> {
-        let acceptsOlderType = section.flag("x_oath_urn", default: true)
+        let acceptsOlderType = section.flag(
+            "x_oath_urn", default: true,
+            help: "Under the profile device-secret, also accept the older `urn:x-oath:` token type.")
         let names = section.values(
-            "profiles", missing: "is missing; write [device-secret], [device-id] or both",
-            empty: "must name device-secret, device-id or both", ProfileName.parse)
+            "profiles", .choice(ProfileName.allCases.map(\.rawValue)),
+            missing: "is missing; write [device-secret], [device-id] or both",
+            empty: "must name device-secret, device-id or both",
+            help: "Which device values its apps use. `device-secret`: draft 07. `device-id`: the 2018 profile.",
+            ProfileName.parse)
         var profiles: Set<Profile> = []
         for name in names {
             switch name.value {
@@ -134,9 +171,10 @@ extension Configuration.IdentityProvider {
 
     private static func algorithms(_ section: Section) -> [SignatureAlgorithm] {
         let names = section.values(
-            "algorithms",
+            "algorithms", .choice(SignatureAlgorithm.allCases.map(\.rawValue)),
             missing: "is missing; write what the identity provider signs id_tokens with, such as [RS256]",
-            empty: "must name at least one algorithm, such as RS256", algorithm)
+            empty: "must name at least one algorithm, such as RS256",
+            help: "The signature algorithms of its id_tokens and logout tokens.", algorithm)
         var algorithms: [SignatureAlgorithm] = []
         for name in names {
             if algorithms.contains(where: { $0.isSame(as: name.value) }) {
@@ -174,7 +212,9 @@ extension Configuration.IdentityProvider {
                 as: "the issuer of the broker itself", root)
         }
         var aliases: [(name: Located<String>, owner: String)] = []
-        let providers = root.sections("identity_providers") { section in
+        let providers = root.sections(
+            "identity_providers", help: "The identity providers whose id_tokens are accepted; at least one."
+        ) { section in
             if let issuer = section.text("issuer") { names.claim(issuer, as: "the issuer of \(section.path)", root) }
             aliases += section.texts("audience_aliases").map { ($0, "an alias of \(section.path)") }
             return Self(reading: section, sessions: sessions)

@@ -9,10 +9,17 @@ extension KeySource {
         func url(_ text: String) throws(ValueDefect) -> ProviderURL {
             try ProviderURL(text, isDevelopment: section.isDevelopment)
         }
-        let discovery = section.value("discovery", url)
-        let keySetURL = section.value("jwks_uri", url)
-        let keySetFile = section.value("jwks_file", Self.checkedFile)
-        let hosts = Set(section.values("jwks_hosts", Self.host).map(\.value))
+        let discovery = section.value(
+            "discovery", .url, help: "The discovery document. By default that of `issuer`.", url)
+        let keySetURL = section.value(
+            "jwks_uri", .url, help: "The key set, fetched without a discovery document.", url)
+        let keySetFile = section.value(
+            "jwks_file", .path, help: "The key set as a file, instead of one that is fetched.", Self.checkedFile)
+        let hosts = Set(
+            section.values(
+                "jwks_hosts", .text("a host name"),
+                help: "Hosts, beside its own, where the discovery document may place the key set.", Self.host
+            ).map(\.value))
         let given = ["discovery", "jwks_uri", "jwks_file"].filter { section.isGiven($0) }
         for extra in given.dropFirst() {
             section.report(extra, "\(given[0]) is given as well, and there is one source of keys; remove one of them")

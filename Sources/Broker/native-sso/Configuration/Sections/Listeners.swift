@@ -25,18 +25,32 @@ extension Configuration {
         }
 
         init?(reading section: Section) {
-            let listen = section.value("listen", defaultText: "127.0.0.1:8080", PublicAddress.init)
-            let (hasTLS, tls) = section.section("tls") { inner in
+            let listen = section.value(
+                "listen", .text("an address and a port, or `unix:` and a path"), defaultText: "127.0.0.1:8080",
+                help: "A numeric address and a port, or the path of a Unix socket: `unix:/run/native-sso/public`.",
+                PublicAddress.init)
+            let (hasTLS, tls) = section.section(
+                "tls", help: "TLS at the broker. Without it, a proxy terminates TLS."
+            ) { inner in
                 let isGiven = section.isGiven("tls") || inner.isGiven("certificate") || inner.isGiven("key")
                 return (isGiven, TLSFiles(reading: inner, isGiven: isGiven))
             }
             self.tls = tls
-            plainHTTP = section.choice("plain_http", default: .loopback)
-            maximumConnections = section.integer("max_connections", default: 10_240, in: 1...1_000_000)
-            let perAddress = section.integer("max_connections_per_address", default: 256, in: 1...1_000_000)
+            plainHTTP = section.choice(
+                "plain_http", default: .loopback,
+                help: "Where plain HTTP is allowed. `behind-proxy`: also on an address that only a proxy can reach.")
+            maximumConnections = section.integer(
+                "max_connections", default: 10_240, in: 1...1_000_000,
+                help: "Open connections. The broker closes further ones at once.")
+            let perAddress = section.integer(
+                "max_connections_per_address", default: 256, in: 1...1_000_000,
+                help: "Open connections of one address or IPv6 /64. By default none without TLS."
+            )
             maximumConnectionsPerAddress =
                 hasTLS || section.isGiven("max_connections_per_address") ? perAddress : nil
-            maximumBufferedMiB = section.integer("max_buffered_mib", default: 64, in: 1...65_536)
+            maximumBufferedMiB = section.integer(
+                "max_buffered_mib", default: 64, in: 1...65_536,
+                help: "MiB for unread bodies and unsent answers, beyond 8 KiB for each connection.")
             trustedProxies = TrustedProxies(reading: section)
             guard let listen else { return nil }
             self.listen = listen
@@ -82,8 +96,14 @@ extension Configuration {
         let listen: ListenAddress
 
         init?(reading section: Section, publicListener: ListenAddress?) {
-            let allowsOthers = section.flag("allow_non_loopback", default: false)
-            guard let listen = section.value("listen", defaultText: "127.0.0.1:8081", ListenAddress.init) else {
+            let allowsOthers = section.flag(
+                "allow_non_loopback", default: false,
+                help: "Let `listen` be another address. The internal listener asks for no password.")
+            guard
+                let listen = section.value(
+                    "listen", .text("an address and a port"), defaultText: "127.0.0.1:8081",
+                    help: "A numeric address and a port.", ListenAddress.init)
+            else {
                 return nil
             }
             self.listen = listen
@@ -107,14 +127,19 @@ extension Configuration {
 extension TrustedProxies {
     init(reading section: Section) {
         // `nil`: the Unix socket.
-        let blocks = section.values("trusted_proxies") { text -> AddressBlock? in
+        let blocks = section.values(
+            "trusted_proxies", .text("an address, a block of addresses, or `unix`"),
+            help: "Proxies whose header names the client's address. `[]` says that there is no proxy."
+        ) { text -> AddressBlock? in
             if text.utf8.elementsEqual("unix".utf8) { return nil }
             guard let block = AddressBlock(text) else {
                 throw ValueDefect("write an address or a block of them, such as 10.0.0.0/8 or 2001:db8::7, or unix")
             }
             return block
         }.map(\.value)
-        let header = section.choice("forwarded_header", default: Header.xForwardedFor)
+        let header = section.choice(
+            "forwarded_header", default: Header.xForwardedFor,
+            help: "The header in which trusted proxies name the client's address.")
         if section.isGiven("forwarded_header"), !section.isGiven("trusted_proxies") {
             section.report("forwarded_header", "is believed from trusted_proxies alone, and none are given")
         }

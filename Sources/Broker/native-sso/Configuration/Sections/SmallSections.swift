@@ -23,8 +23,13 @@ extension Configuration {
 extension Configuration.Log {
     init(reading section: Section) {
         let levels = Logger.Level.allCases.filter { section.isDevelopment || $0 >= .info }
-        level = section.choice("level", default: .info, offering: levels)
-        format = section.value("format", Format.parse)
+        level = section.choice(
+            "level", default: .info, offering: levels, help: "The least severe events that are logged.")
+        format = section.value(
+            "format", .choice(Format.allCases.map(\.rawValue)),
+            help:
+                "`json`: one object a line. `text`: for people. By default `text` on a terminal and `json` elsewhere.",
+            Format.parse)
         if level < .info, !section.isDevelopment {
             section.report("level", "\(level) is for development only; write info, notice, warning, error or critical")
         }
@@ -42,10 +47,16 @@ extension Configuration {
 
         init(reading section: Section) {
             let url = section.required(
-                "url", example: "postgresql://broker@%2Frun%2Fpostgresql/native_sso", DatabaseURL.init)
+                "url", .text("a libpq URL"), example: "postgresql://broker@%2Frun%2Fpostgresql/native_sso",
+                help: "The database as libpq writes it, without a password. Other hosts need `sslmode=verify-full`.",
+                DatabaseURL.init)
             self.url = url?.string ?? ""
-            password = section.value("password_file", SecretFile.read)
-            pool = section.integer("pool", default: 8, in: 1...200)
+            password = section.value(
+                "password_file", .path, help: "The password, on one line. Only its owner may read the file.",
+                SecretFile.read)
+            pool = section.integer(
+                "pool", default: 8, in: 1...200,
+                help: "Connections for everything but exchanges and refreshes, which have three of their own.")
         }
     }
 
@@ -56,7 +67,9 @@ extension Configuration {
 
         init(reading section: Section) {
             directory =
-                section.required("directory", example: "/var/lib/native-sso/keys", PathText.absolute) ?? ""
+                section.required(
+                    "directory", .path, example: "/var/lib/native-sso/keys", help: "The directory of the key files.",
+                    PathText.absolute) ?? ""
         }
     }
 }
@@ -67,11 +80,14 @@ extension RequestLimits {
     /// - Parameter tellsCallersApart: Whether the public listener does.
     init(reading section: Section, tellsCallersApart: Bool) {
         let standard = RequestLimits()
-        func limit(_ key: String, _ standard: RateLimit?) -> RateLimit? {
-            section.value(key, RateText.parse).map(\.limit) ?? standard
+        func rate(_ key: String, _ standard: RateLimit?, _ help: String) -> RateText? {
+            section.value(key, .rate, default: RateText(limit: standard).description, help: help, RateText.parse)
         }
-        func addressLimit(_ key: String, _ standard: RateLimit?) -> RateLimit? {
-            let rate = section.value(key, RateText.parse)
+        func limit(_ key: String, _ standard: RateLimit?, _ help: String) -> RateLimit? {
+            rate(key, standard, help).map(\.limit) ?? standard
+        }
+        func addressLimit(_ key: String, _ standard: RateLimit?, _ help: String) -> RateLimit? {
+            let rate = rate(key, standard, help)
             if rate?.limit != nil, !tellsCallersApart {
                 section.report(
                     key,
@@ -81,17 +97,26 @@ extension RequestLimits {
             return rate.map(\.limit) ?? standard
         }
         self.init(
-            listener: limit("listener", standard.listener),
-            address: addressLimit("address", standard.address),
-            network: addressLimit("network", standard.network),
-            client: limit("client", standard.client),
-            clientFailures: addressLimit("client_failures", standard.clientFailures),
-            session: limit("session", standard.session),
-            user: limit("user", standard.user),
-            device: limit("device", standard.device),
-            deviceFailures: limit("device_failures", standard.deviceFailures),
-            code: addressLimit("code", standard.code),
-            logout: limit("logout", standard.logout))
+            listener: limit("listener", standard.listener, "All requests to the public listener together."),
+            address: addressLimit(
+                "address", standard.address, "Requests of one IPv4 address, or of the /64 of an IPv6 address."),
+            network: addressLimit("network", standard.network, "Requests of the /48 of an IPv6 address."),
+            client: limit(
+                "client", standard.client, "Requests of one app with a genuine token, or of one authenticated client."),
+            clientFailures: addressLimit(
+                "client_failures", standard.clientFailures, "Failed authentications of one client from one address."),
+            session: limit(
+                "session", standard.session,
+                "Exchanges of one login by all apps together, and refreshes of one app in it."),
+            user: limit("user", standard.user, "Exchanges of all logins of one user."),
+            device: limit("device", standard.device, "Exchanges on one device."),
+            deviceFailures: limit(
+                "device_failures", standard.deviceFailures,
+                "Exchanges of one login with a wrong device value, and refused enrolments of one id_token."),
+            code: addressLimit("code", standard.code, "Authorization codes from one address."),
+            logout: limit(
+                "logout", standard.logout,
+                "Logout tokens of one identity provider from one address, and unsigned ones from one address."))
     }
 }
 
@@ -113,14 +138,19 @@ extension Configuration {
         /// - Parameter issuer: Ours; `nil` where that was reported.
         init?(reading section: Section, issuer: Issuer?) {
             let standard = issuer.map { $0.withoutTrailingSlash + "/token" } ?? "https://sso.example.com/token"
-            let endpoint = section.value("token_endpoint", defaultText: standard) { text in
+            let endpoint = section.value(
+                "token_endpoint", .url, defaultText: standard,
+                help: "The URL of `POST /token` as apps write it in `htu`. By default `issuer` with `/token`."
+            ) { text in
                 let url = try WebURL(text, allowsLoopbackHTTP: section.isDevelopment)
                 guard !url.hasQuery else { throw ValueDefect("must not contain a query (?)") }
                 guard let target = TargetURI(text) else { throw ValueDefect("is not the URL of an endpoint") }
                 return (text, target)
             }
-            nonce = section.choice("nonce", default: .off)
-            nonceLifetime = section.duration("nonce_lifetime", default: .minutes(5), in: 30 ... .hours(1))
+            nonce = section.choice(
+                "nonce", default: .off, help: "`required`: each proof needs a nonce of the broker (RFC 9449 §8).")
+            nonceLifetime = section.duration(
+                "nonce_lifetime", default: .minutes(5), in: 30 ... .hours(1), help: "How long a nonce is accepted.")
             if section.isSound, section.isGiven("nonce_lifetime"), nonce == .off {
                 section.warn("nonce_lifetime", "has no effect: dpop.nonce is off")
             }
@@ -145,11 +175,14 @@ extension Configuration {
 
         init(reading section: Section) {
             let bounds = (section.isDevelopment ? 1 : .hours(1))...Seconds.days(400)
-            absolute = section.duration("absolute", default: .days(90), in: bounds)
-            // Where only `absolute` is given and is short, the default of `idle` follows it.
-            idle = section.duration("idle", default: min(.days(30), absolute), in: bounds)
+            absolute = section.duration(
+                "absolute", default: .days(90), in: bounds, help: "From the beginning of a session to its end.")
+            idle = section.duration(
+                "idle", default: min(.days(30), absolute), in: bounds,
+                help: "The longest time between two uses of a session. The default is never above `absolute`.")
             maximumSubjectTokenAge = section.duration(
-                "subject_token_max_age", default: .days(90), in: Self.subjectTokenAges)
+                "subject_token_max_age", default: .days(90), in: Self.subjectTokenAges,
+                help: "The greatest age of an id_token in an exchange, counted from `iat`.")
             if section.isSound, idle > absolute {
                 section.report("idle", "must not be longer than sessions.absolute, \(DurationText.format(absolute))")
             }
@@ -166,9 +199,16 @@ extension Configuration {
         let unboundRefreshGrace: Seconds
 
         init(reading section: Section) {
-            access = section.duration("access", default: .minutes(5), in: 10 ... .hours(24))
-            refreshGrace = section.duration("refresh_grace", default: 60, in: 0 ... .minutes(10))
-            unboundRefreshGrace = section.duration("unbound_refresh_grace", default: 10, in: 0 ... .minutes(10))
+            access = section.duration(
+                "access", default: .minutes(5), in: 10 ... .hours(24),
+                help: "Of an access token. An access token outlives the end of its session by at most this.")
+            refreshGrace = section.duration(
+                "refresh_grace", default: 60, in: 0 ... .minutes(10),
+                help: "How long a refresh may be repeated after a lost answer, by an authenticated client or with DPoP."
+            )
+            unboundRefreshGrace = section.duration(
+                "unbound_refresh_grace", default: 10, in: 0 ... .minutes(10),
+                help: "The same for public clients without DPoP.")
             for (key, value) in [("refresh_grace", refreshGrace), ("unbound_refresh_grace", unboundRefreshGrace)]
             where value == 0 {
                 section.warn(

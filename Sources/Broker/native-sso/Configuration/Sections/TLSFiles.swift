@@ -41,8 +41,13 @@ struct TLSFiles: Sendable {
 extension TLSFiles {
     /// `nil` where there are none, or something was reported.
     init?(reading section: Section, isGiven: Bool) {
-        let chain = section.value("certificate") { ($0, try RegularFile.trusted(try PathText.absolute($0))) }
-        let secret = section.value("key") { ($0, try RegularFile.confidential(try PathText.absolute($0))) }
+        let chain = section.value(
+            "certificate", .path,
+            help: "PEM: the broker's certificate first, then the chain to a root. SIGHUP reads it again."
+        ) { ($0, try RegularFile.trusted(try PathText.absolute($0))) }
+        let secret = section.value(
+            "key", .path, help: "PEM without a password. Only its owner may read the file."
+        ) { ($0, try RegularFile.confidential(try PathText.absolute($0))) }
         for name in ["certificate", "key"] where isGiven && !section.isGiven(name) {
             section.report(name, "is missing; write the path of a PEM file")
         }

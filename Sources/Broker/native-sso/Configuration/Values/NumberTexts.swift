@@ -46,12 +46,17 @@ enum IntegerText {
 }
 
 /// Rates as people write them: `60/1m` is 60 at once, and then 60 in each minute; `off` is none.
-struct RateText {
+struct RateText: CustomStringConvertible {
     /// `nil`: no limit.
     let limit: RateLimit?
 
     private static let counts = 1...1_000_000
     private static let periods: ClosedRange<Seconds> = 1 ... .days(1)
+
+    var description: String {
+        limit.map { "\($0.burst)/" + DurationText.format(Seconds(($0.interval * $0.burst).components.seconds)) }
+            ?? "off"
+    }
 
     static func parse(_ text: String) throws(ValueDefect) -> RateText {
         if text == "off" { return RateText(limit: nil) }
