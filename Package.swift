@@ -318,9 +318,7 @@ let package = Package(
             name: "NativeSSOCommandTests",
             dependencies: [
                 "native-sso", "BrokerHTTP", "HTTPServer", "BrokerTesting", "ChildProcesses", "IdentityProvider",
-                "NativeSSO", "JOSE",
-                "OAuthWire",
-                "PostgresClient", "StrictCoding", .logging,
+                "NativeSSO", "JOSE", "OAuthWire", "PostgresClient", "Registry", "StrictCoding", .argumentParser, .logging,
                 .serviceLifecycle,
                 .unixSignals,
             ], path: "Tests/Broker/NativeSSOCommandTests",

@@ -58,11 +58,11 @@ public final class BrokerMetrics: Sendable {
         for reason in refusals.keys.sorted() {
             text.sample("refusals_total", [("reason", reason)], refusals[reason]?.value ?? 0)
         }
-        text.family("audit_events_sampled_out_total", "Refusals of a flood that the audit leaves out.", .counter)
+        text.family("audit_events_sampled_out_total", "Refusals that the audit left out because there were too many alike.", .counter)
         text.sample("audit_events_sampled_out_total", [], sampledOut.value)
-        text.family("requests_in_flight", "Requests being answered.", .gauge)
+        text.family("requests_in_flight", "Requests in progress.", .gauge)
         text.sample("requests_in_flight", [], inFlight.value)
-        text.histogramFamily("request_duration_seconds", "From the whole request to the answer.")
+        text.histogramFamily("request_duration_seconds", "Time from the complete request to the answer.")
         for grant in GrantLabel.allCases {
             if let histogram = durations[grant] {
                 text.histogram("request_duration_seconds", [("grant", grant.rawValue)], histogram)
@@ -96,7 +96,7 @@ final class LogoutCounts: Sendable {
         for label in LogoutLabel.allCases {
             text.sample("logouts_total", [("outcome", label.rawValue)], requests[label]?.value ?? 0)
         }
-        text.family("sessions_logged_out_total", "Sessions that their identity provider ended.", .counter)
+        text.family("sessions_logged_out_total", "Sessions ended by back-channel logout.", .counter)
         text.sample("sessions_logged_out_total", [], sessions.value)
     }
 }

@@ -3,22 +3,22 @@ public import HTTPServer
 extension ConnectionCounts: MetricSource {
     public var samples: [MetricSample] {
         [
-            MetricSample("connections", "Connections to the public listener now.", .gauge, open.value),
+            MetricSample("connections", "Open connections to the public listener.", .gauge, open.value),
             MetricSample(
-                "connections_refused_total", "Connections closed at once: there were too many.", .counter, refused.value
+                "connections_refused_total", "Connections closed at once: public.max_connections was reached.", .counter, refused.value
             ),
             MetricSample(
                 "connections_refused_for_address_total",
-                "Connections closed at once: there were too many from one address.", .counter, refusedForAddress.value),
+                "Connections closed at once: public.max_connections_per_address was reached.", .counter, refusedForAddress.value),
             MetricSample(
-                "tls_handshakes_failed_total", "Handshakes that failed or took too long.", .counter,
+                "tls_handshakes_failed_total", "TLS handshakes that failed or took too long.", .counter,
                 handshakesFailed.value),
             MetricSample(
-                "http2_errors_total", "HTTP/2 connections ended by what their clients did.", .counter,
+                "http2_errors_total", "HTTP/2 connections closed because the client broke the protocol or a limit.", .counter,
                 http2Failures.value),
             MetricSample(
                 "buffered_octets",
-                "Unfinished requests and untaken answers of the public listener, beyond each connection's own 8 KiB.",
+                "Octets of unread bodies and unsent answers on the public listener, beyond 8 KiB for each connection.",
                 .gauge, Int64(bufferedOctets)),
         ]
     }

@@ -154,6 +154,9 @@ public protocol ReadinessCheck: Sendable {
     /// For the reader of `/readyz`: a component, or an issuer from the configuration.
     var name: String { get }
 
+    /// What it checks, and the reasons that it may give: sentences for the guide.
+    var help: StaticString { get }
+
     /// `nil`: it is so. Otherwise a reason code. Answers from what is known or within about a second: the caller waits.
     func problem() async -> StaticString?
 }

@@ -24,7 +24,7 @@ extension AuditExplanation {
         switch kind {
         case .requestRefused:
             self = words.refusal(
-                "\(words.app) made a request, which was refused before any grant was looked at,", .requestRefused)
+                "\(words.app) made a request, which was refused before any grant was considered,", .requestRefused)
         case .exchangeRefused:
             self = words.refusal(
                 "\(words.app) asked for tokens from \(words.login)\(words.place) and was refused", .exchangeRefused)
@@ -50,55 +50,55 @@ extension AuditExplanation {
             )
         case .logoutRecorded:
             self.init(
-                sentence: "The identity provider \(of("issuer")) said that "
+                sentence: "The identity provider \(of("issuer")) reported that "
                     + (record.reason == "subject" ? "a user" : "a session")
-                    + " is logged out; sessions that were live and ended: \(of("sessions_ended")).")
+                    + " logged out. Live sessions that this ended: \(of("sessions_ended")).")
         case .sessionEnded: self = words.sessionEnd
         case .grantRevoked: self = words.revocation
         case .sessionRegistered:
-            self.init(sentence: "\(words.actor) registered a login before any app came with it\(words.place).")
+            self.init(sentence: "\(words.actor) registered a login before any app presented it\(words.place).")
 
         case .sessionMapped:
             self.init(
-                sentence: "\(words.actor) told by which name a logout ends a login that was there\(words.place).")
+                sentence: "\(words.actor) recorded the name by which a logout ends an existing login\(words.place).")
 
         case .clientAdded: self = words.act("registered the client \(of("client_id"))")
         case .clientUpdated: self = words.act("changed the client \(of("client_id"))")
         case .clientRemoved:
             self = words.act("removed the client \(of("client_id")) with its memberships and grants")
-        case .clientSecretAdded: self = words.act("made a secret for the client \(of("client_id"))")
+        case .clientSecretAdded: self = words.act("created a secret for the client \(of("client_id"))")
         case .clientSecretRetired: self = words.act("retired a secret of the client \(of("client_id"))")
         case .clientKeyAdded:
             self = words.act("registered the key \(of("kid")) of the client \(of("client_id"))")
         case .clientKeyRemoved:
             self = words.act("removed the key \(of("kid")) of the client \(of("client_id"))")
-        case .groupAdded: self = words.act("made the sharing group \(of("group_id"))")
+        case .groupAdded: self = words.act("created the sharing group \(of("group_id"))")
         case .groupRemoved:
             self = words.act(
-                "removed the sharing group \(of("group_id")): its members share no login any more")
+                "removed the sharing group \(of("group_id")): its members no longer share logins")
         case .groupMemberSet:
             self = words.act(
                 "made the client \(of("client_id")) a member of the group \(of("group_id")) with the role \(of("role")) and the scope ceiling \(of("scope_ceiling"))"
             )
         case .groupMemberRemoved:
             self = words.act(
-                "took the client \(of("client_id")) out of the group \(of("group_id"))")
+                "removed the client \(of("client_id")) from the group \(of("group_id"))")
         case .scopeSet:
             self = words.act(
                 "set the scope \(of("scope")), requires consent: \(of("requires_consent"))")
         case .scopeRemoved: self = words.act("removed the scope \(of("scope")) from the registry")
         case .deviceBlocked:
-            self = words.act("blocked a device of \(of("issuer")): whatever comes with it is refused")
+            self = words.act("blocked a device of \(of("issuer")): every request with it is refused")
         case .deviceUnblocked: self = words.act("unblocked a device of \(of("issuer"))")
         case .deviceUnpinned:
-            self = words.act("unpinned a device of \(of("issuer")): its apps may show other keys")
+            self = words.act("deleted the key bindings of a device of \(of("issuer")): its apps may use other keys")
         case .idpKeyRevoked:
             self = words.act(
-                "revoked the key \(of("thumbprint")) of \(of("issuer")): no token by it is accepted any more"
+                "revoked the key \(of("thumbprint")) of \(of("issuer")): the broker no longer accepts tokens that it signed"
             )
         case .keyAdded:
             self = words.act(
-                "made the key \(of("kid")) for \(of("use")), as \(of("state"))")
+                "created the key \(of("kid")) for \(of("use")), in the state \(of("state"))")
         case .keyPublished: self = words.act("published the key \(of("kid"))")
         case .keyActive: self = words.act("made \(of("kid")) the active key")
         case .keyRetired: self = words.act("retired the key \(of("kid"))")
@@ -107,7 +107,7 @@ extension AuditExplanation {
             self = words.act(
                 "set how long records are kept: sessions for \(of("session_days")) days, the audit for \(of("audit_days")) days"
             )
-        case .swept: self = words.act("removed what was over for longer than it is kept")
+        case .swept: self = words.act("deleted records whose retention period had passed")
         }
     }
 }
@@ -166,7 +166,7 @@ private struct AuditWords {
     /// Tokens of an identity provider that no app got.
     var orphan: AuditExplanation {
         let code = record.client.map { "the code of app \($0)" } ?? "a code"
-        let beginning = "The tokens that the identity provider gave for \(code) came to nobody"
+        let beginning = "No app received the tokens that the identity provider gave for \(code)"
         let reason = record.reason ?? "none"
         guard let known = RevocationOutcome(rawValue: reason)?.explanation else {
             return AuditExplanation(sentence: "\(beginning): \(reason), which this version does not know.")
@@ -179,7 +179,7 @@ private struct AuditWords {
         let session =
             "session \(record.session?.description ?? "unknown")"
             + (record.sessionID.map { ", sid \($0)," } ?? "")
-        let remedy = "Every app in it is refused from its next call on. The user logs in again."
+        let remedy = "Every app in it is refused from its next request on. The user logs in again."
         guard record.reason != "logout" else {
             return AuditExplanation(
                 sentence: "A logout at the identity provider ended \(session) with everything issued in it.",
@@ -209,16 +209,16 @@ extension RevocationOutcome {
     var explanation: (cause: String, remedy: String) {
         switch self {
         case .revoked:
-            ("the identity provider revoked the refresh token that no app got", "Nothing is left to be done.")
+            ("the identity provider revoked the refresh token that no app got", "Nothing is left to do.")
         case .refused:
             (
                 "the identity provider refused to revoke the refresh token that no app got",
-                "Its log has it, at this time. The token ends as its sessions do there."
+                "Look at the identity provider's log at this time. The token ends with its session there."
             )
         case .failed:
             (
                 "the refresh token that no app got was not revoked: the identity provider gave no answer, or too many came at once",
-                "Look at its state. The token ends as its sessions do there."
+                "Check the identity provider. The token ends with its session there."
             )
         case .endpointUnknown:
             (
@@ -228,12 +228,12 @@ extension RevocationOutcome {
         case .switchedOff:
             (
                 "code_relay.revoke_orphans is false: the refresh token that no app got was not revoked",
-                "Nothing is to be done. The token ends as its sessions do there."
+                "Nothing to do. The token ends with its session there."
             )
         case .outcomeUnknown:
             (
-                "the database did not say whether an app can get what came for the code; it was not revoked",
-                "Look at the database at this time. If no app has it, the token ends as its sessions do there."
+                "the database did not confirm whether an app can receive the tokens, so the broker did not revoke the refresh token",
+                "Check the database at this time. If no app has the token, it ends with its session there."
             )
         }
     }

@@ -5,7 +5,7 @@ import StrictCoding
 
 /// Why something is changed.
 struct ReasonOption: ParsableArguments {
-    @Option(help: "Why, for the audit.")
+    @Option(help: "Reason, for the audit.")
     var reason: String?
 
     mutating func validate() throws {
@@ -17,7 +17,7 @@ struct ReasonOption: ParsableArguments {
 
 /// Of commands about one identity provider.
 struct IssuerOption: ParsableArguments {
-    @Option(help: "The identity provider; may be left out where the configuration has only one.")
+    @Option(help: "The identity provider. Optional if the configuration has only one.")
     var issuer: Issuer?
 
     /// The given issuer; where none is given, that of the only identity provider.
@@ -32,7 +32,7 @@ struct IssuerOption: ParsableArguments {
 
 /// Of commands that list what may be without end.
 struct LimitOption: ParsableArguments {
-    @Option(help: "At most so many.")
+    @Option(help: "The greatest number of rows.")
     var limit: Int64 = 100
 
     mutating func validate() throws {
@@ -47,7 +47,7 @@ struct LimitOption: ParsableArguments {
 
 /// Of commands that destroy something: without `--execute` they say what they would do, and do nothing.
 struct ExecutionOptions: ParsableArguments {
-    @Flag(help: "Do it. Without this, only show what would be done.")
+    @Flag(help: "Carry it out. Without this flag, only show what would change.")
     var execute = false
 
     @OptionGroup var why: ReasonOption

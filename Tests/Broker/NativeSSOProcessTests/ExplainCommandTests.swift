@@ -75,7 +75,7 @@ struct ExplainCommandTests {
             // No secret of any of it is in what was shown.
             let shown = try await installation.run(["explain", replay.requestID]).output
             for secret in [login.idToken, login.deviceSecret, first, token] { #expect(!shown.contains(secret)) }
-            #expect(shown.contains("somebody holds a copy"))
+            #expect(shown.contains("two parties hold it"))
         }
     }
 
@@ -101,7 +101,7 @@ struct ExplainCommandTests {
             try await installation.registerApps()
             try await installation.succeed("client", "add", "app3", "--audience", "https://api.example.com")
             let commands: [(command: [String], kind: String, words: String)] = [
-                (["group", "member", "remove", "vendor", "app2"], "group_member_removed", "out of the group vendor"),
+                (["group", "member", "remove", "vendor", "app2"], "group_member_removed", "from the group vendor"),
                 (["client", "remove", "app3"], "client_removed", "removed the client app3"),
                 (["group", "remove", "vendor"], "group_removed", "sharing group vendor"),
             ]
@@ -119,7 +119,7 @@ struct ExplainCommandTests {
         }
     }
 
-    @Test func `tokens that came to nobody are of an app's code`() async throws {
+    @Test func `tokens that no app received belong to an app's code`() async throws {
         try await Installation.lendReady { installation in
             let id = "01900000-0000-7000-8000-000000000001"
             _ = try await installation.cluster.psql(
@@ -128,7 +128,7 @@ struct ExplainCommandTests {
                 VALUES (now(), 'code_orphaned', '\(id)', 'app1', 'idp_revocation_endpoint_unknown')
                 """, database: installation.database)
             let event = try #require(try await events(id, installation).first)
-            #expect(event.string("sentence")?.contains("gave for the code of app app1 came to nobody") == true)
+            #expect(event.string("sentence")?.contains("No app received the tokens that the identity provider gave for the code of app app1") == true)
         }
     }
 

@@ -3,10 +3,10 @@ import Foundation
 
 /// What every command takes, before or after its name.
 struct GlobalOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The configuration.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration file.", valueName: "file"))
     var config = "/etc/native-sso/native-sso.yaml"
 
-    @Flag(help: "Write results and errors as JSON.")
+    @Flag(help: "Print results and errors as JSON.")
     var json = false
 
     var output: CommandOutput { CommandOutput(format: json ? .json : .text) }

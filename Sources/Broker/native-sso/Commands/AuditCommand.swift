@@ -8,21 +8,22 @@ import StrictCoding
 /// `native-sso audit`
 struct AuditCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "Who was given or refused what, and who changed what.",
+        commandName: "audit", abstract: "Search the audit: grants, refusals and administrative changes.",
         subcommands: [AuditListCommand.self])
 }
 
 /// `native-sso audit list`
 struct AuditListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Events, the newest first.",
-        discussion: "What all that is recorded under one request id means: native-sso explain ID.")
+        commandName: "list", abstract: "List events, the newest first.",
+        discussion: "To read the events of one request in words: native-sso explain ID.")
 
     @Option(
-        help: ArgumentHelp("Not before: 2026-11-22T07:30:00Z, or 2h: two hours ago.", valueName: "when"))
+        help: ArgumentHelp(
+            "Events from this time on: 2026-11-22T07:30:00Z, or 2h for two hours ago.", valueName: "when"))
     var from = Moment(secondsAgo: 24 * 3600)
 
-    @Option(help: ArgumentHelp("Before; now by default.", valueName: "when"))
+    @Option(help: ArgumentHelp("Events before this time. By default now.", valueName: "when"))
     var until: Moment?
 
     @Option(help: "Only events of this kind, such as exchange_refused.")
@@ -39,7 +40,7 @@ struct AuditListCommand: AsyncParsableCommand {
     @Option(parsing: .unconditional, help: "Only events of the session with this `sid`.")
     var sid: SessionID?
 
-    @Option(help: ArgumentHelp("Where a listing goes on: `next` of the page before.", valueName: "next"))
+    @Option(help: ArgumentHelp("Continue a listing: `next` of the previous page.", valueName: "next"))
     var after: PagePosition?
 
     @OptionGroup var page: LimitOption

@@ -5,7 +5,7 @@ import Registry
 /// `native-sso client`
 struct ClientCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "client", abstract: "The apps that may exchange and refresh.",
+        commandName: "client", abstract: "Manage client applications.",
         subcommands: [
             ClientAddCommand.self, ClientListCommand.self, ClientShowCommand.self, ClientUpdateCommand.self,
             ClientEnableCommand.self, ClientDisableCommand.self, ClientRemoveCommand.self, ClientSecretCommand.self,
@@ -18,13 +18,12 @@ struct ClientAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Register a client.",
         discussion: """
-            How it proves who it is stays as it is: to change that, remove the client and add it again. One of \
-            client_secret_basic gets its secret by client secret rotate, one of private_key_jwt its keys by client key add; \
-            before that nobody can use it.
+            You cannot change the authentication method later: remove the client and add it again. A client_secret_basic \
+            client needs `client secret rotate`, a private_key_jwt client needs `client key add`, before it can authenticate.
             """)
 
-    @Argument(help: "Its client_id.") var id: ClientID
-    @Option(help: "none for an app on a device, which can keep no secret; client_secret_basic; private_key_jwt.")
+    @Argument(help: "The client_id.") var id: ClientID
+    @Option(help: "`none`: an app on a device, which cannot keep a secret.")
     var authentication = Client.Authentication.none
     @OptionGroup var settings: ClientSettings
     @OptionGroup var why: ReasonOption
@@ -47,9 +46,9 @@ struct ClientAddCommand: AsyncParsableCommand {
 /// `native-sso client update`
 struct ClientUpdateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "update", abstract: "Change what is given; leave the rest.")
+        commandName: "update", abstract: "Change the given settings; keep the others.")
 
-    @Argument(help: "Its client_id.") var id: ClientID
+    @Argument(help: "The client_id.") var id: ClientID
     @OptionGroup var settings: ClientSettings
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
@@ -64,9 +63,9 @@ struct ClientUpdateCommand: AsyncParsableCommand {
 
 /// `native-sso client enable`
 struct ClientEnableCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "enable", abstract: "Let a client in again.")
+    static let configuration = CommandConfiguration(commandName: "enable", abstract: "Enable a disabled client.")
 
-    @Argument(help: "Its client_id.") var id: ClientID
+    @Argument(help: "The client_id.") var id: ClientID
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
@@ -76,9 +75,9 @@ struct ClientEnableCommand: AsyncParsableCommand {
 /// `native-sso client disable`
 struct ClientDisableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "disable", abstract: "Refuse everything a client asks, until it is enabled again.")
+        commandName: "disable", abstract: "Refuse all requests of a client until you enable it again.")
 
-    @Argument(help: "Its client_id.") var id: ClientID
+    @Argument(help: "The client_id.") var id: ClientID
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
@@ -106,7 +105,7 @@ extension GlobalOptions {
 
 /// `native-sso client list`
 struct ClientListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "All clients.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List all clients.")
 
     @OptionGroup var options: GlobalOptions
 
@@ -125,9 +124,9 @@ struct ClientListCommand: AsyncParsableCommand {
 
 /// `native-sso client show`
 struct ClientShowCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "All that is known of one client.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show one client.")
 
-    @Argument(help: "Its client_id.") var id: ClientID
+    @Argument(help: "The client_id.") var id: ClientID
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
@@ -140,7 +139,7 @@ struct ClientRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a client, its memberships and its grants.")
 
-    @Argument(help: "Its client_id.") var id: ClientID
+    @Argument(help: "The client_id.") var id: ClientID
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 

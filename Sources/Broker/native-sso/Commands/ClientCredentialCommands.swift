@@ -7,10 +7,10 @@ import StrictCoding
 /// `native-sso client secret`
 struct ClientSecretCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "secret", abstract: "The secrets of a client of client_secret_basic.",
+        commandName: "secret", abstract: "Manage the secrets of a client_secret_basic client.",
         discussion: """
-            A client has two at most, so that one is replaced without an outage: rotate, give the client the new one, and when \
-            it uses that everywhere, retire the old one.
+            A client has at most two, so that you can replace one without an outage. Rotate, give the client the new secret, \
+            and retire the old one once the client no longer uses it.
             """,
         subcommands: [ClientSecretRotateCommand.self, ClientSecretListCommand.self, ClientSecretRetireCommand.self])
 }
@@ -18,8 +18,8 @@ struct ClientSecretCommand: CommandGroup {
 /// `native-sso client secret rotate`
 struct ClientSecretRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rotate", abstract: "Make a secret, and show it this once. The one before stays good.",
-        discussion: "Only a digest is kept: a secret that is lost is replaced.")
+        commandName: "rotate", abstract: "Create a secret and show it once. The previous one stays valid.",
+        discussion: "The broker keeps only a digest. Replace a lost secret.")
 
     @Argument(help: "The client.") var client: ClientID
     @OptionGroup var why: ReasonOption
@@ -49,7 +49,7 @@ struct ClientSecretRotateCommand: AsyncParsableCommand {
 struct ClientSecretListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "The live secrets of a client, the older first, by the first digits of their SHA-256.")
+        abstract: "List valid secrets, the oldest first, by the first digits of their SHA-256.")
 
     @Argument(help: "The client.") var client: ClientID
     @OptionGroup var options: GlobalOptions
@@ -66,10 +66,10 @@ struct ClientSecretListCommand: AsyncParsableCommand {
 /// `native-sso client secret retire`
 struct ClientSecretRetireCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retire", abstract: "Refuse a secret from now on: every broker does within seconds.")
+        commandName: "retire", abstract: "Refuse a secret from now on, on every broker within seconds.")
 
     @Argument(help: "The client.") var client: ClientID
-    @Argument(help: "The secret, by the digest that client secret list shows.") var secret: String
+    @Argument(help: "The secret's digest, as `client secret list` shows it.") var secret: String
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
@@ -96,9 +96,9 @@ extension Administration {
 /// `native-sso client key`
 struct ClientKeyCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "The public keys of a client of private_key_jwt.",
+        commandName: "key", abstract: "Manage the public keys of a private_key_jwt client.",
         discussion: """
-            To replace one: add the new one, let the client sign with it, and remove the old one. Its assertions name the \
+            To replace a key, add the new one, let the client sign with it, and remove the old one. Assertions name the \
             key by kid.
             """,
         subcommands: [ClientKeyAddCommand.self, ClientKeyListCommand.self, ClientKeyRemoveCommand.self])
@@ -107,14 +107,14 @@ struct ClientKeyCommand: CommandGroup {
 /// `native-sso client key add`
 struct ClientKeyAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Let a client sign with one more key.",
+        commandName: "add", abstract: "Register another public key of a client.",
         discussion:
-            "The file holds one JWK, without its private part. A key for RSA says with alg which signature it makes.")
+            "The file holds one JWK without its private part. An RSA key needs `alg`.")
 
     @Argument(help: "The client.") var client: ClientID
-    @Option(help: ArgumentHelp("The key: JSON.", valueName: "jwk")) var file: String
-    @Option(help: "Its kid, where the JWK has none; the thumbprint of RFC 7638 otherwise.") var kid: ClientKeyID?
-    @Option(help: "Its alg, where the JWK has none.") var algorithm: ClientKeyFile.Algorithm?
+    @Option(help: ArgumentHelp("The file with the JWK.", valueName: "jwk")) var file: String
+    @Option(help: "The kid, if the JWK has none. By default its RFC 7638 thumbprint.") var kid: ClientKeyID?
+    @Option(help: "The alg, if the JWK has none.") var algorithm: ClientKeyFile.Algorithm?
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
@@ -146,7 +146,7 @@ struct ClientKeyAddCommand: AsyncParsableCommand {
 /// `native-sso client key list`
 struct ClientKeyListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "The keys that a client may sign with, the oldest first.")
+        commandName: "list", abstract: "List a client's keys, the oldest first.")
 
     @Argument(help: "The client.") var client: ClientID
     @OptionGroup var options: GlobalOptions
@@ -167,10 +167,10 @@ struct ClientKeyListCommand: AsyncParsableCommand {
 /// `native-sso client key remove`
 struct ClientKeyRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Refuse what a key signed from now on: every broker does within seconds.")
+        commandName: "remove", abstract: "Refuse assertions of a key from now on, on every broker within seconds.")
 
     @Argument(help: "The client.") var client: ClientID
-    @Argument(help: "The kid; after -- where that begins with a hyphen.") var kid: ClientKeyID
+    @Argument(help: "The kid. Write `--` before a kid that begins with a hyphen.") var kid: ClientKeyID
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 

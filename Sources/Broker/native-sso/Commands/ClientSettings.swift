@@ -8,47 +8,48 @@ import StrictCoding
 
 /// What can be said of a client. Nothing is said of what is not given: the default of a new client, or what was there.
 struct ClientSettings: ParsableArguments {
-    @Option(parsing: .upToNextOption, help: "The resource servers its access tokens are for: their `aud`.")
+    @Option(parsing: .upToNextOption, help: "Resource servers of its access tokens: their `aud`.")
     var audience: [String] = []
 
-    @Option(parsing: .upToNextOption, help: "What it may ask with: token-exchange, refresh_token. A new client: both.")
+    @Option(
+        parsing: .upToNextOption, help: "Grant types it may use: token-exchange, refresh_token. A new client: both.")
     var grant: [Client.Grant] = []
 
-    @Option(help: ArgumentHelp("All it may ever be given.", valueName: "\"scope …\""))
+    @Option(help: ArgumentHelp("The largest scope it may receive.", valueName: "\"scope …\""))
     var allowedScope: Scope?
 
-    @Option(help: ArgumentHelp("What it gets when it names no scope.", valueName: "\"scope …\""))
+    @Option(help: ArgumentHelp("The scope of a request that names none.", valueName: "\"scope …\""))
     var defaultScope: Scope?
 
-    @Option(help: ArgumentHelp("Life of its access tokens, from 10s to 24h.", valueName: "5m"))
+    @Option(help: ArgumentHelp("Lifetime of its access tokens, from 10s to 24h.", valueName: "5m"))
     var accessTokenLifetime: Seconds?
 
-    @Option(help: ArgumentHelp("Absolute life of its refresh tokens, up to 400d.", valueName: "30d"))
+    @Option(help: ArgumentHelp("Absolute lifetime of its refresh tokens, up to 400d.", valueName: "30d"))
     var refreshTokenLifetime: Seconds?
 
-    @Flag(inversion: .prefixedNo, help: "A refresh token from an exchange with a device_secret.")
+    @Flag(inversion: .prefixedNo, help: "Issue a refresh token in an exchange with a device_secret.")
     var refreshToken: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "An id_token of ours from an exchange.")
+    @Flag(inversion: .prefixedNo, help: "Issue an id_token in an exchange.")
     var idToken: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "`sid` in its access tokens.")
+    @Flag(inversion: .prefixedNo, help: "Put `sid` into its access tokens.")
     var sessionID: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "May exchange an id_token that was made for itself.")
+    @Flag(inversion: .prefixedNo, help: "Let it exchange its own id_token.")
     var selfExchange: Bool?
 
-    @Option(parsing: .upToNextOption, help: "`acr` values of a login, any one of which is enough; the best first.")
+    @Option(parsing: .upToNextOption, help: "Accepted `acr` values of a login, the best first. One of them is enough.")
     var minAcr: [String] = []
 
-    @Flag(help: "Any `acr` is enough.") var noMinAcr = false
+    @Flag(help: "Accept any `acr`.") var noMinAcr = false
 
-    @Option(help: ArgumentHelp("Longest time since the login, up to 400d.", valueName: "12h"))
+    @Option(help: ArgumentHelp("Greatest age of the login, up to 400d.", valueName: "12h"))
     var maxAuthAge: Seconds?
 
-    @Flag(help: "A login is enough for as long as its session lives.") var noMaxAuthAge = false
+    @Flag(help: "Accept a login of any age while its session lives.") var noMaxAuthAge = false
 
-    @Option(help: "Whether it proves possession of a key: off, optional or required. A new client: off.")
+    @Option(help: "DPoP proofs of this client. A new client: off.")
     var dpop: Client.ProofPolicy?
 
     mutating func validate() throws {

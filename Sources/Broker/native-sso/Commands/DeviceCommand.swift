@@ -6,7 +6,7 @@ import StrictCoding
 /// `native-sso device`
 struct DeviceCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "device", abstract: "Devices, by the digest that stands for their value.",
+        commandName: "device", abstract: "Show, block and unblock devices, by device digest.",
         subcommands: [
             DeviceShowCommand.self, DeviceBlockCommand.self, DeviceUnblockCommand.self, DeviceUnpinCommand.self,
         ])
@@ -14,7 +14,7 @@ struct DeviceCommand: CommandGroup {
 
 /// Which device a command is about.
 struct DeviceOptions: ParsableArguments {
-    @Argument(help: "The device's digest, 64 hexadecimal digits, as `session show` has it.")
+    @Argument(help: "The device digest: 64 hexadecimal digits, as `session show` shows it.")
     var digest: DeviceDigest
     @OptionGroup var provider: IssuerOption
 
@@ -26,7 +26,7 @@ struct DeviceOptions: ParsableArguments {
 
 /// `native-sso device show`
 struct DeviceShowCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "One device.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show one device.")
 
     @OptionGroup var which: DeviceOptions
     @OptionGroup var options: GlobalOptions
@@ -46,7 +46,7 @@ struct DeviceShowCommand: AsyncParsableCommand {
 /// `native-sso device block`
 struct DeviceBlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "block", abstract: "Refuse a device, whatever login it comes with, until it is unblocked.")
+        commandName: "block", abstract: "Refuse a device in every session until you unblock it.")
 
     @OptionGroup var which: DeviceOptions
     @OptionGroup var execution: ExecutionOptions
@@ -67,7 +67,7 @@ struct DeviceBlockCommand: AsyncParsableCommand {
 /// `native-sso device unblock`
 struct DeviceUnblockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unblock", abstract: "Let a device that was blocked in again.")
+        commandName: "unblock", abstract: "Unblock a device.")
 
     @OptionGroup var which: DeviceOptions
     @OptionGroup var execution: ExecutionOptions
@@ -85,9 +85,9 @@ struct DeviceUnblockCommand: AsyncParsableCommand {
 /// `native-sso device unpin`
 struct DeviceUnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Forget the keys that apps have shown on a device (DPoP).",
+        commandName: "unpin", abstract: "Delete the DPoP key bindings of a device.",
         discussion: """
-            The next key that an app shows there is its only one from then on, whoever shows it: be sure that the device is in the \
+            The broker binds the next key that each app presents on the device. First make sure that the device is in the \
             right hands.
             """)
 

@@ -7,32 +7,33 @@ import Registry
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Say in words what became of a request, or whether two apps may share logins.",
+        abstract: "Explain a request, a refusal reason, or whether two apps may share logins.",
         discussion: """
-            Every answer of the broker has an X-Request-Id, and every administrative act shows one. What apps are told of a \
-            refusal is less than this: do not pass it on to whoever holds a token.
+            Every answer of the broker has an X-Request-Id, and every administrative change prints one. Apps learn less about \
+            a refusal than this command prints. Do not pass its output on to them.
             """)
 
     @Argument(help: "The X-Request-Id of an answer.") var requestID: UniqueID?
 
-    @Option(help: "The app that logged in: may --to use its logins?")
+    @Option(help: "The source client: the app that logged in.")
     var from: ClientID?
 
-    @Option(help: "The app that would use the login.")
+    @Option(help: "The target client: the app that would use the login.")
     var to: ClientID?
 
-    @Option(help: "Of --from and --to: at this identity provider; at all by default.")
+    @Option(help: "With --from and --to: only this identity provider. By default all.")
     var issuer: Issuer?
 
     @Option(
-        help: "Of --from and --to: under this profile; all that the identity provider is configured for by default.")
+        help: "With --from and --to: only this profile. By default all that are configured.")
     var profile: Profile?
 
     @Option(
-        help: ArgumentHelp("Of --from and --to: with this scope; its default by default.", valueName: "\"scope …\""))
+        help: ArgumentHelp(
+            "With --from and --to: this scope. By default the client's default scope.", valueName: "\"scope …\""))
     var scope: Scope?
 
-    @Option(help: "What a reason means that stands in the log or in the metrics.")
+    @Option(help: "A refusal reason from the log, the audit or the metrics.")
     var reason: String?
 
     @OptionGroup var page: LimitOption

@@ -5,26 +5,26 @@ import Registry
 /// `native-sso grant`
 struct GrantCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "grant", abstract: "What apps hold: one refresh chain for each app in a login.",
+        commandName: "grant", abstract: "Show and revoke grants: one token family for each app in a session.",
         subcommands: [GrantListCommand.self, GrantRevokeCommand.self])
 }
 
 /// `native-sso grant list`
 struct GrantListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "Grants, the newest first.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List grants, the newest first.")
 
     @OptionGroup var provider: IssuerOption
 
-    @Option(parsing: .unconditional, help: "Of the session with this `sid`.")
+    @Option(parsing: .unconditional, help: "Grants in the session with this `sid`.")
     var sid: SessionID?
 
-    @Option(parsing: .unconditional, help: "Of all sessions of this user.")
+    @Option(parsing: .unconditional, help: "Grants in all sessions of this user.")
     var sub: Subject?
 
-    @Option(help: "Of this client.")
+    @Option(help: "Grants of this client.")
     var client: ClientID?
 
-    @Flag(help: "Also those that are over.")
+    @Flag(help: "Include revoked and expired ones.")
     var ended = false
 
     @OptionGroup var page: LimitOption
@@ -58,10 +58,12 @@ struct GrantListCommand: AsyncParsableCommand {
 /// `native-sso grant revoke`
 struct GrantRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Revoke a grant: its refresh token is refused from the next call on.",
-        discussion: "While the session lives the app may exchange again: end the session, or disable the client.")
+        commandName: "revoke",
+        abstract: "Revoke a grant. The broker refuses its refresh token from the next request on.",
+        discussion:
+            "While the session lives, the app may exchange again. To stop that, end the session or disable the client.")
 
-    @Argument(help: "The grant, as `grant list` has it.") var grant: UniqueID?
+    @Argument(help: "The grant's id, as `grant list` shows it.") var grant: UniqueID?
 
     @Option(help: "Every grant of this client.")
     var client: ClientID?

@@ -5,7 +5,7 @@ import Registry
 /// `native-sso group`
 struct GroupCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "group", abstract: "Which apps may share logins.",
+        commandName: "group", abstract: "Manage sharing groups: which apps may share logins.",
         subcommands: [
             GroupAddCommand.self, GroupListCommand.self, GroupShowCommand.self, GroupRemoveCommand.self,
             GroupMemberCommand.self,
@@ -14,9 +14,9 @@ struct GroupCommand: CommandGroup {
 
 /// `native-sso group add`
 struct GroupAddCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "add", abstract: "Make a group without members.")
+    static let configuration = CommandConfiguration(commandName: "add", abstract: "Create a group without members.")
 
-    @Argument(help: "Its name.") var id: GroupID
+    @Argument(help: "The group's name.") var id: GroupID
     @Option(help: "The identity provider whose logins are shared.") var issuer: Issuer
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
@@ -29,7 +29,7 @@ struct GroupAddCommand: AsyncParsableCommand {
 
 /// `native-sso group list`
 struct GroupListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "All groups.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List all groups.")
 
     @OptionGroup var options: GlobalOptions
 
@@ -47,9 +47,9 @@ struct GroupListCommand: AsyncParsableCommand {
 
 /// `native-sso group show`
 struct GroupShowCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "The members of one group.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the members of one group.")
 
-    @Argument(help: "Its name.") var id: GroupID
+    @Argument(help: "The group's name.") var id: GroupID
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
@@ -67,9 +67,9 @@ struct GroupShowCommand: AsyncParsableCommand {
 /// `native-sso group remove`
 struct GroupRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a group: its members share no logins any more.")
+        commandName: "remove", abstract: "Remove a group. Its members no longer share logins.")
 
-    @Argument(help: "Its name.") var id: GroupID
+    @Argument(help: "The group's name.") var id: GroupID
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
@@ -85,28 +85,28 @@ struct GroupRemoveCommand: AsyncParsableCommand {
 /// `native-sso group member`
 struct GroupMemberCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "member", abstract: "Who is in a group.",
+        commandName: "member", abstract: "Manage the members of a group.",
         subcommands: [GroupMemberAddCommand.self, GroupMemberRemoveCommand.self])
 }
 
 /// `native-sso group member add`
 struct GroupMemberAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Take a client into a group, or change its place there.")
+        commandName: "add", abstract: "Add a client to a group, or change its role there.")
 
     @Argument(help: "The group.") var group: GroupID
     @Argument(help: "The client.") var client: ClientID
 
-    @Option(help: "source: others may use its logins. target: it may use those of others. Or both.")
+    @Option(help: "`source`: other apps may use its logins. `target`: it may use theirs.")
     var role: Membership.Role
 
     @Option(
         help: ArgumentHelp(
-            "The most it gets by an exchange. What a member has stays where this is not given.",
+            "The largest scope of an exchange. By default an existing ceiling stays.",
             valueName: "\"scope …\""))
     var scopeCeiling: Scope?
 
-    @Flag(help: "It has no ceiling any more: it gets whatever it is allowed.")
+    @Flag(help: "Remove the ceiling: the client's allowed scope applies.")
     var noScopeCeiling = false
 
     @OptionGroup var why: ReasonOption
@@ -134,7 +134,7 @@ struct GroupMemberAddCommand: AsyncParsableCommand {
 /// `native-sso group member remove`
 struct GroupMemberRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Take a client out of a group, at once and on every broker.")
+        commandName: "remove", abstract: "Remove a client from a group, at once on every broker.")
 
     @Argument(help: "The group.") var group: GroupID
     @Argument(help: "The client.") var client: ClientID

@@ -8,7 +8,7 @@ import StrictCoding
 /// `native-sso key`
 struct KeyCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "The broker's own keys.",
+        commandName: "key", abstract: "Manage the broker's own keys.",
         subcommands: [
             KeyGenerateCommand.self, KeyListCommand.self, KeyPublishCommand.self, KeyActivateCommand.self,
             KeyRetireCommand.self, KeyRemoveCommand.self,
@@ -18,7 +18,7 @@ struct KeyCommand: CommandGroup {
 /// `native-sso key list`
 struct KeyListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "The keys that were not removed, and whether this machine can use them.")
+        commandName: "list", abstract: "List keys, and whether this machine can use them.")
 
     @OptionGroup var options: GlobalOptions
 
@@ -79,13 +79,13 @@ struct KeyListCommand: AsyncParsableCommand {
 /// `native-sso key generate`
 struct KeyGenerateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "generate", abstract: "Make keys and make them known.",
+        commandName: "generate", abstract: "Create keys and register them.",
         discussion: """
-            The private part is written to the key directory of this machine, and has to be copied to that of every \
-            broker; the registry gets the rest. The first key of a use is active at once, a later one is published: have \
-            its file on every broker by the time that it is, or make it --pending and publish it afterwards.
+            The private part is written to the key directory of this machine. Copy it to the key directory of every \
+            broker. The first key of a use is active at once; a later one is published at once. To copy the file first, \
+            use --pending, and publish the key afterwards.
 
-            Run this as the user that the broker runs as: the files belong to whoever makes them.
+            Run this command as the broker's user, so that the broker can read the files.
             """)
 
     /// What to make keys for.
@@ -107,10 +107,10 @@ struct KeyGenerateCommand: AsyncParsableCommand {
         var key: KeyAlgorithm { self == .es256 ? .es256 : .rs256 }
     }
 
-    @Option(help: "What for; all: whatever has no active key.") var use = Target.all
-    @Option(help: "Of a key for access tokens.") var algorithm = Algorithm.es256
-    @Option(help: "Bits of an RSA key: 2048, 3072 or 4096.") var bits = KeyGenerator.defaultModulusBits
-    @Flag(help: "Make it known to nobody yet; then: key publish.") var pending = false
+    @Option(help: "Key use. `all` creates every missing key.") var use = Target.all
+    @Option(help: "Algorithm of an access-token key.") var algorithm = Algorithm.es256
+    @Option(help: "Size of an RSA key in bits: 2048, 3072 or 4096.") var bits = KeyGenerator.defaultModulusBits
+    @Flag(help: "Do not publish the key yet. Publish it later with `key publish`.") var pending = false
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
@@ -185,15 +185,15 @@ extension AdministrationError {
 /// `native-sso jwks`
 struct JWKSCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "jwks", abstract: "The public keys that verify what the broker signs.",
+        commandName: "jwks", abstract: "Export the public keys that verify the broker's tokens.",
         subcommands: [JWKSExportCommand.self])
 }
 
 /// `native-sso jwks export`
 struct JWKSExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write the JWKS as the internal listener publishes it.",
-        discussion: "JSON in any case, for whoever serves it as a file.")
+        commandName: "export", abstract: "Print the JWKS that the internal listener publishes.",
+        discussion: "The output is always JSON, so that you can serve it as a file.")
 
     @OptionGroup var options: GlobalOptions
 

@@ -7,8 +7,8 @@ import StrictCoding
 /// `native-sso key publish`
 struct KeyPublishCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
-        commandName: "publish", abstract: "Show a pending key to everybody who verifies. It makes nothing yet.",
-        discussion: "Its file must be on every broker before.")
+        commandName: "publish", abstract: "Publish a pending key, so that verifiers can learn it before it signs.",
+        discussion: "First copy the key file to every broker.")
 
     static let step = KeyRotation.Step.publish
     @OptionGroup var key: KeyArgument
@@ -20,8 +20,8 @@ struct KeyPublishCommand: KeyStepCommand {
 /// `native-sso key activate`
 struct KeyActivateCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
-        commandName: "activate", abstract: "Make everything with a published key from now on; retire its predecessor.",
-        discussion: "It has to be published for 24 h before, so that whoever verifies has seen it.")
+        commandName: "activate", abstract: "Use a published key from now on, and retire its predecessor.",
+        discussion: "Publish the key 24 h before, so that every verifier has fetched it.")
 
     static let step = KeyRotation.Step.activate
     @OptionGroup var key: KeyArgument
@@ -34,8 +34,8 @@ struct KeyActivateCommand: KeyStepCommand {
 /// `native-sso key retire`
 struct KeyRetireCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retire", abstract: "Make nothing with a key any more. What it made stays good.",
-        discussion: "The active key is retired by activating its successor; by itself, only with --force.")
+        commandName: "retire", abstract: "Stop using a key. What it signed stays valid.",
+        discussion: "To retire the active key, activate its successor. Without a successor, use --force.")
 
     static let step = KeyRotation.Step.retire
     @OptionGroup var key: KeyArgument
@@ -48,8 +48,8 @@ struct KeyRetireCommand: KeyStepCommand {
 /// `native-sso key remove`
 struct KeyRemoveCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Take a key away for ever: nothing that it made is good any more.",
-        discussion: "Allowed when nothing that it made can be in use; at once, for a key that was stolen, with --force."
+        commandName: "remove", abstract: "Remove a key for good. Everything that it signed becomes invalid.",
+        discussion: "Allowed once nothing that it signed can be in use. For a stolen key, use --force."
     )
 
     static let step = KeyRotation.Step.remove
@@ -62,13 +62,13 @@ struct KeyRemoveCommand: KeyStepCommand {
 
 /// Which key.
 struct KeyArgument: ParsableArguments {
-    @Argument(help: "The key, as key list names it; after -- where that begins with a hyphen.")
+    @Argument(help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.")
     var kid: String
 }
 
 /// For a key that may be compromised.
 struct ForceOption: ParsableArguments {
-    @Flag(help: "Do not wait until nobody is hurt.")
+    @Flag(help: "Skip the waiting period that protects tokens still in use.")
     var force = false
 }
 

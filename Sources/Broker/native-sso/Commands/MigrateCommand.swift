@@ -7,15 +7,15 @@ import PostgresClient
 /// `native-sso migrate`
 struct MigrateCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "migrate", abstract: "The schema of the database.",
+        commandName: "migrate", abstract: "Create or upgrade the database schema.",
         subcommands: [MigrateUpCommand.self, MigrateStatusCommand.self, MigrateVerifyCommand.self])
 }
 
 /// `native-sso migrate up`
 struct MigrateUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "up", abstract: "Apply what is missing, one file and one transaction at a time.",
-        discussion: "Killed at any moment, it leaves whole files behind and can be run again.")
+        commandName: "up", abstract: "Apply missing migrations, each file in its own transaction.",
+        discussion: "You can stop and repeat it at any time.")
 
     @OptionGroup var options: GlobalOptions
 
@@ -29,7 +29,7 @@ struct MigrateUpCommand: AsyncParsableCommand {
 /// `native-sso migrate status`
 struct MigrateStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "What was applied, and what is still to be.")
+        commandName: "status", abstract: "List applied and missing migrations.")
 
     @OptionGroup var options: GlobalOptions
 

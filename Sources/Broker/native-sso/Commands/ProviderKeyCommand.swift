@@ -6,14 +6,14 @@ import StrictCoding
 /// `native-sso idp-key`
 struct ProviderKeyCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "idp-key", abstract: "The keys that identity providers have signed with.",
+        commandName: "idp-key", abstract: "Show and revoke the keys of identity providers.",
         subcommands: [ProviderKeyListCommand.self, ProviderKeyRevokeCommand.self])
 }
 
 /// `native-sso idp-key list`
 struct ProviderKeyListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Every key that the provider's key set has shown, with its life.")
+        commandName: "list", abstract: "List every key that the provider has published, and when.")
 
     @OptionGroup var provider: IssuerOption
     @OptionGroup var options: GlobalOptions
@@ -35,10 +35,10 @@ struct ProviderKeyListCommand: AsyncParsableCommand {
 /// `native-sso idp-key revoke`
 struct ProviderKeyRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Accept no token by this key any more, on any broker, for good.",
-        discussion: "A key that only left the provider's key set goes on verifying the id_tokens of its time.")
+        commandName: "revoke", abstract: "Refuse every token of this key for good, on every broker.",
+        discussion: "Without this, a key that left the key set still verifies id_tokens from its time.")
 
-    @Argument(help: "The key's thumbprint or kid, as `idp-key list` has it.") var key: String
+    @Argument(help: "The key's thumbprint or kid, as `idp-key list` shows it.") var key: String
     @OptionGroup var provider: IssuerOption
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions

@@ -5,7 +5,7 @@ import Registry
 /// `native-sso retention`
 struct RetentionCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "retention", abstract: "How long records are kept after their end.",
+        commandName: "retention", abstract: "Show and set how long ended records are kept.",
         subcommands: [RetentionShowCommand.self, RetentionSetCommand.self])
 
     fileprivate static func record(_ policy: RetentionPolicy) -> Record {

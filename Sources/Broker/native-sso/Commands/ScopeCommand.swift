@@ -5,7 +5,7 @@ import Registry
 /// `native-sso scope`
 struct ScopeCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "scope", abstract: "Scopes of which there is something to say.",
+        commandName: "scope", abstract: "Manage scopes that need special handling, such as consent.",
         subcommands: [ScopeAddCommand.self, ScopeListCommand.self, ScopeRemoveCommand.self])
 }
 
@@ -29,7 +29,7 @@ struct ScopeAddCommand: AsyncParsableCommand {
     @Flag(
         inversion: .prefixedNo,
         help:
-            "Only a login in the browser can grant it, never an exchange. Where nothing is given, what was said before."
+            "Only a login in the browser grants it, never an exchange. By default the registered setting stays."
     )
     var requiresConsent: Bool?
 
@@ -46,7 +46,7 @@ struct ScopeAddCommand: AsyncParsableCommand {
 
 /// `native-sso scope list`
 struct ScopeListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "All registered scopes.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List all registered scopes.")
 
     @OptionGroup var options: GlobalOptions
 
@@ -65,7 +65,7 @@ extension Record {
 /// `native-sso scope remove`
 struct ScopeRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Forget a scope: from then on it needs no consent.")
+        commandName: "remove", abstract: "Remove a scope from the registry. It no longer needs consent.")
 
     @OptionGroup var scope: ScopeName
     @OptionGroup var execution: ExecutionOptions

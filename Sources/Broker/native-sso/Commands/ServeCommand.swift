@@ -9,7 +9,7 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract:
-            "Answer apps until SIGTERM or SIGINT; SIGHUP reads keys and certificate again, the identity providers', too."
+            "Serve apps until SIGTERM or SIGINT. SIGHUP reads keys, certificate and key sets again."
     )
 
     @OptionGroup var options: GlobalOptions
@@ -50,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
 /// `native-sso config`
 struct ConfigCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Examine the configuration.", subcommands: [Check.self])
+        commandName: "config", abstract: "Check the configuration.", subcommands: [Check.self])
 }
 
 extension ConfigCommand {
@@ -58,7 +58,7 @@ extension ConfigCommand {
     /// nothing else.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "check", abstract: "Explain everything that is wrong with the configuration.")
+            commandName: "check", abstract: "Report every problem of the configuration, and what to write instead.")
 
         @OptionGroup var options: GlobalOptions
 

@@ -6,7 +6,7 @@ import StrictCoding
 /// `native-sso session`
 struct SessionCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "session", abstract: "Logins, and what was issued from them.",
+        commandName: "session", abstract: "Show, register and end sessions: logins and what was issued from them.",
         subcommands: [
             SessionListCommand.self, SessionShowCommand.self, SessionRegisterCommand.self, SessionEndCommand.self,
         ])
@@ -23,7 +23,7 @@ struct SessionSelectionOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "All sessions of this user.")
     var sub: Subject?
 
-    @Option(help: "All sessions that began on this device, by its digest as `session show` has it.")
+    @Option(help: "All sessions that began on this device, by the digest that `session show` shows.")
     var device: DeviceDigest?
 
     @Option(help: "All sessions for which this client logged the user in.")
@@ -49,11 +49,11 @@ struct SessionSelectionOptions: ParsableArguments {
 
 /// `native-sso session list`
 struct SessionListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "Sessions, the newest first.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List sessions, the newest first.")
 
     @OptionGroup var which: SessionSelectionOptions
 
-    @Flag(help: "Also those that ended or expired.")
+    @Flag(help: "Include ended and expired ones.")
     var ended = false
 
     @OptionGroup var page: LimitOption
@@ -80,7 +80,7 @@ struct SessionListCommand: AsyncParsableCommand {
 /// `native-sso session show`
 struct SessionShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "One session with the grants of each app.")
+        commandName: "show", abstract: "Show one session with the grants of each app.")
 
     @OptionGroup var which: SessionSelectionOptions
     @OptionGroup var options: GlobalOptions
@@ -143,15 +143,15 @@ private struct SessionReport: CommandResult {
 /// `native-sso session register`
 struct SessionRegisterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "register", abstract: "Bring a login in before any app comes with it.",
+        commandName: "register", abstract: "Register a login before an app presents it.",
         discussion: """
-            Safe to repeat. A login that its identity provider ended before stays over: exit 1. A session that is there \
-            already learns by what `sid` the logout will name it, once.
+            Safe to repeat. If the identity provider ended the login before, it stays ended: exit status 1. For an existing \
+            session, --idp-issuer and --idp-sid are recorded once.
             """)
 
     @OptionGroup var provider: IssuerOption
 
-    @Option(parsing: .unconditional, help: "The session's `sid`, as the id_tokens of the apps will have it.")
+    @Option(parsing: .unconditional, help: "The session's `sid`, as in the apps' id_tokens.")
     var sid: SessionID
 
     @Option(parsing: .unconditional, help: "The user.")
@@ -169,13 +169,13 @@ struct SessionRegisterCommand: AsyncParsableCommand {
     @Option(parsing: .upToNextOption, help: "`amr` of the id_token.")
     var amr: [String] = []
 
-    @Option(help: "For how long at most; sessions.absolute of the configuration where it is not given.")
+    @Option(help: "The session's lifetime. By default `sessions.absolute` of the configuration.")
     var lifetime: Seconds?
 
-    @Option(help: "The issuer as its logout will say, where it is another.")
+    @Option(help: "The issuer of its logout tokens, if it differs.")
     var idpIssuer: Issuer?
 
-    @Option(parsing: .unconditional, help: "The `sid` as the logout will say, where it is another.")
+    @Option(parsing: .unconditional, help: "The `sid` in its logout tokens, if it differs.")
     var idpSID: SessionID?
 
     @OptionGroup var why: ReasonOption
@@ -212,7 +212,7 @@ struct SessionRegisterCommand: AsyncParsableCommand {
 /// `native-sso session end`
 struct SessionEndCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "end", abstract: "End sessions: every app in them is refused from its next call on.")
+        commandName: "end", abstract: "End sessions. The broker refuses every app in them from its next request on.")
 
     @OptionGroup var which: SessionSelectionOptions
 
@@ -221,8 +221,8 @@ struct SessionEndCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Let a new id_token of the same login begin a new session. Without it the user must log in again at the IdP. For \
-            clean-ups, such as after the promotion of a standby.
+            Let a new id_token of the same login begin a new session. Without this flag the user must log in again at the \
+            identity provider. For clean-ups, such as after the promotion of a standby.
             """)
     var sameLoginMayReturn = false
 

@@ -101,7 +101,7 @@ extension Broker {
         return TLSReload(files: files, current: tls, clock: clock, logger: logger)
     }
 
-    private func close() async {
+    func close() async {
         await lanes.shutdown()
         await pool.shutdown()
         for client in documents { try? await client.shutdown() }

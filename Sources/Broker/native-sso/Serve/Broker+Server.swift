@@ -13,12 +13,7 @@ extension Broker {
     var server: BrokerServer {
         let connections = ConnectionCounts()
         let listener = configuration.publicListener
-        let metrics = BrokerMetrics(
-            sources: [
-                LaneReport(lanes: lanes), PoolReport(pool: pool), LogReport(sink: .standardError), connections, commits,
-                KeyReport(ring: ring),
-            ]
-                + (tls.map { [$0] } ?? []))
+        let metrics = metrics(connections)
         let readiness = Readiness(checks: checks)
         let limiter = RequestLimiter(configuration.limits)
         return BrokerServer(
@@ -44,6 +39,15 @@ extension Broker {
                     "internal": .stringConvertible(ports.internal), "tls": .stringConvertible(listener.tls != nil),
                 ])
         }
+    }
+
+    func metrics(_ connections: ConnectionCounts) -> BrokerMetrics {
+        BrokerMetrics(
+            sources: [
+                LaneReport(lanes: lanes), PoolReport(pool: pool), LogReport(sink: .standardError), connections, commits,
+                KeyReport(ring: ring),
+            ]
+                + (tls.map { [$0] } ?? []))
     }
 
     private func tokenEndpoint(_ metrics: BrokerMetrics, _ limiter: RequestLimiter) -> TokenEndpoint {
@@ -128,7 +132,7 @@ extension Broker {
         }
     }
 
-    private var checks: [any ReadinessCheck] {
+    var checks: [any ReadinessCheck] {
         [DatabaseCheck(database: lanes), commits, DirectoryCheck(snapshot: snapshot), KeyCheck(ring: ring)]
             + providers.map { IdentityProviderCheck(keys: $0.keys) }
     }

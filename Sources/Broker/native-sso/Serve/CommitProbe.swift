@@ -83,6 +83,12 @@ final class CommitProbe: Sendable {
 
 extension CommitProbe: ReadinessCheck {
     var name: String { "database_commits" }
+    var help: StaticString {
+        """
+        The database confirms commits and keeps them: `not_tried_yet`, `unavailable`, `unconfirmed`, `read_only`, \
+        `committed_locally_only`, `synchronous_commit_off`, `standby_missing`, `clocks_apart`.
+        """
+    }
 
     func problem() async -> StaticString? {
         switch latest.withLock({ $0 }) {
@@ -98,7 +104,7 @@ extension CommitProbe: MetricSource {
         let isConfirmed = if case .confirmed = latest.withLock({ $0 }) { true } else { false }
         return [
             .gauge(
-                "database_commits_confirmed", "1 where the last commit that was tried was confirmed.",
+                "database_commits_confirmed", "1 if the database confirmed the last probe commit, else 0.",
                 isConfirmed ? 1 : 0)
         ]
     }

@@ -12,28 +12,31 @@ struct LaneReport: MetricSource {
     var samples: [MetricSample] {
         let lanes = lanes.statistics
         return [
-            .gauge("database_lane_connections", "Lanes with a connection now.", lanes.connections.connections),
+            .gauge(
+                "database_lane_connections", "Open lane connections. Lanes run exchanges and refreshes.",
+                lanes.connections.connections),
             .gauge("database_lane_queue_depth", "Calls waiting for a lane.", lanes.queueDepth),
             .counter(
-                "database_lane_connects_total", "Connections of lanes established since the start.",
+                "database_lane_connects_total", "Lane connections opened since the start.",
                 lanes.connections.connectsTotal),
             .counter(
-                "database_lane_connect_failures_total", "Attempts of lanes to connect that failed.",
+                "database_lane_connect_failures_total", "Failed attempts to open a lane connection.",
                 lanes.connections.connectFailuresTotal),
-            .counter("database_lane_batches_total", "Batches that were sent.", lanes.batchesTotal),
-            .counter("database_lane_calls_total", "Calls in them.", lanes.callsTotal),
+            .counter("database_lane_batches_total", "Batches sent to the database.", lanes.batchesTotal),
+            .counter("database_lane_calls_total", "Calls in these batches.", lanes.callsTotal),
             .counter(
-                "database_lane_gathered_calls_total", "Calls that were made by one statement with others.",
+                "database_lane_gathered_calls_total", "Calls that shared one statement with others.",
                 lanes.gatheredCallsTotal),
-            .counter("database_lane_failed_batches_total", "Batches that were rolled back.", lanes.failedBatchesTotal),
+            .counter("database_lane_failed_batches_total", "Batches rolled back.", lanes.failedBatchesTotal),
             .counter(
-                "database_lane_repeated_calls_total", "Calls run again after their batch was rolled back.",
+                "database_lane_repeated_calls_total", "Calls repeated after their batch was rolled back.",
                 lanes.repeatedCallsTotal),
             .counter(
-                "database_lane_calls_aside_total", "Calls that met a lock or a conflict and were run apart.",
+                "database_lane_calls_aside_total", "Calls that met a lock or a conflict and ran on their own.",
                 lanes.callsAsideTotal),
             .counter(
-                "database_lane_shed_total", "Calls that waited in vain or found the queue full.", lanes.shedTotal),
+                "database_lane_shed_total", "Calls refused because the queue was full or the wait too long.",
+                lanes.shedTotal),
         ]
     }
 }
@@ -44,12 +47,17 @@ struct PoolReport: MetricSource {
     var samples: [MetricSample] {
         let pool = pool.statistics
         return [
-            .gauge("database_connections", "Connections established now.", pool.connections),
-            .gauge("database_queue_depth", "Calls waiting for a connection.", pool.queueDepth),
+            .gauge(
+                "database_connections", "Open pool connections. The pool runs everything but exchanges and refreshes.",
+                pool.connections),
+            .gauge("database_queue_depth", "Calls waiting for a pool connection.", pool.queueDepth),
             .counter(
-                "database_connects_total", "Connections established since the start.", pool.connectsTotal),
-            .counter("database_connect_failures_total", "Attempts to connect that failed.", pool.connectFailuresTotal),
-            .counter("database_shed_total", "Calls that waited in vain or found the queue full.", pool.shedTotal),
+                "database_connects_total", "Pool connections opened since the start.", pool.connectsTotal),
+            .counter(
+                "database_connect_failures_total", "Failed attempts to open a pool connection.",
+                pool.connectFailuresTotal),
+            .counter(
+                "database_shed_total", "Calls refused because the queue was full or the wait too long.", pool.shedTotal),
         ]
     }
 }
@@ -76,6 +84,8 @@ extension MetricSample {
 /// still serves. Asks over the lanes, as requests do.
 struct DatabaseCheck: ReadinessCheck {
     let name = "database"
+    let help: StaticString =
+        "The database answers and has this schema: `unavailable`, `not_migrated` (run `migrate up`), `foreign_schema`."
     let database: any StatementExecutor
 
     func problem() async -> StaticString? {
@@ -94,6 +104,7 @@ struct DatabaseCheck: ReadinessCheck {
 /// Ready once clients and scopes were loaded.
 struct DirectoryCheck: ReadinessCheck {
     let name = "registry"
+    let help: StaticString = "Clients and scopes were loaded once: `never_loaded`."
     let snapshot: RegistrySnapshot
 
     func problem() async -> StaticString? { snapshot.isLoaded ? nil : "never_loaded" }
@@ -106,6 +117,8 @@ struct DirectoryCheck: ReadinessCheck {
 /// every broker has its file; this must not stop the brokers. Tokens of retired keys expire on their own.
 struct KeyCheck: ReadinessCheck {
     let name = "key_module"
+    let help: StaticString =
+        "Each key use has an active key here: `never_loaded`, `no_active_key`, `published_key_not_loaded` (at the start)."
     let ring: KeyRing
 
     func problem() async -> StaticString? {
@@ -121,7 +134,7 @@ struct KeyReport: MetricSource {
     var samples: [MetricSample] {
         [
             .gauge(
-                "keys_not_loaded", "Keys in use, also published and retired ones, that could not be loaded here.",
+                "keys_not_loaded", "Keys that this broker could not load: active, published and retired ones.",
                 ring.current?.problems.count ?? 0)
         ]
     }
@@ -131,6 +144,7 @@ struct KeyReport: MetricSource {
 struct IdentityProviderCheck: ReadinessCheck {
     let keys: ProviderKeys
     var name: String { "identity_provider \(keys.issuer)" }
+    let help: StaticString = "The broker has a usable key set of this identity provider: `no_key_set`."
 
     func problem() async -> StaticString? { keys.isReady ? nil : "no_key_set" }
 }

@@ -65,5 +65,5 @@ struct SweepService: Sendable {
         logger.info("swept", metadata: metadata)
     }
 
-    private static let message: Logger.Message = "what is over cannot be removed"
+    private static let message: Logger.Message = "expired records cannot be deleted"
 }

@@ -207,6 +207,7 @@ struct TestGauges: MetricSource {
 }
 
 final class SwitchableCheck: ReadinessCheck {
+    let help: StaticString = "A test turns it on and off."
     private let state = Mutex<StaticString?>(nil)
     let name = "database"
     func problem() async -> StaticString? { state.withLock { $0 } }

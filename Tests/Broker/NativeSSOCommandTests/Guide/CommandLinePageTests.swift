@@ -1,0 +1,95 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import native_sso
+
+/// What swift-argument-parser tells of the command line, as far as the page shows it.
+private struct HelpDump: Decodable {
+    struct Command: Decodable {
+        let commandName: String
+        let abstract: String?
+        let discussion: String?
+        let subcommands: [Command]?
+        let arguments: [Argument]?
+    }
+
+    struct Argument: Decodable {
+        struct Name: Decodable { let name: String }
+
+        let kind: String
+        let shouldDisplay: Bool
+        let isOptional: Bool
+        let isRepeating: Bool
+        let preferredName: Name?
+        let valueName: String?
+        let defaultValue: String?
+        let allValues: [String]?
+        let abstract: String?
+    }
+
+    let command: Command
+
+    static func read() throws -> HelpDump {
+        try JSONDecoder().decode(HelpDump.self, from: Data(NativeSSOCommand._dumpHelp().utf8))
+    }
+}
+
+extension GuidePageTests {
+    @Test func commandLine() throws {
+        let root = try HelpDump.read().command
+        let common = Set((root.arguments ?? []).compactMap(\.preferredName?.name))
+        var text = "## Exit status\n\n"
+        text += Markdown.table(["status", "meaning"], ExitStatus.allCases.map { [String($0.rawValue), $0.help] })
+        text += "\n## Options of every command\n\n" + Self.arguments(root.arguments ?? [])
+        for command in root.subcommands ?? [] where command.commandName != "help" {
+            text += "\n## " + command.commandName + "\n\n" + Self.section(command, "native-sso", common)
+        }
+        try GuidePage(name: "command-line.md").expect(text)
+    }
+
+    private static func section(_ command: HelpDump.Command, _ path: String, _ common: Set<String>) -> String {
+        let path = "\(path) \(command.commandName)"
+        let own = (command.arguments ?? []).filter {
+            !common.contains($0.preferredName?.name ?? "") && $0.shouldDisplay
+        }
+        let subcommands = command.subcommands ?? []
+        var text = ""
+        if subcommands.isEmpty {
+            text += "### `" + ([path] + own.filter { $0.kind == "positional" }.map(Self.shown)).joined(separator: " ")
+            text += "`\n\n"
+        }
+        text += (command.abstract ?? "") + "\n"
+        if let discussion = command.discussion { text += "\n" + discussion + "\n" }
+        if subcommands.isEmpty, !own.isEmpty { text += "\n" + arguments(own) }
+        for subcommand in subcommands { text += "\n" + section(subcommand, path, common) }
+        return text
+    }
+
+    private static func arguments(_ arguments: [HelpDump.Argument]) -> String {
+        Markdown.table(
+            ["argument", "meaning"],
+            arguments.map { argument in
+                var meaning = argument.abstract ?? "Show help."
+                if argument.kind != "flag", let values = argument.allValues {
+                    // The audit has so many kinds that they are a table of their own.
+                    let shown =
+                        values.count > 12
+                        ? "see [observe](observe.md)" : values.map(Markdown.code).joined(separator: ", ")
+                    meaning += " Values: \(shown)."
+                }
+                if let value = argument.defaultValue { meaning += " Default: `\(value)`." }
+                if !argument.isOptional { meaning += " Required." }
+                return [Markdown.code(shown(argument)), meaning]
+            })
+    }
+
+    private static func shown(_ argument: HelpDump.Argument) -> String {
+        let value = "<\(argument.valueName ?? "")>" + (argument.isRepeating ? "…" : "")
+        return switch argument.kind {
+        case "positional": argument.isOptional ? "[\(value)]" : value
+        case "option": "--\(argument.preferredName?.name ?? "") \(value)"
+        default: "--\(argument.preferredName?.name ?? "")"
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import NativeSSO
+import Testing
+
+@testable import native_sso
+
+/// Every key that the reader of the configuration asks for, in its order.
+private let keys: [KeyDescription] = {
+    let problems = Problems()
+    let root = Section(path: "", place: .file, variables: Variables([:]), problems: problems)
+    guard let document = try? ConfigurationDocument(yaml: SampleFile.minimal) else { return [] }
+    root.fill(from: document)
+    _ = Configuration(reading: root)
+    return problems.keys
+}()
+
+extension GuidePageTests {
+    @Test func configure() throws {
+        var text = ""
+        for (title, section, help) in Self.sections {
+            text += "## \(title)\n\n"
+            if !help.isEmpty { text += help + "\n\n" }
+            let rows = keys.filter { $0.section == section && !$0.isSection }
+            text += Markdown.table(
+                ["key", "value", "default", "meaning"],
+                rows.map { [Markdown.code($0.name), $0.form.words, $0.absent, $0.help] })
+            let bounded = rows.filter(\.hasVariable).map { Markdown.code(Variables.name(of: $0.path)) }
+            if !bounded.isEmpty { text += "\nEnvironment: \(bounded.joined(separator: ", ")).\n" }
+            text += "\n"
+        }
+        try GuidePage(name: "configure.md").expect(text)
+    }
+
+    /// The root first, then in the order of the file.
+    private static var sections: [(title: String, path: String, help: String)] {
+        [("Top level", "", "")]
+            + keys.filter(\.isSection).map {
+                (Markdown.code($0.inside.replacing("[0]", with: "[]")), $0.inside, $0.help)
+            }
+    }
+
+    @Test func everyKeyOfTheSampleIsDescribedOnce() {
+        #expect(keys.count > 60)
+        #expect(Set(keys.map(\.path)).count == keys.count)
+        for key in keys { #expect(key.help.hasSuffix(".") || key.help.hasSuffix(":"), "\(key.path)") }
+    }
+
+    @Test func schema() throws {
+        let schema: [String: Any] = [
+            "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "native-sso configuration",
+        ].merging(Self.object(of: "")) { $1 }
+        let data = try JSONSerialization.data(
+            withJSONObject: schema, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+        try GuidePage.expect(
+            String(decoding: data, as: UTF8.self) + "\n",
+            in: GuidePage.folder.appending(path: "configuration.schema.json"))
+    }
+
+    /// What a variable may give instead is not required of the file.
+    private static func object(of section: String) -> [String: Any] {
+        let members = keys.filter { $0.section == section }
+        var properties: [String: Any] = [:]
+        for key in members {
+            properties[key.name] = key.schema { Self.object(of: $0) }
+        }
+        var schema: [String: Any] = ["type": "object", "additionalProperties": false, "properties": properties]
+        let required = members.filter { $0.isRequired && !$0.hasVariable }.map(\.name)
+        if !required.isEmpty { schema["required"] = required }
+        return schema
+    }
+}
+
+extension KeyDescription {
+    fileprivate var name: String {
+        String(path[(path.lastIndex(of: ".").map { path.index(after: $0) } ?? path.startIndex)...])
+    }
+    fileprivate var section: String { path.lastIndex(of: ".").map { String(path[..<$0]) } ?? "" }
+
+    /// The section that its keys stand in; of a list, the first element.
+    fileprivate var inside: String { path + (form == .list(.section) ? "[0]" : "") }
+    fileprivate var isSection: Bool { form == .section || form == .list(.section) }
+    fileprivate var hasVariable: Bool {
+        if case .list = form { return false }
+        return !isSection && !path.contains("[")
+    }
+
+    fileprivate var absent: String {
+        if let standard { return Markdown.code(standard) }
+        if isRequired { return "required" + (example.map { ", such as `\($0)`" } ?? "") }
+        return "–"
+    }
+
+    fileprivate func schema(_ object: (String) -> [String: Any]) -> [String: Any] {
+        var schema = form.schema { object(inside) }
+        schema["description"] = help
+        // A default that depends on other keys is for the reader, not for the editor.
+        if let standard, !path.contains("token_endpoint") { schema["default"] = form.typed(standard) }
+        return schema
+    }
+}
+
+extension KeyDescription.Form {
+    fileprivate var words: String {
+        switch self {
+        case .section: "section"
+        case .flag: "`true` or `false`"
+        case .url: "URL"
+        case .path: "absolute path"
+        case .rate: "rate"
+        case .duration(let bounds):
+            "\(DurationText.format(bounds.lowerBound)) to \(DurationText.format(bounds.upperBound))"
+        case .integer(let bounds): "\(bounds.lowerBound) to \(bounds.upperBound)"
+        case .choice(let names): names.map(Markdown.code).joined(separator: ", ")
+        case .text(let words): words
+        case .list(let form): "list of: \(form.words)"
+        }
+    }
+
+    fileprivate func typed(_ text: String) -> Any {
+        switch self {
+        case .flag: text == "true"
+        case .integer: Int(text) ?? 0
+        case .section, .url, .path, .rate, .duration, .choice, .text, .list: text
+        }
+    }
+
+    fileprivate func schema(_ object: () -> [String: Any]) -> [String: Any] {
+        switch self {
+        case .section: object()
+        case .flag: ["type": "boolean"]
+        case .url: ["type": "string", "format": "uri"]
+        case .path: ["type": "string", "pattern": "^/"]
+        case .rate: ["type": "string", "pattern": "^(off|[0-9]+/[0-9]+[dhms])$"]
+        case .duration: ["type": "string", "pattern": "^[0-9]+[dhms]$"]
+        case .integer(let bounds): ["type": "integer", "minimum": bounds.lowerBound, "maximum": bounds.upperBound]
+        case .choice(let names): ["type": "string", "enum": names]
+        case .text: ["type": "string"]
+        case .list(let form): ["type": "array", "items": form.schema(object)]
+        }
+    }
+}

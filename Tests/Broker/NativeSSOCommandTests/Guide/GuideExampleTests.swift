@@ -1,0 +1,159 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import native_sso
+
+/// What README and guide show of configuration, JSON and the command line is taken by the program as it stands there.
+@Suite struct GuideExampleTests {
+    struct Block: Sendable, CustomTestStringConvertible {
+        let page: String
+        let language: String
+        let text: String
+
+        var testDescription: String { "\(page): \(text.prefix(40))" }
+    }
+
+    /// The fenced blocks of every page.
+    private static let blocks: [Block] = {
+        let guide =
+            FileManager.default.enumerator(at: GuidePage.folder, includingPropertiesForKeys: nil)?.allObjects ?? []
+        let pages = [GuidePage.repository.appending(path: "README.md")] + guide.compactMap { $0 as? URL }
+        return pages.filter { $0.pathExtension == "md" }.sorted { $0.path < $1.path }.flatMap { page in
+            blocks(of: (try? String(contentsOf: page, encoding: .utf8)) ?? "", page: page.lastPathComponent)
+        }
+    }()
+
+    private static func blocks(of text: String, page: String) -> [Block] {
+        text.matches(of: /(?ms)^(?<indent> *)```(?<language>\w+)\n(?<text>.*?)^ *```/).map { match in
+            let lines = match.output.text.split(separator: "\n", omittingEmptySubsequences: false)
+            let text = lines.map { $0.hasPrefix(match.output.indent) ? $0.dropFirst(match.output.indent.count) : $0 }
+            return Block(page: page, language: String(match.output.language), text: text.joined(separator: "\n"))
+        }
+    }
+
+    private static func blocks(in languages: Set<String>) -> [Block] {
+        blocks.filter { languages.contains($0.language) }
+    }
+
+    @Test func blocksAreFound() {
+        let text = "a\n```yaml\nlog: {}\n```\n1. b\n   ```sh\n   native-sso x\n   ```\n"
+        #expect(Self.blocks(of: text, page: "p").map(\.language) == ["yaml", "sh"])
+        #expect(Self.blocks(of: text, page: "p").map(\.text) == ["log: {}\n", "native-sso x\n"])
+        #expect(!Self.blocks(in: ["yaml"]).isEmpty)
+    }
+
+    // MARK: Configuration
+
+    /// A whole file, or sections that replace those of a file that holds, or join it.
+    @Test(arguments: blocks(in: ["yaml"])) func theConfigurationHolds(_ block: Block) throws {
+        let password = try TemporaryFile("secret")
+        let yaml = block.text.replacing("/etc/native-sso/database-password", with: password.path)
+        let isWhole = yaml.contains(/(?m)^issuer:/)
+        let names = Set(Self.sections(of: yaml).map(\.name))
+        let others = isWhole ? [] : Self.sections(of: SampleFile.minimal).filter { !names.contains($0.name) }
+        #expect(SampleFile.problems(others.map(\.text).joined() + yaml) == [], "\(block.page)")
+    }
+
+    /// The top-level keys of a file, each with the lines that belong to it.
+    private static func sections(of yaml: String) -> [(name: Substring, text: String)] {
+        var sections: [(name: Substring, text: String)] = []
+        for line in yaml.split(separator: "\n", omittingEmptySubsequences: false) {
+            if let name = line.firstMatch(of: /^[a-z_]+(?=:)/)?.output { sections.append((name, "")) }
+            if !sections.isEmpty { sections[sections.count - 1].text += line + "\n" }
+        }
+        return sections
+    }
+
+    // MARK: JSON
+
+    @Test(arguments: blocks(in: ["json"])) func theJSONParses(_ block: Block) {
+        #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(block.text.utf8)) }
+    }
+
+    // MARK: Command lines
+
+    @Test(arguments: blocks(in: ["sh", "console", "bash"])) func theCommandLinesParse(_ block: Block) {
+        for words in Self.commandLines(of: block.text) {
+            do {
+                _ = try NativeSSOCommand.parseAsRoot(words)
+            } catch {
+                // `--help` and `--version` are answered by an error that is a success.
+                #expect(
+                    NativeSSOCommand.exitCode(for: error) == .success,
+                    "\(block.page): native-sso \(words.joined(separator: " ")): \(NativeSSOCommand.message(for: error))"
+                )
+            }
+        }
+    }
+
+    @Test func commandLinesAreFound() {
+        let text = """
+            $ native-sso client add app \\
+                --allowed-scope "openid profile" | head -1   # a comment
+            sudo -u postgres /usr/bin/native-sso migrate up && native-sso config check
+            Done: native-sso is fine.
+            """
+        #expect(
+            Self.commandLines(of: text) == [
+                ["client", "add", "app", "--allowed-scope", "openid profile"], ["migrate", "up"], ["config", "check"],
+            ])
+        #expect(throws: (any Error).self) {
+            try NativeSSOCommand.parseAsRoot(["client", "add", "app", "--allowed", "x"])
+        }
+    }
+
+    /// The arguments of every `native-sso`, or a shell function `owner` that stands for it, at the beginning of a command.
+    private static func commandLines(of text: String) -> [[String]] {
+        text.replacing("\\\n", with: " ").split(separator: "\n").flatMap { line in
+            words(of: line).split(whereSeparator: { ["|", "&&", "||", ";", "&"].contains($0) }).compactMap { command in
+                guard let program = command.firstIndex(where: { isProgram($0) }),
+                    command[..<program].allSatisfy({ isPrefix($0) })
+                else { return nil }
+                let arguments = command[(program + 1)...].prefix { $0 != ">" && $0 != "<" && $0 != "2>" }
+                // `…` stands for arguments that the page leaves out.
+                return arguments.contains("…") || arguments.contains("…)") ? nil : arguments.map(concrete)
+            }
+        }
+    }
+
+    private static func isProgram(_ word: String) -> Bool {
+        word == "native-sso" || word.hasSuffix("/native-sso") || word == "owner"
+    }
+
+    private static func isPrefix(_ word: String) -> Bool {
+        ["$", "#", "sudo", "-u", "env", "exec", "runuser", "--", "time"].contains(word) || word.contains("=")
+            || word.hasPrefix("native")
+            || ["postgres", "root", "sso", "broker"].contains(word)
+    }
+
+    /// What a page writes for a reader's own values.
+    private static func concrete(_ word: String) -> String {
+        switch word {
+        case "REQUEST_ID", "ID", "SESSION_ID", "GRANT_ID", "GRANT": "00000000-0000-7000-8000-000000000001"
+        case "DIGEST", "DEVICE", "DEVICE_DIGEST": String(repeating: "a", count: 64)
+        default: word.hasPrefix("$") ? "00000000-0000-7000-8000-000000000001" : word
+        }
+    }
+
+    /// As a shell splits them, as far as the pages go: quotes, and comments.
+    private static func words(of line: Substring) -> [String] {
+        var words: [String] = []
+        var (word, quote): (String?, Character?) = (nil, nil)
+        for character in line {
+            if let open = quote {
+                if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+            } else if character == "\"" || character == "'" {
+                (quote, word) = (character, word ?? "")
+            } else if character == " " {
+                if let done = word { words.append(done) }
+                word = nil
+            } else if character == "#", word == nil, !words.isEmpty {
+                break
+            } else {
+                word = (word ?? "") + String(character)
+            }
+        }
+        return words + [word].compactMap(\.self)
+    }
+}
