@@ -58,7 +58,9 @@ public final class BrokerMetrics: Sendable {
         for reason in refusals.keys.sorted() {
             text.sample("refusals_total", [("reason", reason)], refusals[reason]?.value ?? 0)
         }
-        text.family("audit_events_sampled_out_total", "Refusals that the audit left out because there were too many alike.", .counter)
+        text.family(
+            "audit_events_sampled_out_total", "Refusals that the audit left out because there were too many alike.",
+            .counter)
         text.sample("audit_events_sampled_out_total", [], sampledOut.value)
         text.family("requests_in_flight", "Requests in progress.", .gauge)
         text.sample("requests_in_flight", [], inFlight.value)

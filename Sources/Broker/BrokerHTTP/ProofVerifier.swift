@@ -45,7 +45,7 @@ public struct ProofVerifier: Sendable {
         }
         // Last of all: a proof that is wrong in itself would be wrong with a nonce, too. RFC 9449 §8.
         try require(proof.nonce, at: now)
-        guard let key = KeyThumbprint(proof.keyThumbprint) else { throw .broken("a thumbprint that is none") }
+        guard let key = KeyThumbprint(proof.keyThumbprint) else { throw .broken("a malformed thumbprint") }
         return PresentedProof(
             key: key, id: ProofID(key: key, jti: proof.tokenID), life: Seconds(oldest.count + furthestAhead.count))
     }

@@ -128,8 +128,8 @@ extension JSONWebKeyError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notObject: "no JSON object"
-        case .unsupportedKeyType: "kty or crv is none that is known"
-        case .unsupportedAlgorithm: "alg is none that is known"
+        case .unsupportedKeyType: "kty or crv is unknown"
+        case .unsupportedAlgorithm: "alg is unknown"
         case .algorithmDoesNotFitKey: "alg is for another kind of key"
         case .notForVerification: "use or key_ops say that it is for something else"
         case .privateKey: "it has private members"

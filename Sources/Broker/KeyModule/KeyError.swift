@@ -50,7 +50,7 @@ public enum KeyFileDefect: Error, Sendable, Equatable {
         case .unreadablePEM: "holds no readable PEM: the file is damaged"
         case .trailingOctets: "holds something after the key: only one PEM block may be in the file"
         case .encryptedPEM:
-            "is encrypted: nobody is there to type a passphrase when the broker starts; decrypt it with: "
+            "is encrypted, and the broker cannot ask for a passphrase; decrypt it with: "
                 + "openssl pkey -in …"
         case .notPKCS8(let label):
             "holds a “\(label)”, not PKCS #8; convert it with: openssl pkcs8 -topk8 -nocrypt -in …"

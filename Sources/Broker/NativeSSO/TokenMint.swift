@@ -45,7 +45,7 @@ public struct TokenMint: Sendable {
         let client = asked.request.client
         let (successor, overflow) = asked.token.generation.addingReportingOverflow(1)
         guard !overflow else { throw .broken("generation overflow") }
-        guard let subject = chain.session.subject else { throw .broken("a chain in a session of nobody") }
+        guard let subject = chain.session.subject else { throw .broken("a grant in a session without a user") }
         let scope = asked.grantedScope(of: chain)
         // A session's life may have been cut short since the grant was made.
         let end = min(chain.expiresAt, chain.session.expiresAt)

@@ -34,7 +34,7 @@ extension PostgresError: CustomStringConvertible {
         case .unavailable(let reason): "unavailable: \(reason.rawValue)"
         case .outcomeUnknown(let reason): "outcome unknown: \(reason.rawValue)"
         case .server(let state, let message, _): message.isEmpty ? "refused: \(state)" : "refused: \(state) \(message)"
-        case .unexpectedResult(let column): "column \(column) of the answer is none that was asked for"
+        case .unexpectedResult(let column): "column \(column) of the answer is not one that the statement asks for"
         }
     }
 }

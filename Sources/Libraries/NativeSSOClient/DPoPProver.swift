@@ -92,8 +92,10 @@ public struct SoftwareProofKey: ProofKey, CustomStringConvertible, CustomReflect
     /// The private key, 32 octets. Store it only in the app's own keychain.
     public var secret: [UInt8] { Array(key.rawRepresentation) }
 
+    /// The public key, as ``ProofKey`` asks for it.
     public var publicPoint: [UInt8] { Array(key.publicKey.x963Representation) }
 
+    /// ECDSA with SHA-256, as ``ProofKey`` asks for it.
     public func signature(over message: [UInt8]) throws -> [UInt8] {
         Array(try key.signature(for: message).rawRepresentation)
     }

@@ -18,7 +18,10 @@ public actor InMemoryKeychain: Keychain {
     /// An empty keychain.
     public init() {}
 
+    /// The item, or nil.
     public func item(_ name: String) -> [UInt8]? { items[name] }
+    /// Writes or replaces the item.
     public func setItem(_ name: String, _ value: [UInt8]) { items[name] = value }
+    /// Removes the item.
     public func removeItem(_ name: String) { items[name] = nil }
 }

@@ -98,7 +98,7 @@ struct BufferBudgetTests {
         }
     }
 
-    @Test("What has no room takes none for a moment either, so that nobody else lacks it")
+    @Test("A body without room takes none from other connections")
     func refusedTakes() async {
         let budget = BufferBudget(limit: 1000, counts: ConnectionCounts())
         let refused = await withTaskGroup { group in
@@ -140,7 +140,7 @@ struct BufferBudgetTests {
         }
     }
 
-    @Test("Answers that nobody takes count, and count no more when their connection is cut off")
+    @Test("Unread answers count until their connection is cut off")
     func answers() async throws {
         let gate = Gate()
         try await HTTP2Tests.withBroker(ListenerLimits(writeTimeout: .milliseconds(300), streams: 32), gate: gate) {

@@ -23,7 +23,7 @@ struct ClientAddressTests {
         #expect(try client("2001:db8:1:2::1") != client("2001:db8:1:3::1"))
     }
 
-    @Test("What is written of it is canonical; what a log keeps tells nobody apart")
+    @Test("An address has one spelling, and a log keeps too little to tell clients apart")
     func texts() throws {
         #expect(try client("192.0.2.7").description == "192.0.2.7")
         #expect(try client("2001:db8:1:2:3::4").description == "2001:db8:1:2:0:0:0:0/64")

@@ -183,7 +183,7 @@ struct ClientIdentificationTests {
         }
     }
 
-    @Test("A secret and its successor let their client in, and nobody else")
+    @Test("A secret and its successor authenticate their client, and no other")
     func secrets() async throws {
         try await TestBroker.run { broker async throws in
             let server = ClientID(validated: "server")

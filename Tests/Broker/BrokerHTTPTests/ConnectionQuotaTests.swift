@@ -27,7 +27,7 @@ struct ConnectionQuotaTests {
         }
     }
 
-    @Test("What is beyond is closed at once, and counted; whoever leaves makes room")
+    @Test("A connection over the limit is closed at once and counted; a closed one makes room")
     func total() async throws {
         try await TestBroker.run(TestBroker.Options(limits: ListenerLimits(connections: 2))) { broker async throws in
             try await holding(broker, from: "127.0.0.1") { () async throws in
@@ -110,7 +110,7 @@ struct ConnectionQuotaTests {
         try await TestBroker.run(options) { _ async throws in #expect(try await isAnswered(on: path)) }
     }
 
-    @Test("Who cannot be bound to its socket leaves that of whoever took it")
+    @Test("A broker that cannot bind its socket leaves the other broker's socket alone")
     func unixSocketTakenBetween() throws {
         let path = "/tmp/native-sso-test-\(UUID().uuidString)"
         defer { unlink(path + ".lock") }
@@ -158,7 +158,7 @@ struct ConnectionQuotaTests {
         return answer.map { String(buffer: $0).hasPrefix("HTTP/1.1 200 ") } ?? false
     }
 
-    @Test("A Unix socket is open to its group, and to nobody else")
+    @Test("A Unix socket is open to its group alone")
     func unixSocket() async throws {
         let path = "/tmp/native-sso-test-\(UUID().uuidString)"
         defer { unlink(path + ".lock") }

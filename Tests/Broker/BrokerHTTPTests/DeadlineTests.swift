@@ -98,7 +98,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("H-21 a client that does not read is cut off at the write timeout, and nobody else notices")
+    @Test("H-21 a client that does not read is cut off at the write timeout, and no other client notices")
     func slowReader() async throws {
         let limits = ListenerLimits(idleTimeout: .minutes(1), writeTimeout: .milliseconds(100))
         try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A graceful stop", .timeLimit(.minutes(1)))
 struct GracefulStopTests {
-    @Test("Requests in flight are answered, with Connection: close; idle connections end; nobody new gets in")
+    @Test("Requests in flight are answered, with Connection: close; idle connections end; new ones are refused")
     func inFlight() async throws {
         let gate = Gate()
         try await TestBroker.run(TestBroker.Options(gate: gate)) { broker async throws in

@@ -191,7 +191,7 @@ struct HTTP2AbuseTests {
 
     /// The compression does not know such a field, so that nothing after it could be read.
     @Test("A field without a name")
-    func namelessField() async throws {
+    func fieldWithoutName() async throws {
         try await expectEnd { client async throws in
             await client.trySend(
                 RawFrame(
@@ -222,7 +222,7 @@ struct HTTP2AbuseTests {
         }
     }
 
-    @Test("Whoever gives no window does not keep the answer for ever")
+    @Test("A client that gives no window does not hold the answer for ever")
     func noWindow() async throws {
         let limits = ListenerLimits(writeTimeout: .milliseconds(200))
         try await HTTP2Tests.withBroker(limits) { broker, client, _ async throws in

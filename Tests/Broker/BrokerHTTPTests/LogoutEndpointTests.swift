@@ -148,7 +148,7 @@ struct LogoutEndpointTests {
         }
     }
 
-    @Test("What somebody sends in vain keeps out nobody who sends from elsewhere")
+    @Test("Refused logout tokens of one address do not throttle another")
     func floodFromElsewhere() async throws {
         var options = TestBroker.Options()
         options.requestLimits.logout = RateLimit(1, per: .seconds(20))

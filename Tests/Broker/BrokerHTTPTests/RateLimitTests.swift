@@ -51,7 +51,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("What a caller writes into headers changes nothing where nobody is trusted")
+    @Test("Forwarding headers change nothing without trusted proxies")
     func spoofedAddress() async throws {
         var options = Self.options { $0.address = RateLimit(1, per: .seconds(60)) }
         options.trustedProxies = .none
@@ -217,7 +217,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("A login that is exchanged in a loop waits, and nobody who lacks it can bring that about")
+    @Test("A login that is exchanged in a loop waits, and only its holder can cause that")
     func session() async throws {
         let options = Self.options { $0.session = RateLimit(2, per: .seconds(60)) }
         try await TestBroker.run(options) { broker async throws in
@@ -230,7 +230,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("A grant that is refreshed in a loop waits; what is no token of ours is charged to nobody")
+    @Test("A grant that is refreshed in a loop waits; a foreign token is charged to no grant")
     func grant() async throws {
         let options = Self.options { $0.session = RateLimit(2, per: .seconds(60)) }
         try await TestBroker.run(options) { broker async throws in

@@ -37,7 +37,7 @@ struct RequestLimiterTests {
         }
     }
 
-    @Test("Everybody together; whoever is over a limit of his own counts for nobody else's")
+    @Test("All clients together; a client over its own limit counts for no other")
     func everybody() throws {
         let limiter = RequestLimiter(
             with { ($0.listener, $0.address) = (RateLimit(2, per: .seconds(20)), Self.one) }, clock: clock)
@@ -64,7 +64,7 @@ struct RequestLimiterTests {
         for _ in 0..<3 { try limiter.charge(requestFrom: try address("192.0.2.1")) }
     }
 
-    @Test("Whoever cannot be read is one caller; a proxy's silence is nobody's")
+    @Test("Unreadable addresses are one client; a request without an address counts for none")
     func unreadable() throws {
         let limiter = RequestLimiter(
             with { ($0.address, $0.network, $0.clientFailures) = (Self.one, Self.one, Self.one) }, clock: clock)

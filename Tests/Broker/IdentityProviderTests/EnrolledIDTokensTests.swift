@@ -124,7 +124,7 @@ import Testing
         #expect(await outcome(try enrolled(), of: validator(.failure(.unknownKey))) == .outage(.keyModule))
     }
 
-    @Test func whereNobodyEnrols() async throws {
+    @Test func withoutEnrolments() async throws {
         #expect(await outcome(try enrolled(), of: provider.validator) == .refused(.issuerMismatch))
     }
 }

@@ -154,7 +154,7 @@ import Testing
     }
 
     // W-01
-    @Test func nobodyThere() async throws {
+    @Test func noServerThere() async throws {
         let server = try await StubServer.start { _ in .ok("") }
         let refused = try #require(ProviderURL(server.url("/jwks"), allowsLoopbackHTTP: true))
         let plain = try #require(ProviderURL("https://127.0.0.1:\(server.port)/jwks"))

@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func whoeverWaitsTooLongForAnotherSaysSo() async throws {
+    @Test func aWaitForAnotherMigratorEndsWithAnError() async throws {
         try await withDatabase { cluster, database, configuration in
             let holder = ConnectionPool(configuration)
             try await holder.waitUntilConnected(within: .seconds(10))

@@ -54,7 +54,7 @@ import Testing
         #expect(run.error == "/nonexistent.yaml: cannot open the file: No such file or directory\n")
     }
 
-    @Test func aDirectoryForKeysThatIsNoneIsRefused() async throws {
+    @Test func aMissingKeyDirectoryIsRefused() async throws {
         let sound = try String(contentsOfFile: goldenFile("sound.yaml"), encoding: .utf8)
         let file = try TemporaryFile(sound.replacing("/var/lib", with: "/nonexistent"), mode: 0o644)
         let run = try await BuiltCommand(["config", "check", "--config", file.path])

@@ -128,7 +128,9 @@ struct ExplainCommandTests {
                 VALUES (now(), 'code_orphaned', '\(id)', 'app1', 'idp_revocation_endpoint_unknown')
                 """, database: installation.database)
             let event = try #require(try await events(id, installation).first)
-            #expect(event.string("sentence")?.contains("No app received the tokens that the identity provider gave for the code of app app1") == true)
+            #expect(
+                event.string("sentence")?.contains(
+                    "No app received the tokens that the identity provider gave for the code of app app1") == true)
         }
     }
 

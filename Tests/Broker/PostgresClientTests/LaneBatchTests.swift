@@ -107,7 +107,7 @@ import Testing
     }
 
     /// No single call is to blame: the server refuses at the commit.
-    @Test func commitThatFailsIsTheFaultOfWhoeverFailsAlone() async throws {
+    @Test func commitThatFailsIsTheFaultOfTheCallThatFailsAlone() async throws {
         try await withLanes { lanes, database in
             try await PrivateCluster.shared.psql(Self.schema, database: database)
             let answers = try await lanes.asOneBatch(database) {
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func changeOfTheSchemaIsNoticedByNobody() async throws {
+    @Test func changeOfTheSchemaFailsNoCall() async throws {
         try await withLanes { lanes, database in
             try await PrivateCluster.shared.psql(
                 "CREATE TABLE item (n int); INSERT INTO item VALUES (1)", database: database)

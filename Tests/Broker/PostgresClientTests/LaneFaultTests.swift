@@ -88,7 +88,7 @@ import Testing
         try await cluster.stop()
     }
 
-    @Test func batchThatWasNotReplicatedIsASuccessToNobody() async throws {
+    @Test func batchThatWasNotReplicatedIsASuccessForNoCall() async throws {
         let cluster = try await PrivateCluster.start(options: .testing)
         try await cluster.psql("CREATE TABLE item (n int)")
         let lanes = try await cluster.lanes()

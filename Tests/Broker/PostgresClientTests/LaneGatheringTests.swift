@@ -153,7 +153,7 @@ import Testing
     }
 
     /// The type has another object id then.
-    @Test func changeOfTheSchemaIsNoticedByNobody() async throws {
+    @Test func changeOfTheSchemaFailsNoCall() async throws {
         try await withStage { lanes, database in
             let counts10 = try await stepped(lanes, database, [1, 2, 3])
             #expect(counts10 == [1, 1, 1])

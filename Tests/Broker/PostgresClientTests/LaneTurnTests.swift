@@ -64,7 +64,7 @@ import Testing
     }
 
     /// It cannot connect again.
-    @Test func laneWithoutConnectionHoldsUpNobody() async throws {
+    @Test func laneWithoutConnectionDelaysNoCall() async throws {
         try await withOneInFlight { lanes, gate, database, inFlight in
             let behind = await lanes.queue(Self.transaction)
             try await PrivateCluster.shared.psql("ALTER DATABASE \(database) ALLOW_CONNECTIONS false")

@@ -123,7 +123,7 @@ import Testing
     }
 
     /// A logout that came before the first sight wins, and leaves one row however often it comes.
-    @Test func aSessionThatNobodyHasSeen() async throws {
+    @Test func aSessionThatNoAppHasPresented() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
             let logouts = PostgresLogoutRegistry(database: database.service)

@@ -79,7 +79,7 @@ struct PostgresAssertionRegisterTests {
         }
     }
 
-    @Test("Whoever has the service's password leaves no row for ever")
+    @Test("The service's password cannot leave a row for ever")
     func bounded() async throws {
         try await TestDatabase.withFixture { database in
             let register = PostgresAssertionRegister(database: database.service)

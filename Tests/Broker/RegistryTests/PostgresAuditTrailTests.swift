@@ -37,7 +37,7 @@ struct PostgresAuditTrailTests {
         }
     }
 
-    @Test("Whoever has the service's password can record refusals, and neither an act, nor the future, nor the past")
+    @Test("The service's password can record refusals, but no administrative act, future event or past event")
     func forgesNothing() async throws {
         try await TestDatabase.withFixture { database in
             for days in [-400, 40] as [Int32] { _ = try await database.service.query(Self.forge, [.int32(days)]) }

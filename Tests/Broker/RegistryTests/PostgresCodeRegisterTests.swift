@@ -81,7 +81,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("The half minute begins with the answer, and again for whoever does not know that it was the first")
+    @Test("The half minute begins with the answer, and again if the first write is not confirmed")
     func lives() async throws {
         try await withRegister { database, register in
             func left() async throws -> Int64 { try await database.superuser.query(CodeSQL.left, [])[0].int64(0) }
@@ -173,7 +173,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("Whoever did not hear that it was kept changes nothing of what others made of it")
+    @Test("A repeated settlement changes nothing of what other requests made of it")
     func passedOn() async throws {
         try await withRegister { _, register in
             _ = try await register.claim(entry(1))

@@ -331,7 +331,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    @Test("Enrolments that wait leave connections to others, and whoever finds the line full is told to come again")
+    @Test("Waiting enrolments leave connections to others, and a full queue answers 503")
     func bounded() async throws {
         try await withWorld { database, _ in
             let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 1, waiting: 0)

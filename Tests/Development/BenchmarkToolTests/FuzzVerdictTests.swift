@@ -98,7 +98,7 @@ struct FuzzVerdictTests {
         #expect(Self.fault(503, Self.refusal, stolen, fields: Self.good + [("retry-after", "1")]) != nil)
     }
 
-    @Test func aLogoutThatNobodySignedEndsNothing() {
+    @Test func anUnsignedLogoutEndsNothing() {
         let signed = Self.expects { $0.mustSucceed = true }
         let unsigned = Self.expects { $0.mustBeRefused = true }
         #expect(Self.fault(200, "{}", signed, at: .internal) == nil)

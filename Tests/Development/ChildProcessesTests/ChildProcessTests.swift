@@ -9,7 +9,7 @@ import Testing
         #expect(try shell("kill -TERM $$").wait() == 128 + SIGTERM)
     }
 
-    @Test func whoeverWaitsHearsOfTheEnd() async throws {
+    @Test func aWaitReturnsAtTheEnd() async throws {
         let child = try shell("exec sleep 600")
         let statuses = await withTaskGroup { group in
             for _ in 0..<8 { group.addTask { await child.exitStatus } }
@@ -112,7 +112,7 @@ import Testing
         #expect(try await lines.next(within: .seconds(30)) == nil)
     }
 
-    @Test func aWriteToNobodyIsAnError() throws {
+    @Test func aWriteWithoutReaderIsAnError() throws {
         let channel = try PrivateChannel()
         try channel.reading.close()
         #expect(throws: SystemCallFailure(call: "send", errno: EPIPE)) { try channel.writing.send("anything") }

@@ -23,7 +23,7 @@ import Testing
     }
 
     /// Its end may be told at any moment, also before it has begun: no nap goes on, and nobody is signalled.
-    @Test func aDeadlineThatIsCalledOffSignalsNobody() throws {
+    @Test func aCancelledDeadlineSendsNoSignal() throws {
         let script = """
 
             sleep 30 &

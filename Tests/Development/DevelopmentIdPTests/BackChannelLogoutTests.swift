@@ -56,7 +56,7 @@ import Testing
         #expect(token.string("jti") != told[1].token.string("jti"))
     }
 
-    @Test func whoeverDoesNotAnswerKeepsNobodyFromHearing() async throws {
+    @Test func aSilentReceiverDelaysNoOther() async throws {
         struct Away: Error {}
         #expect(try await told { address in if address.hasSuffix("one") { throw Away() } else { 200 } }.count == 2)
         #expect(try await told { _ in 503 }.count == 2)

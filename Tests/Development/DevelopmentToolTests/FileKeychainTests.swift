@@ -19,7 +19,7 @@ import Testing
         #expect(keychain.item("a") == nil)
     }
 
-    @Test func nobodyElseMayRead() throws {
+    @Test func onlyTheOwnerMayRead() throws {
         let keychain = try FileKeychain(directory: directory)
         try keychain.setItem("a", [1])
         let mode = { (path: String) in

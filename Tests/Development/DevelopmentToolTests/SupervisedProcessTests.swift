@@ -68,7 +68,7 @@ import Testing
         #expect(failure.description.contains("example did not end within 0.2 seconds"))
     }
 
-    @Test func whoeverIsNotReadyIsEnded() async throws {
+    @Test func aProcessThatIsNotReadyIsEnded() async throws {
         let process = try await shell("echo waiting; exec sleep 600")
         let failure = await #expect(throws: ProcessFailure.self) { try await process.waitForReadiness("ready") }
         #expect(failure?.description.contains("test did not say that it is ready, but waiting") == true)

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func nobodyThereIsNoAnswer() async throws {
+    @Test func anUnusedPortGivesNoAnswer() async throws {
         let port = try LoopbackPort.free()
         let endpoint = TokenEndpoint(
             address: "http://127.0.0.1:\(port)/token", clientID: "app-one", transport: ClientTransport { _, _ in })

@@ -46,7 +46,7 @@ import Testing
     }
 
     /// What is not confirmed can be lost: the difference that ``PrivateCluster/requireConfirmation(by:)`` makes.
-    @Test func whatNobodyConfirmedIsLostWithThePrimary() async throws {
+    @Test func anUnconfirmedCommitIsLostWithThePrimary() async throws {
         let pair = try await ReplicatedPair.start()
         try await pair.primary.psql("CREATE TABLE kept (n int);")
         try await pair.standby.kill9()
@@ -59,7 +59,7 @@ import Testing
         try await pair.stop()
     }
 
-    @Test func aServerThatFollowsNobodyIsNotPromoted() async throws {
+    @Test func aServerWithoutPrimaryIsNotPromoted() async throws {
         let cluster = try await PrivateCluster.shared
         let error = await #expect(throws: PrivateClusterError.self) { try await cluster.promote() }
         #expect(error?.description.contains("recovery is not in progress") == true)

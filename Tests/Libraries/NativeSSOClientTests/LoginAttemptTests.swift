@@ -84,7 +84,7 @@ import Testing
     ]
 
     @Test(arguments: bad)
-    func aCallbackThatIsNoneIsRefused(_ callback: String, _ error: CallbackError) {
+    func aMalformedCallbackIsRefused(_ callback: String, _ error: CallbackError) {
         #expect(throws: error) {
             try attempt.code(from: callback.replacing("STATE", with: attempt.state))
         }

@@ -40,7 +40,7 @@ extension Catalogue {
         test("E-08", in: codeTests, "anOrdinaryLogin")
         test("E-09", in: codeTests, "itsErrorsPass")
         test("E-10", in: codeTests, "itFails")
-        test("E-11", in: "EndToEndTests/CodeFaultTests.swift", "whatNobodyGetsIsRevoked")
+        test("E-11", in: "EndToEndTests/CodeFaultTests.swift", "aTokenThatNoAppGetsIsRevoked")
         test("E-13", in: codeTests, "fromCodeToSibling")
     }
 

@@ -165,7 +165,7 @@ extension Abuse {
         }
 
         /// J-08, K-04: nothing that a token says is ever fetched.
-        @Test func nobodyFollowsAnAddressInAToken() async throws {
+        @Test func noAddressInATokenIsFollowed() async throws {
             let stage = try await Stage.shared
             let address = stage.trap.issuer + "/jwks"
             let forms =

@@ -43,7 +43,7 @@ extension Abuse {
         }
 
         /// Neither is the user, whose name is in every id_token; the client's is, and shows that this would find it.
-        @Test func nobodyIsNamedButTheClient() async throws {
+        @Test func onlyTheClientIsNamed() async throws {
             let stage = try await Stage.shared
             var login = stage.logins.login()
             let user = try #require(login.token.claims.string("sub"))

@@ -177,7 +177,7 @@ extension Faults {
         }
 
         /// E-11: what came for a code and no app gets is revoked at the identity provider; nobody waits for that.
-        @Test func whatNobodyGetsIsRevoked() async throws {
+        @Test func aTokenThatNoAppGetsIsRevoked() async throws {
             let stage = try await CodeStage.shared
             let sql = try stage.installation.session()
             func orphan(_ answer: HTTPAnswer) async throws -> String {

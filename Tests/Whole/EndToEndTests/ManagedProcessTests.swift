@@ -8,7 +8,7 @@ import Testing
 
     deinit { try? FileManager.default.removeItem(at: log) }
 
-    @Test func whoeverIsCancelledHasItKilled() async throws {
+    @Test func cancellationKillsTheProcess() async throws {
         let process = try sleeper()
         let wait = Task { await process.exitStatus }
         wait.cancel()

@@ -5,7 +5,9 @@ public protocol AuditTrail: Sendable {
     func record(_ event: AuditEvent)
 }
 
+/// One event of the audit, as ``AuditTrail`` records it.
 public struct AuditEvent: Sendable, Hashable {
+    /// What happened. The raw value is what the audit stores.
     public enum Kind: String, Sendable, CaseIterable {
         case requestRefused = "request_refused"
         case exchangeRefused = "exchange_refused"
@@ -16,13 +18,17 @@ public struct AuditEvent: Sendable, Hashable {
         case codeOrphaned = "code_orphaned"
     }
 
+    /// What happened.
     public let kind: Kind
+    /// The X-Request-Id of the answer.
     public let requestID: UniqueID
+    /// Milliseconds since 1970, by the broker's clock.
     public let occurredAtMilliseconds: Int64
     /// A registered client, never what an unknown caller wrote.
     public let client: ClientID?
     /// From a closed vocabulary.
     public let reason: String
+    /// The session, grant and clients that the request concerned.
     public let subject: AuditSubject
 
     public init(
@@ -43,6 +49,7 @@ public struct AuditEvent: Sendable, Hashable {
 public struct AuditSubject: Sendable, Hashable {
     /// The row of the session.
     public var session: UniqueID?
+    /// The row of the grant.
     public var grant: UniqueID?
     /// The app whose login it is; only one that is registered.
     public var sourceClient: ClientID?

@@ -42,9 +42,13 @@ public struct CodeBinding: Hashable, Sendable {
     public init(octets: [UInt8]) { self.octets = octets }
 }
 
+/// A request to relay a code.
 public struct CodeEntry: Sendable {
+    /// The X-Request-Id of the request that brings the code.
     public let requestID: UniqueID
+    /// The code.
     public let code: CodeName
+    /// What a repetition must have in common with this request.
     public let binding: CodeBinding
     /// Used up by the claim, whatever comes of it.
     public let proof: PresentedProof?
@@ -57,6 +61,7 @@ public struct CodeEntry: Sendable {
     }
 }
 
+/// The result of ``CodeRegister/claim(_:)``.
 public enum CodeClaim: Sendable, Equatable {
     /// The caller, and nobody else, may mark the code as sent.
     case granted
@@ -70,6 +75,7 @@ public enum CodeClaim: Sendable, Equatable {
     case proofUsed
 }
 
+/// How a claim ends.
 public enum CodeSettlement: Sendable, Equatable {
     /// Nothing was sent to the identity provider: as if there had been no claim.
     case released

@@ -25,6 +25,7 @@ public enum RevocationOutcome: String, Sendable, CaseIterable {
     case outcomeUnknown = "code_outcome_unknown"
 }
 
+/// Why the broker has no tokens for a code.
 public enum CodeRelayError: Error, Sendable {
     /// The identity provider's word: an OAuth error.
     case refused(ProviderError)
@@ -37,12 +38,15 @@ public enum CodeRelayError: Error, Sendable {
 
 /// What the identity provider gave for a code. RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. Prints as `****`.
 public struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    /// The identity provider's access token, for the app.
     public var accessToken: String
     /// Seconds.
     public var expiresIn: Int64?
+    /// The identity provider's refresh token, for the app.
     public var refreshToken: String?
     /// As the identity provider wrote it; `nil`: what the app asked for.
     public var scope: String?
+    /// The id_token, which the broker verifies before it uses it.
     public var idToken: String
     /// That of whoever signed the id_token, in the current profile: the identity provider's, if it knows of Native SSO, or this
     /// broker's where the login is enrolled. Native SSO §3.4: id_token and secret come from the same party.

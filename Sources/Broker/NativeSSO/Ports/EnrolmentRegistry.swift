@@ -10,13 +10,19 @@ public protocol EnrolmentRegistry: Sendable {
 
 /// What an enrolment asks of the registry.
 public struct EnrolmentEntry: Sendable {
+    /// The request, after the request checks.
     public let request: EnrolmentRequest
+    /// The claims of the verified id_token.
     public let idToken: IDTokenClaims
+    /// The result of the request checks.
     public let checks: EnrolmentChecks
+    /// The digest of the id_token, which one enrolment consumes.
     public let token: EnrolledTokenDigest
+    /// The digest of the device value.
     public let device: DeviceDigest
     /// The name of a new session: `sid` of the broker's id_token. Unlike the identity provider's it is never used again.
     public let proposedSessionID: SessionID
+    /// The row of a new session.
     public let proposedRowID: UniqueID
 
     public init(
@@ -54,9 +60,13 @@ public struct EnrolmentEntry: Sendable {
 
 /// What the registry saw, and what it wrote.
 public struct EnrolmentFacts: Sendable {
+    /// The database's clock.
     public let now: UnixTime
+    /// Whether the client is enabled now.
     public let clientIsEnabled: Bool
+    /// The client's membership in a group of the identity provider; `nil`: none.
     public let membership: Membership?
+    /// Whether an operator has blocked the device.
     public let deviceIsBlocked: Bool
     /// Whether a session that came of the same session at the identity provider has ended, which is then taken to be over, too;
     /// or the provider has ended all that the user had when the id_token was issued.
@@ -90,8 +100,11 @@ public struct EnrolmentFacts: Sendable {
     }
 }
 
+/// A session that an enrolment created.
 public struct EnrolledSession: Sendable, Hashable {
+    /// Its `sid` in the broker's tokens.
     public let id: SessionID
+    /// Its absolute end.
     public let expiresAt: UnixTime
 
     public init(id: SessionID, expiresAt: UnixTime) {

@@ -21,7 +21,9 @@ public struct Membership: Sendable, Hashable {
         case both
     }
 
+    /// The group.
     public let group: GroupID
+    /// The client's role in the group.
     public let role: Role
     /// The most that this member gets by an exchange; `nil`: whatever the client may have.
     public let scopeCeiling: Scope?
@@ -38,16 +40,21 @@ public struct Membership: Sendable, Hashable {
 
 /// The session row, by the database's clock.
 public struct SessionFacts: Sendable, Hashable {
+    /// The row of the session.
     public let id: UniqueID
     /// `nil` for a login that ended before it was ever seen here.
     public let subject: Subject?
+    /// When the session ended; `nil`: it has not.
     public let endedAt: UnixTime?
+    /// The absolute end of the session.
     public let expiresAt: UnixTime
+    /// When an exchange or refresh last used the session.
     public let lastUsedAt: UnixTime
     /// Whether the id_token that began it had `auth_time`.
     public let hasAuthTime: Bool
     /// What the ends of earlier sessions of this name, and its own, ask of every id_token: a later `iat`, a later `auth_time`.
     public let iatAfter: UnixTime?
+    /// See ``iatAfter``.
     public let authTimeAfter: UnixTime?
 
     public init(
@@ -67,8 +74,11 @@ public struct SessionFacts: Sendable, Hashable {
 
 /// The live or former refresh chain of one client in one session.
 public struct GrantFacts: Sendable, Hashable {
+    /// The row of the grant.
     public let id: UniqueID
+    /// The generation of the current refresh token.
     public let generation: Int32
+    /// The absolute end of the grant.
     public let expiresAt: UnixTime
 
     public init(id: UniqueID, generation: Int32, expiresAt: UnixTime) {
@@ -135,6 +145,7 @@ public struct RateLimited: Error, Sendable, Hashable {
         case logout
     }
 
+    /// The limit that was reached.
     public let limit: Limit
     /// Until the next request is granted, if nobody else asks meanwhile; at least one second.
     public let retryAfter: Seconds

@@ -21,6 +21,7 @@ public enum IDTokenUse: Sendable {
 
 /// An id_token as presented. A credential: it prints as `****`.
 public struct SubjectToken: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The token as presented, in UTF-8.
     public let octets: [UInt8]
 
     public init(_ text: String) { octets = Array(text.utf8) }
@@ -29,6 +30,7 @@ public struct SubjectToken: Sendable, CustomStringConvertible, CustomReflectable
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+/// Why an id_token was not verified.
 public enum IDTokenVerificationError: Error, Sendable {
     case refused(SubjectTokenDefect)
     case outage(Outage)

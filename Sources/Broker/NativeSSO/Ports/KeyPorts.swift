@@ -36,6 +36,7 @@ public protocol RecordAuthenticator: Sendable {
     func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8]
 }
 
+/// The kinds of records that carry a tag.
 public enum AuthenticatedRecord: String, Sendable {
     /// A key of an identity provider, and when it was seen.
     case providerKey = "provider key"

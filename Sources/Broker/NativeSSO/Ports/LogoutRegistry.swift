@@ -10,9 +10,13 @@ public protocol LogoutRegistry: Sendable {
 
 /// What a logout asks of the registry.
 public struct LogoutRecord: Sendable {
+    /// The X-Request-Id of the logout request.
     public let requestID: UniqueID
+    /// The identity provider that sent the token.
     public let issuer: Issuer
+    /// The session or user that the token names.
     public let subject: LogoutSubject
+    /// `iat` of the token.
     public let issuedAt: UnixTime
     /// Names the token by its issuer and `jti`: SHA-256, whatever the issuer wrote.
     public let digest: [UInt8]

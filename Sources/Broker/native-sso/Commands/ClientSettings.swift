@@ -169,7 +169,7 @@ struct ClientKeyFile {
         do throws(JSONWebKeyError) {
             publicKey = try JSONWebKey(key.parameters, keyID: id.string, algorithm: algorithm.signature)
         } catch {
-            throw .usage("\(path): the key is none for \(algorithm.signature.rawValue)")
+            throw .usage("\(path): the key does not fit \(algorithm.signature.rawValue)")
         }
         var json = JSONWriter()
         json.value(.object(publicKey.json))
@@ -199,7 +199,7 @@ struct ClientKeyFile {
         } catch .privateKey {
             throw .usage("\(path): holds a private key, which the client keeps for itself; give its public part")
         } catch {
-            throw .usage("\(path): is no public key that an assertion can be verified with (\(error))")
+            throw .usage("\(path): is not a public key that can verify an assertion (\(error))")
         }
     }
 

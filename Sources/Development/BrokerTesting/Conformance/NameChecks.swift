@@ -66,7 +66,7 @@ extension GrantRegistryConformance {
                 scenario.issuedAt = at
             }
         },
-        GrantRegistryCheck("name: after a logout of a login that nobody had brought, a later auth_time") { fixture in
+        GrantRegistryCheck("name: after a logout of a login that no app had presented, a later auth_time") { fixture in
             var scenario = try ExchangeScenario.firstSight()
             var mark = try ExchangeScenario.tombstone(of: scenario)
             mark.authTimeAfter = scenario.now

@@ -249,7 +249,8 @@ extension GrantRegistryConformance {
             scenario.proof = scenario.proof.map { .random(by: $0.key) }
             #expect(try await scenario.attempt(on: fixture.registry).success == .redelivered)
         },
-        GrantRegistryCheck("replay: a proof of an exchange is none for a refresh, and the other way round") { fixture in
+        GrantRegistryCheck("replay: a proof of an exchange is no proof for a refresh, and the other way round") {
+            fixture in
             let exchange = try ExchangeScenario.bound()
             try await exchange.put(into: fixture)
             var refresh = exchange.refresh(try #require(try await exchange.attempt(on: fixture.registry).grant))

@@ -43,7 +43,7 @@ extension GrantRegistryConformance {
                 #expect(keyless.refusal == .grantRevoked)
             },
         ] + [
-            GrantRegistryCheck("runs: two parts of an app, each with a scope of its own, are no two holders") {
+            GrantRegistryCheck("runs: two parts of an app, each with a scope of its own, are not taken for reuse") {
                 fixture in
                 let first = try ExchangeScenario()
                 var second = first
@@ -62,7 +62,7 @@ extension GrantRegistryConformance {
                 }
                 #expect(left.refusal == .superseded)
                 refresh.generation = 5
-                #expect(try await refresh.attempt(on: fixture.registry).success == .advanced, "nobody lost anything")
+                #expect(try await refresh.attempt(on: fixture.registry).success == .advanced, "no token is lost")
                 #expect(
                     try await first.attempt(on: fixture.registry).grant?.generation == 7, "and no login is asked for")
             },

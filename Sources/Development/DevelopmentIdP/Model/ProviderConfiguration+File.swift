@@ -25,7 +25,7 @@ extension ProviderConfiguration {
                 rawValue: try file.optionalString("hash_mode", of: root) ?? DeviceSecretHash.leftHalf.rawValue)
         else {
             throw file.malformed(
-                "\"hash_mode\" is none of \(DeviceSecretHash.allCases.map(\.rawValue).joined(separator: ", "))")
+                "\"hash_mode\" is not one of \(DeviceSecretHash.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         try self.init(
             issuer: try file.optionalString("issuer", of: root),

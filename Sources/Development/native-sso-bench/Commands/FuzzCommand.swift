@@ -22,7 +22,7 @@ struct FuzzOptions: ParsableArguments {
     @Option(help: "How many requests.") var requests = 200_000
     @Option(help: "The same seed bends in the same way.") var seed: UInt64 = 1
     @Option(help: "The number of the first request, to send one of an earlier run again.") var first = 0
-    @Option(help: "Connections to each door: in the clear, over TLS, internal. Each has several requests under way.")
+    @Option(help: "Connections to each listener: plain, TLS, internal. Each sends several requests at a time.")
     var connections = 6
 
     mutating func validate() throws {

@@ -58,7 +58,7 @@ struct BrokerCommands {
             profiles: [device-id, device-secret]
             algorithms: [\(algorithm.rawValue)]
             admit_on_first_sight: true
-        # They count as ever, and keep nobody waiting: a benchmark asks more of each login than any app.
+        # They count as ever, and refuse no request: a benchmark asks more of each login than any app.
         limits:
         \(limits.map { "  \($0): 1000000/1s\n" }.joined())
           # One address is everybody's here.

@@ -81,7 +81,7 @@ struct FuzzLoad {
                         }
                     })
             else {
-                if busy.isEmpty { result.note(Finding(fault: "no door takes what waits")) }
+                if busy.isEmpty { result.note(Finding(fault: "no listener accepts the waiting requests")) }
                 for peer in busy {
                     result.note(Finding(fault: "no answer within \(Self.patience) ms", request: peer.oldest))
                 }

@@ -5,7 +5,7 @@ import StrictCoding
 enum FuzzVerdict {
     /// Why an answer breaks the contract; `nil`: it does not.
     static func fault(of answer: FuzzAnswer, to request: FuzzedRequest) -> String? {
-        if answer.status == 100 { return request.door.isLone ? nil : "an interim answer that nobody asked for" }
+        if answer.status == 100 { return request.door.isLone ? nil : "an interim answer that no request asked for" }
         for (name, value) in required where answer.value(name) != value { return "\(name) is not \(value)" }
         guard answer.value("date") != nil else { return "no date" }
         guard let id = answer.value("x-request-id"), id.utf8.count == 36, id.utf8.allSatisfy(isOfID) else {
@@ -35,7 +35,7 @@ enum FuzzVerdict {
         else { return "a grant that lacks something" }
         let isEnrolment = name == "N_A" || token == FuzzProvider.accessToken
         guard let claims = claims(of: isEnrolment ? body.string("id_token") : token) else {
-            return "a token that is none"
+            return "a malformed token"
         }
         guard let subject = claims.string("sub"), request.subjects.contains(subject) else {
             return "a token for somebody who has not logged in"

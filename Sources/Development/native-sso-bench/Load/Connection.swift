@@ -68,7 +68,7 @@ enum ConnectionError: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .refused(let port, let errno): "nobody answers on port \(port) (errno \(errno))"
+        case .refused(let port, let errno): "no server answers on port \(port) (errno \(errno))"
         case .broken(let errno): "the broker closed a connection (errno \(errno))"
         case .silence(let seconds): "the broker was silent for \(seconds) s"
         }

@@ -19,7 +19,7 @@ struct PublishedKeys {
             let jws = try CompactJWS(token)
             let verified = try jws.verified(by: try keys.key(for: jws.header))
             guard jws.header.type == "at+jwt", verified.claims.contains("client_id") else {
-                throw Failure(description: "what should be an access token is none")
+                throw Failure(description: "the answer holds no access token")
             }
         }
         return tokens.count

@@ -13,7 +13,7 @@ extension WalkThrough {
         let two = try start(.two)
         narrator.step(9, "app-two finds the login in the shared keychain and exchanges it at the broker")
         let token = try await two.tokens.accessToken()
-        narrator.step(10, "app-two has tokens of its own, and nobody saw a browser")
+        narrator.step(10, "app-two has tokens of its own, without a browser")
         try show(token, of: two)
         let one = try start(.one)
         narrator.step(11, "app-one exchanges its own id_token, which the broker allows it")

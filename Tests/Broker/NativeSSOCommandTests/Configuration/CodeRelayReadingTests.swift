@@ -93,7 +93,7 @@ import Testing
             ])
     }
 
-    @Test func aMethodThatIsNone() throws {
+    @Test func anUnknownMethodIsRefused() throws {
         let secret = try TemporaryFile("s3cret")
         let line = "    code_relay: { client_secret_file: \(secret.path), client_authentication: private_key_jwt }"
         #expect(

@@ -104,12 +104,12 @@ import Testing
         algorithm("nOnE", "none is no signature: anyone could write such a token; \(accepted)"),
         algorithm(
             "HS256",
-            "is symmetric: whoever can check such a token, or finds the public key set, can write one; \(accepted)"),
+            "is symmetric: everyone who can verify such a token can also write one; \(accepted)"),
         algorithm("RS1", "is not a signature algorithm that is accepted here; \(accepted)"),
         algorithm("rs256", "is not a signature algorithm that is accepted here; \(accepted)"),
         .provider(
             "[RS256]", "[RS256, HS512]",
-            "9: identity_providers[0].algorithms[1]: is symmetric: whoever can check such a token, or finds the public key set, can write one; \(accepted)"
+            "9: identity_providers[0].algorithms[1]: is symmetric: everyone who can verify such a token can also write one; \(accepted)"
         ),
         .provider(
             "[RS256]", "[]", "9: identity_providers[0].algorithms: must name at least one algorithm, such as RS256"),
@@ -139,7 +139,7 @@ import Testing
             "11: public.listen: with development: true every listener must be on loopback, such as 127.0.0.1:8080"),
         .added(
             "public: { trusted_proxies: [unix] }",
-            "10: public.trusted_proxies: unix is for a listener on a Unix socket, and listen is none"),
+            "10: public.trusted_proxies: unix is for a listener on a Unix socket, and listen is an address"),
         .added(
             "internal: { listen: 0.0.0.0:8081 }",
             "10: internal.listen: the internal listener knows no passwords: listen on loopback, such as 127.0.0.1:8081, or set allow_non_loopback: true where the network keeps strangers away"

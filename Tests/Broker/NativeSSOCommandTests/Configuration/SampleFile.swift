@@ -42,8 +42,8 @@ enum SampleFile {
 
     /// What is doubtful of the minimal file.
     static let unnamedProxy =
-        "test.yaml: warning: public.trusted_proxies: is not given, so that nobody is counted by address: behind a proxy on "
-        + "this host everybody comes from it; name it, such as [127.0.0.1], or write [] if there is none"
+        "test.yaml: warning: public.trusted_proxies: is not given, so that no limit by address applies: behind a proxy on "
+        + "this host all requests come from it; name it, such as [127.0.0.1], or write [] if there is none"
 
     static func warnings(_ yaml: String) throws -> [String] {
         try ConfigurationReader.read(yaml: yaml, file: "test.yaml", environment: [:]).warnings

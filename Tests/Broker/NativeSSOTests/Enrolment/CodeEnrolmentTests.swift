@@ -209,7 +209,7 @@ import Testing
         #expect(stage.register.settlements.first == .released)
     }
 
-    @Test func anIDTokenThatIsNone() async throws {
+    @Test func anInvalidIDTokenIsRefused() async throws {
         for (answer, expected) in [
             (
                 StubIDTokenVerifier.Answer.refusal(.badSignature),

@@ -55,7 +55,7 @@ import Testing
     }
 
     /// The database does not say any more whether it has what came: an app may have it.
-    @Test func nobodyKnowsWhetherItIsKept() async throws {
+    @Test func itIsUnknownWhetherItIsKept() async throws {
         var stage = try CodeStage()
         stage.pauses = CodePauses(caller: [], background: [.zero])
         stage.register.fail(.settle, .after, with: Self.outage)
@@ -69,7 +69,7 @@ import Testing
 
     /// The login is refused, and the database does not say whether what came is withdrawn.
     @Test(arguments: InMemoryCodeRegister.FailurePoint.allCases)
-    func nobodyKnowsWhetherItIsForgotten(point: InMemoryCodeRegister.FailurePoint) async throws {
+    func itIsUnknownWhetherItIsForgotten(point: InMemoryCodeRegister.FailurePoint) async throws {
         let stage = try CodeStage()
         stage.register.fail(.forget, point, with: Self.outage)
         stage.login.idTokens.answer(.refusal(.badSignature))
@@ -118,7 +118,7 @@ import Testing
 
     /// E-11: what the identity provider gave and nobody gets is revoked there, on record under the request's id.
     @Test(arguments: RevocationOutcome.allCases)
-    func whatNobodyGetsIsRevoked(outcome: RevocationOutcome) async throws {
+    func aTokenThatNoAppGetsIsRevoked(outcome: RevocationOutcome) async throws {
         let stage = try CodeStage()
         stage.relay.revocation(outcome)
         stage.login.idTokens.answer(.refusal(.badSignature))
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// No answer can be put on record in time: what is kept is withdrawn.
-    @Test func nobodyComesForIt() async throws {
+    @Test func noRequestComesForIt() async throws {
         var stage = try CodeStage()
         stage.pauses = CodePauses(caller: [], background: [.zero])
         stage.register.fail(.finish, with: Self.outage)

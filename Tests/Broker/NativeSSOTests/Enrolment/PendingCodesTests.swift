@@ -23,7 +23,7 @@ import Testing
     }
 
     /// The stop has a limit.
-    @Test func whoeverWaitsMayBeCancelled() async {
+    @Test func aWaitMayBeCancelled() async {
         let pending = PendingCodes()
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let work = pending.run { for await _ in gate {} }

@@ -28,7 +28,7 @@ import Testing
     }
 
     /// A session without a subject is one that ended before it was seen: nobody's login is no login.
-    @Test func aGrantInASessionOfNobody() async throws {
+    @Test func aGrantInASessionWithoutUser() async throws {
         let scenario = try ExchangeScenario()
         let broker = try await Broker(scenario)
         let seen = try await scenario.attempt(on: broker.registry).facts

@@ -62,7 +62,7 @@ import Testing
         #expect(broker.limits.charges == [.refresh(scenario.grantID, client: scenario.client.id)])
     }
 
-    @Test func whatIsNoTokenOfOursIsChargedToNobody() async throws {
+    @Test func aForeignTokenIsChargedToNoGrant() async throws {
         let scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
         let forged = RefreshRequest(

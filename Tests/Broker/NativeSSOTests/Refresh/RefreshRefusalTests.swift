@@ -43,7 +43,7 @@ import Testing
         #expect(broker.registry.rotations.isEmpty)
     }
 
-    @Test func whatShowsTwoHoldersRevokes() {
+    @Test func reuseRevokes() {
         #expect(RefreshRefusal.allCases.filter(\.revokesChain) == [.foreignClient, .replayed, .late, .stateRegressed])
     }
 

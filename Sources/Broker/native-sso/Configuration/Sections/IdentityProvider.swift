@@ -194,7 +194,7 @@ extension Configuration.IdentityProvider {
             throw ValueDefect("none is no signature: anyone could write such a token; write one of \(known)")
         case let name where name.hasPrefix("hs"):
             throw ValueDefect(
-                "is symmetric: whoever can check such a token, or finds the public key set, can write one; write one of \(known)"
+                "is symmetric: everyone who can verify such a token can also write one; write one of \(known)"
             )
         default:
             throw ValueDefect("is not a signature algorithm that is accepted here; write one of \(known)")

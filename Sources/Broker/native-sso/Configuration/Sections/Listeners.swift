@@ -66,13 +66,13 @@ extension Configuration {
                 }
             }
             if trustedProxies.includesUnixSocket, listen.internet != nil {
-                section.report("trusted_proxies", "unix is for a listener on a Unix socket, and listen is none")
+                section.report("trusted_proxies", "unix is for a listener on a Unix socket, and listen is an address")
             }
             // On a laptop there is no proxy, and nobody to tell apart.
             if !tellsCallersApart, !section.isDevelopment, !section.isGiven("trusted_proxies") {
                 section.warn(
                     "trusted_proxies",
-                    "is not given, so that nobody is counted by address: behind a proxy on this host everybody comes from it; "
+                    "is not given, so that no limit by address applies: behind a proxy on this host all requests come from it; "
                         + "name it, such as [127.0.0.1], or write [] if there is none")
             }
         }
