@@ -7,7 +7,8 @@ struct GroupCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "group", abstract: "Manage sharing groups: which apps may share logins.",
         subcommands: [
-            GroupAddCommand.self, GroupListCommand.self, GroupShowCommand.self, GroupRemoveCommand.self,
+            GroupAddCommand.self, GroupListCommand.self, GroupShowCommand.self, GroupGraphCommand.self,
+            GroupRemoveCommand.self,
             GroupMemberCommand.self,
         ])
 }

@@ -51,7 +51,9 @@ import Testing
         let yaml = block.text.replacing("/etc/native-sso/database-password", with: password.path)
         let isWhole = yaml.contains(/(?m)^issuer:/)
         let names = Set(Self.sections(of: yaml).map(\.name))
-        let others = isWhole ? [] : Self.sections(of: SampleFile.minimal).filter { !names.contains($0.name) }
+        // Limits by address need a word on the proxy.
+        let sample = SampleFile.adding("public: { trusted_proxies: [127.0.0.1] }")
+        let others = isWhole ? [] : Self.sections(of: sample).filter { !names.contains($0.name) }
         #expect(SampleFile.problems(others.map(\.text).joined() + yaml) == [], "\(block.page)")
     }
 
@@ -92,11 +94,13 @@ import Testing
             $ native-sso client add app \\
                 --allowed-scope "openid profile" | head -1   # a comment
             sudo -u postgres /usr/bin/native-sso migrate up && native-sso config check
+            native-sso explain $(sed -n 's/x//p' < answer | head -1)
             Done: native-sso is fine.
             """
         #expect(
             Self.commandLines(of: text) == [
                 ["client", "add", "app", "--allowed-scope", "openid profile"], ["migrate", "up"], ["config", "check"],
+                ["explain", "00000000-0000-7000-8000-000000000001"],
             ])
         #expect(throws: (any Error).self) {
             try NativeSSOCommand.parseAsRoot(["client", "add", "app", "--allowed", "x"])
@@ -106,7 +110,9 @@ import Testing
     /// The arguments of every `native-sso`, or a shell function `owner` that stands for it, at the beginning of a command.
     private static func commandLines(of text: String) -> [[String]] {
         text.replacing("\\\n", with: " ").split(separator: "\n").flatMap { line in
-            words(of: line).split(whereSeparator: { ["|", "&&", "||", ";", "&"].contains($0) }).compactMap { command in
+            words(of: line.replacing(/\$\([^()]*\)/, with: "$substituted")).split(whereSeparator: {
+                ["|", "&&", "||", ";", "&"].contains($0)
+            }).compactMap { command in
                 guard let program = command.firstIndex(where: { isProgram($0) }),
                     command[..<program].allSatisfy({ isPrefix($0) })
                 else { return nil }
