@@ -12,7 +12,7 @@ import ArgumentParser
         subcommands: [
             AllCommand.self, StartCommand.self, DatabaseCommand.self, ExchangeCommand.self, RefreshCommand.self,
             ScaleCommand.self, ConnectionsCommand.self, LogoutCommand.self, FuzzCommand.self, RacesCommand.self,
-            TimingCommand.self, TableCommand.self,
+            TimingCommand.self, TableCommand.self, PlotCommand.self,
         ],
         defaultSubcommand: AllCommand.self)
 }

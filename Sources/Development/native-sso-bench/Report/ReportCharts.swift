@@ -1,0 +1,77 @@
+import StrictCoding
+
+/// The charts of a report of `exchange` and `refresh` that was taken at several numbers of connections.
+struct ReportCharts {
+    struct Unreadable: Error, CustomStringConvertible {
+        var description: String { "this is no report of exchange or refresh at two numbers of connections or more" }
+    }
+
+    /// By the name of the file.
+    let charts: [(name: String, chart: Chart)]
+
+    /// - Parameter report: The JSON of a run.
+    init(report: [UInt8]) throws {
+        let limits = JSONLimits(depth: 8, members: 100_000, elements: 10_000)
+        let root = try JSONReader.parse(report, limits: limits).object
+        let figures = ["exchange", "refresh"].flatMap { root?.object($0)?.array("figures") ?? [] }.compactMap(\.object)
+        // One pair of algorithms: that of the first figure.
+        let algorithms = figures.first.map(Self.algorithms)
+        var kinds: [(name: String, figures: [JSONObject])] = []
+        for figure in figures where Self.algorithms(figure) == algorithms {
+            guard let kind = figure.string("kind") else { continue }
+            if let index = kinds.firstIndex(where: { $0.name == kind }) {
+                kinds[index].figures.append(figure)
+            } else {
+                kinds.append((kind, [figure]))
+            }
+        }
+        kinds.removeAll { Set($0.figures.compactMap { $0.number("connections")?.int64 }).count < 2 }
+        guard !kinds.isEmpty else { throw Unreadable() }
+
+        func lines(
+            _ suffix: String, _ x: (JSONObject) -> Double?, _ y: Metric, isDashed: Bool = false
+        ) -> [Chart.Line] {
+            kinds.enumerated().map { index, kind in
+                let points = kind.figures.compactMap { figure -> (x: Double, y: Double)? in
+                    guard let x = x(figure), let y = Self.median(figure, y), x > 0 else { return nil }
+                    return (x, y)
+                }
+                return Chart.Line(
+                    name: kind.name + suffix, points: points.sorted { $0.x < $1.x }, isDashed: isDashed, hue: index)
+            }.filter { !$0.points.isEmpty }
+        }
+        func connections(_ figure: JSONObject) -> Double? { figure.number("connections").flatMap { Double($0.text) } }
+        func load(_ figure: JSONObject) -> Double? { Self.median(figure, .perSecond) }
+        charts = [
+            (
+                "throughput",
+                Chart(
+                    title: "Throughput, \(algorithms ?? "")", xTitle: "connections", yTitle: "requests per second",
+                    hasLogarithmicX: true, lines: lines("", connections, .perSecond))
+            ),
+            (
+                "cpu",
+                Chart(
+                    title: "CPU, \(algorithms ?? "")", xTitle: "connections", yTitle: "µs per request",
+                    hasLogarithmicX: true,
+                    lines: lines(", broker", connections, .brokerCPU)
+                        + lines(", PostgreSQL", connections, .postgresqlCPU, isDashed: true))
+            ),
+            (
+                "latency",
+                Chart(
+                    title: "Latency, \(algorithms ?? "")", xTitle: "requests per second", yTitle: "ms",
+                    hasLogarithmicX: false,
+                    lines: lines(", p50", load, .p50) + lines(", p99", load, .p99, isDashed: true))
+            ),
+        ]
+    }
+
+    private static func algorithms(_ figure: JSONObject) -> String {
+        "\(figure.string("identity_provider") ?? "") to \(figure.string("broker") ?? "")"
+    }
+
+    private static func median(_ figure: JSONObject, _ metric: Metric) -> Double? {
+        figure.object(metric.rawValue)?.number("median").flatMap { Double($0.text) }
+    }
+}
