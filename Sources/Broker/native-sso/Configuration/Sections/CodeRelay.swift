@@ -4,9 +4,7 @@ import NativeSSO
 extension Configuration {
     /// `code_relay` of one identity provider: apps bring their codes here, and the broker redeems them.
     struct CodeRelay: Sendable {
-        /// `nil`: as the discovery document says.
         let tokenEndpoint: ProviderURL?
-        /// Likewise.
         let revocationEndpoint: ProviderURL?
         /// Of the apps' registration there; `nil`: they are public clients.
         let secret: ProviderCodeRelay.ClientSecret?

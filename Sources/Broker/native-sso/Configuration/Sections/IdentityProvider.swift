@@ -11,17 +11,12 @@ extension Configuration {
         let keySource: KeySource
         /// Allowed in the header of its id_tokens; never empty, no algorithm under two names.
         let algorithms: [SignatureAlgorithm]
-        /// Where its users log in; `nil`: as its discovery document says.
         let authorizationEndpoint: String?
-        /// Between two fetches of the key set.
         let keySetRefresh: Seconds
         /// Who may vouch for where its keys are fetched; `nil`: whom the system trusts.
         let certificateAuthorities: CertificateAuthorities?
-        /// Whether a key that leaves its key set is revoked by that, and not only retired.
         let revokesOnRemoval: Bool
-        /// Configured and checked, but every exchange that names it is refused.
         let isDisabled: Bool
-        /// For its logout tokens.
         let logout: LogoutPolicy
         /// How its codes are redeemed; `nil`: they are not.
         let codeRelay: CodeRelay?

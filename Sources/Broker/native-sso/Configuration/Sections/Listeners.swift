@@ -9,13 +9,10 @@ extension Configuration {
         let tls: TLSFiles?
         /// Who may reach it, if it is.
         let plainHTTP: Configuration.PlainHTTP
-        /// Connections at one time.
         let maximumConnections: Int
         /// The same from one address; `nil`: as many. Over plain HTTP only proxies connect, and each is many clients.
         let maximumConnectionsPerAddress: Int?
-        /// What all of them together may keep of bodies and answers, beyond 8 KiB each.
         let maximumBufferedMiB: Int
-        /// Who says where a request comes from, if it does not say so itself.
         let trustedProxies: TrustedProxies
 
         /// Whether requests come from addresses of their own: behind a proxy on the same host, all of them come from it.
@@ -85,9 +82,7 @@ extension Configuration {
 
     /// Who may reach the public listener in the clear.
     enum PlainHTTP: String, CaseIterable, Sendable {
-        /// Whoever is on this host.
         case loopback
-        /// A network that nobody but a proxy reaches.
         case behindProxy = "behind-proxy"
     }
 

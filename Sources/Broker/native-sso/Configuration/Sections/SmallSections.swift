@@ -8,9 +8,7 @@ extension Configuration {
     /// `log`: what goes to standard error while serving.
     struct Log: Sendable, Hashable {
         enum Format: String, Sendable, CaseIterable {
-            /// One JSON object a line.
             case json
-            /// For people.
             case text
         }
 
@@ -42,7 +40,6 @@ extension Configuration {
         /// For libpq. Holds no password.
         let url: String
         let password: Credential?
-        /// Connections, each on a thread of its own, for everything but exchanges and refreshes, which have lanes.
         let pool: Int
 
         init(reading section: Section) {
@@ -62,7 +59,6 @@ extension Configuration {
 
     /// `keys`: where the broker's private keys lie.
     struct Keys: Sendable, Hashable {
-        /// An absolute path.
         let directory: String
 
         init(reading section: Section) {
@@ -124,12 +120,10 @@ extension Configuration {
     /// `dpop`: what the proofs of clients must hold that show possession of a key. Which clients do is registered with each.
     struct DPoP: Sendable, Hashable {
         enum Nonce: String, Sendable, CaseIterable {
-            /// A proof tells its time by a nonce of ours, so that none can be made in advance.
             case required
             case off
         }
 
-        /// `POST /token` as apps address it.
         let tokenEndpoint: String
         let target: TargetURI
         let nonce: Nonce
@@ -163,11 +157,8 @@ extension Configuration {
 extension Configuration {
     /// `sessions`: how long a login on a device may be used.
     struct Sessions: Sendable, Hashable {
-        /// From its beginning, however often it is used.
         let absolute: Seconds
-        /// Between two uses.
         let idle: Seconds
-        /// Since `iat` of the id_token that is presented, for issuers that say nothing else.
         let maximumSubjectTokenAge: Seconds
 
         /// What a subject token's age may be set to, here and per issuer.
@@ -191,11 +182,8 @@ extension Configuration {
 
     /// `tokens`: the spans of what the broker issues.
     struct Tokens: Sendable, Hashable {
-        /// `expires_in` of an access token. A session that ends leaves its last one usable for this long.
         let access: Seconds
-        /// How long a lost refresh answer may be asked for again where the client authenticates.
         let refreshGrace: Seconds
-        /// The same where it does not.
         let unboundRefreshGrace: Seconds
 
         init(reading section: Section) {
