@@ -2,7 +2,7 @@ import Testing
 
 /// What others build on says what it promises: the libraries, and the ports of the core.
 struct DocstringTests {
-    private static let folders = ["Sources/Libraries", "Sources/Broker/NativeSSO/Ports"]
+    static let folders = ["Sources/Libraries", "Sources/Broker/NativeSSO/Ports"]
 
     @Test(arguments: folders) func everyPublicSymbolHasADocstring(_ folder: String) throws {
         let findings = try Repository.files(below: folder, suffix: ".swift").flatMap(Self.undocumented)

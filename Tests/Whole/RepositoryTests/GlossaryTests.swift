@@ -42,6 +42,16 @@ struct GlossaryTests {
         #expect(findings == [])
     }
 
+    /// What others read in their editor.
+    @Test(arguments: DocstringTests.folders) func docstringsUseTheGlossary(_ folder: String) throws {
+        let findings = try Repository.files(below: folder, suffix: ".swift").flatMap { file in
+            file.lines.enumerated().filter { $0.element.contains("///") }.flatMap { index, line in
+                Self.findings(in: line).map { "\(file.path):\(index + 1): \($0)" }
+            }
+        }
+        #expect(findings == [])
+    }
+
     @Test func namesOfTestsUseTheGlossary() throws {
         let findings = try Repository.files(below: "Tests", suffix: ".swift").flatMap { file in
             file.path == Self.path

@@ -5,7 +5,7 @@ public protocol CodeRegister: Sendable {
     /// request may call it again where it does not know what became of the first call.
     func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim
 
-    /// Marks the code as sent: from now on, for a day, nobody is granted it but by a release. To be called right before it is sent,
+    /// Marks the code as sent: from now on, for a day, no request is granted it but by a release. To be called right before it is sent,
     /// and again where the outcome is not known.
     /// - Parameter patience: How long the identity provider, and what comes after it, may take: who takes longer counts as dead.
     /// - Returns: `false`: the reservation has run out and is another's. The code must not be sent.
@@ -24,7 +24,7 @@ public protocol CodeRegister: Sendable {
     func finish(_ code: CodeName, _ binding: CodeBinding, answer: [UInt8]) async throws(PortError) -> [UInt8]?
 
     /// Withdraws what is kept, of which no answer can be made.
-    /// - Returns: `true`: nobody has got it, and nobody will. `false`: there is an answer, or nothing any more.
+    /// - Returns: `true`: no request has received it, and none will. `false`: there is an answer, or nothing any more.
     func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool
 }
 
@@ -63,7 +63,7 @@ public struct CodeEntry: Sendable {
 
 /// The result of ``CodeRegister/claim(_:)``.
 public enum CodeClaim: Sendable, Equatable {
-    /// The caller, and nobody else, may mark the code as sent.
+    /// This caller alone may mark the code as sent.
     case granted
     /// Another request is at it, or a broker died that was.
     case inFlight
@@ -81,7 +81,7 @@ public enum CodeSettlement: Sendable, Equatable {
     case released
     /// It may be spent, and there is nothing to show for it.
     case lost
-    /// The identity provider's tokens, sealed: whoever repeats the request can go on from here.
+    /// The identity provider's tokens, sealed: a repetition of the request can go on from here.
     case kept([UInt8])
     /// What every repetition is to get, sealed.
     case answered([UInt8])

@@ -48,7 +48,7 @@ public struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cust
     public var scope: String?
     /// The id_token, which the broker verifies before it uses it.
     public var idToken: String
-    /// That of whoever signed the id_token, in the current profile: the identity provider's, if it knows of Native SSO, or this
+    /// In the current profile, the secret of the issuer that signed the id_token: the identity provider's, if it knows of Native SSO, or this
     /// broker's where the login is enrolled. Native SSO §3.4: id_token and secret come from the same party.
     public var deviceSecret: String?
 

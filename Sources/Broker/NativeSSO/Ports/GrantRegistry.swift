@@ -72,7 +72,7 @@ public struct SessionFacts: Sendable, Hashable {
     }
 }
 
-/// The live or former refresh chain of one client in one session.
+/// The live or former token family of one client in one session.
 public struct GrantFacts: Sendable, Hashable {
     /// The row of the grant.
     public let id: UniqueID
@@ -90,8 +90,8 @@ public struct GrantFacts: Sendable, Hashable {
 
 /// How often one login, user, device or client may ask: implemented by `BrokerHTTP`.
 ///
-/// Nothing is charged to anybody before the token that names them was verified, so that nobody can use up what is
-/// somebody else's.
+/// A user, login or device is charged only after the token that names it was verified. So an attacker cannot use up
+/// another user's limit.
 public protocol UseLimits: Sendable {
     /// An exchange whose id_token is genuine, however old, and whose device value fits it.
     /// - Parameter deviceHash: The claim that names the device.
@@ -99,12 +99,12 @@ public protocol UseLimits: Sendable {
         exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
     ) throws(RateLimited)
 
-    /// A genuine id_token that came with another device's value. Not charged to its login: whoever holds the login presents
-    /// the right value, and must not be kept out by one who guesses.
+    /// A genuine id_token that came with another device's value. Not charged to its login: the app that holds it presents
+    /// the right value, and an attacker who guesses must not keep it out.
     func charge(failureOf idToken: IDTokenClaims) throws(RateLimited)
 
-    /// Whether an enrolment may be tried whose id_token is genuine, fresh and the client's own. Counts nothing: whoever found a
-    /// token of somebody else's, and is refused, must not have used up what is that user's.
+    /// Whether an enrolment may be tried whose id_token is genuine, fresh and the client's own. Counts nothing: an
+    /// attacker with a stolen id_token, whom the broker refuses, must not use up the limit of its user.
     func check(
         enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
     ) throws(RateLimited)
@@ -112,7 +112,7 @@ public protocol UseLimits: Sendable {
     /// An enrolment that was recorded.
     func count(enrolmentOf idToken: IDTokenClaims, by client: Client)
 
-    /// A genuine id_token whose enrolment is refused. Charged to that token and to nobody: not even to its user, who may come
+    /// A genuine id_token whose enrolment is refused. Charged to that token alone: not even to its user, who may come
     /// with another.
     func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited)
 
@@ -141,13 +141,13 @@ public struct RateLimited: Error, Sendable, Hashable {
         case deviceFailures
         /// Codes from one address.
         case code
-        /// All logout tokens, of whomever.
+        /// Logout tokens of one identity provider from one address; unsigned ones from one address.
         case logout
     }
 
     /// The limit that was reached.
     public let limit: Limit
-    /// Until the next request is granted, if nobody else asks meanwhile; at least one second.
+    /// Until the next request is granted, if no other request comes meanwhile; at least one second.
     public let retryAfter: Seconds
 
     public init(_ limit: Limit, retryAfter: Seconds) {

@@ -30,7 +30,7 @@ public protocol DeviceDigester: Sendable {
 }
 
 /// HMAC-SHA-256, under the device key of the key module, over what the broker keeps in its database and believes when it
-/// comes back. Whoever can write to the database but has no key file makes nothing that counts.
+/// comes back. An attacker who can write to the database, but has no key file, cannot forge a record.
 public protocol RecordAuthenticator: Sendable {
     /// 32 octets. Other fields, or the same in a record of another kind, have another tag.
     func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8]
