@@ -146,6 +146,12 @@ let package = Package(
         .target(
             name: "PrivateCluster", dependencies: ["ChildProcesses"], path: "Sources/Development/PrivateCluster",
             swiftSettings: strict),
+        .target(
+            name: "BrokerHarness",
+            dependencies: [
+                "PrivateCluster", "ChildProcesses", "BrokerTesting", "JOSE", "OAuthWire", "StrictCoding", .crypto,
+            ],
+            path: "Sources/Development/BrokerHarness", swiftSettings: strict),
         .executableTarget(
             name: "native-sso-dev",
             dependencies: [
@@ -157,9 +163,9 @@ let package = Package(
         .executableTarget(
             name: "native-sso-bench",
             dependencies: [
-                "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry", "OAuthWire", "JOSE",
-                "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioSSL,
-                .nioTLS,
+                "BrokerHarness", "BrokerTesting", "PrivateCluster", "ChildProcesses", "PostgresClient", "Registry",
+                "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .crypto, .cryptoExtras, .nioCore, .nioPosix,
+                .nioSSL, .nioTLS,
             ], path: "Sources/Development/native-sso-bench",
             swiftSettings: strict),
         .target(
@@ -168,29 +174,28 @@ let package = Package(
                 "NativeSSO", "JOSE", "StrictCoding", .crypto, .cryptoExtras, .nioCore, .nioPosix, .nioHPACK, .nioSSL,
             ], path: "Sources/Development/BrokerTesting",
             swiftSettings: strict),
+        // Imports Testing: for test targets alone.
+        .target(
+            name: "RegistryConformance", dependencies: ["NativeSSO", "BrokerTesting", .crypto],
+            path: "Sources/Development/RegistryConformance",
+            swiftSettings: strict),
 
         // What runs the programs as a whole.
-        .target(
-            name: "SystemTesting",
-            dependencies: [
-                "PrivateCluster", "ChildProcesses", "BrokerTesting", "JOSE", "OAuthWire", "StrictCoding", .crypto,
-            ],
-            path: "Tests/Whole/SystemTesting", swiftSettings: strict),
         .testTarget(name: "RepositoryTests", path: "Tests/Whole/RepositoryTests", swiftSettings: strict),
         .testTarget(
             name: "AbuseTests",
-            dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding", .crypto],
+            dependencies: ["BrokerHarness", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding", .crypto],
             path: "Tests/Whole/AbuseTests",
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
+                "BrokerHarness", "BrokerTesting", "PrivateCluster", "JOSE", "OAuthWire", "StrictCoding", .crypto,
             ], path: "Tests/Whole/EndToEndTests",
             swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["SystemTesting", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding"],
+            dependencies: ["BrokerHarness", "BrokerTesting", "PrivateCluster", "JOSE", "StrictCoding"],
             path: "Tests/Whole/LedgerTests",
             swiftSettings: strict),
 
@@ -215,6 +220,7 @@ let package = Package(
             name: "RegistryTests",
             dependencies: [
                 "Registry", "NativeSSO", "PostgresClient", "Migrator", "Migrations", "PrivateCluster", "BrokerTesting",
+                "RegistryConformance",
             ], path: "Tests/Broker/RegistryTests",
             swiftSettings: strict),
         .testTarget(
@@ -250,9 +256,9 @@ let package = Package(
         .testTarget(
             name: "BrokerHTTPTests",
             dependencies: [
-                "BrokerHTTP", "HTTPServer", "BrokerTesting", "NativeSSO", "OAuthWire", "JOSE", "StrictCoding",
-                .hummingbirdCore,
-                .logging, .nioCore, .nioPosix, .nioHTTP1, .nioHPACK, .nioSSL, .serviceLifecycle,
+                "BrokerHTTP", "HTTPServer", "BrokerTesting", "RegistryConformance", "NativeSSO", "OAuthWire", "JOSE",
+                "StrictCoding", .hummingbirdCore, .logging, .nioCore, .nioPosix, .nioHTTP1, .nioHPACK, .nioSSL,
+                .serviceLifecycle,
             ], path: "Tests/Broker/BrokerHTTPTests",
             swiftSettings: strict),
         .testTarget(
@@ -294,18 +300,19 @@ let package = Package(
             name: "DevelopmentToolTests",
             dependencies: [
                 "native-sso-dev", "ChildProcesses", "DevelopmentIdP", "NativeSSOClient", "OAuthWire", "PrivateCluster",
-                "StrictCoding", "SystemTesting", .hummingbird, .hummingbirdTesting, .logging,
+                "StrictCoding", "BrokerHarness", .hummingbird, .hummingbirdTesting, .logging,
             ], path: "Tests/Development/DevelopmentToolTests",
             swiftSettings: strict),
         .testTarget(
             name: "BenchmarkToolTests",
             dependencies: [
-                "native-sso-bench", "SystemTesting", "BrokerTesting", "Migrator", "PostgresClient", "PrivateCluster",
+                "native-sso-bench", "BrokerHarness", "BrokerTesting", "Migrator", "PostgresClient", "PrivateCluster",
                 "Registry", "JOSE", "OAuthWire", "StrictCoding",
             ], path: "Tests/Development/BenchmarkToolTests",
             swiftSettings: strict),
         .testTarget(
-            name: "NativeSSOTests", dependencies: ["NativeSSO", "BrokerTesting", "StrictCoding"],
+            name: "NativeSSOTests",
+            dependencies: ["NativeSSO", "BrokerTesting", "RegistryConformance", "StrictCoding"],
             path: "Tests/Broker/NativeSSOTests",
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(

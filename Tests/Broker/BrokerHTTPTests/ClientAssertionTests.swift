@@ -4,6 +4,7 @@ import JOSE
 import NativeSSO
 import OAuthWire
 import StrictCoding
+import RegistryConformance
 import Testing
 
 @Suite("private_key_jwt: rule by rule", .timeLimit(.minutes(1)))

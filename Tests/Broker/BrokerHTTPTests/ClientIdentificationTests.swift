@@ -3,6 +3,7 @@ import BrokerTesting
 import NativeSSO
 import OAuthWire
 import StrictCoding
+import RegistryConformance
 import Testing
 
 @Suite("Who is asking: client identification and authentication", .timeLimit(.minutes(1)))

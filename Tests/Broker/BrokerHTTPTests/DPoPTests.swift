@@ -3,6 +3,7 @@ import BrokerTesting
 import JOSE
 import NativeSSO
 import StrictCoding
+import RegistryConformance
 import Testing
 
 @Suite("DPoP at the token endpoint", .timeLimit(.minutes(1)))

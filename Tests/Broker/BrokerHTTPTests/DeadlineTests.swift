@@ -4,6 +4,7 @@ import BrokerTesting
 import NIOCore
 import NativeSSO
 import StrictCoding
+import RegistryConformance
 import Testing
 
 /// Deadlines are short here, and each test waits for what they bring about.

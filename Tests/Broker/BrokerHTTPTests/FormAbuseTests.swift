@@ -2,6 +2,7 @@
 import BrokerTesting
 import NativeSSO
 import StrictCoding
+import RegistryConformance
 import Testing
 
 @Suite("Forms and parameters that are refused", .timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@
 import BrokerTesting
 import NativeSSO
 import StrictCoding
+import RegistryConformance
 import Testing
 
 @Suite("One request after another on a connection", .timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@
 import BrokerTesting
 import NativeSSO
 import StrictCoding
+import RegistryConformance
 import Testing
 
 @Suite("HTTP requests that are not for the token endpoint", .timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@
 import BrokerTesting
 import NativeSSO
 import StrictCoding
+import RegistryConformance
 import Testing
 
 @Suite("Rate limits, from socket to socket", .timeLimit(.minutes(1)))

@@ -1,4 +1,5 @@
 import BrokerTesting
+import RegistryConformance
 import NativeSSO
 import Testing
 

@@ -1,6 +1,7 @@
 import BrokerTesting
 import NativeSSO
 import PostgresClient
+import RegistryConformance
 import Testing
 
 @testable import Registry

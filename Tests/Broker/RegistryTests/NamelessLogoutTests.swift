@@ -2,6 +2,7 @@ import BrokerTesting
 import Glibc
 import NativeSSO
 import PostgresClient
+import RegistryConformance
 import Testing
 
 @testable import Registry

@@ -19,7 +19,7 @@ struct BentTokenTests {
         } isTaken: {
             $0.proves(key, at: Self.now)
         }
-        var random = SplitMix64(seed: 1)
+        var random = SeededRandom(seed: 1)
         let stranger = try TestKey(.es256, keyID: nil)
         for _ in 0..<100 {
             let proof = TestProof(by: stranger, for: BrokerCommands.tokenEndpoint, at: Self.now)
@@ -74,9 +74,9 @@ struct BentTokenTests {
     /// Good tokens are taken, those that lack what they need are not, and of the bent ones there are both.
     private static func check(
         change names: [String],
-        _ make: ((inout JSONObject) -> Void, inout SplitMix64) throws -> BentToken, isTaken: (BentToken) -> Bool
+        _ make: ((inout JSONObject) -> Void, inout SeededRandom) throws -> BentToken, isTaken: (BentToken) -> Bool
     ) throws {
-        var random = SplitMix64(seed: 7)
+        var random = SeededRandom(seed: 7)
         var (good, bent, refused) = (0, 0, 0)
         for _ in 0..<samples {
             let token = try make({ _ in }, &random)

@@ -1,6 +1,6 @@
 import Foundation
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 @testable import native_sso_bench

@@ -1,7 +1,7 @@
 import BrokerTesting
 import Foundation
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 @testable import native_sso_bench
@@ -31,7 +31,7 @@ import Testing
 
     @Test func theSameSeedBendsInTheSameWay() throws {
         func texts(_ seed: UInt64) -> [[UInt8]] {
-            var random = SplitMix64(seed: seed)
+            var random = SeededRandom(seed: seed)
             var claims = JSONObject()
             claims["sub"] = .string("a")
             return (0..<50).map { _ in JSONMutation.text(of: claims, &random) }

@@ -2,7 +2,7 @@ import Migrator
 import PostgresClient
 import PrivateCluster
 import Registry
-import SystemTesting
+import BrokerHarness
 import Testing
 
 @testable import native_sso_bench

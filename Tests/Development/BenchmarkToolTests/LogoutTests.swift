@@ -1,6 +1,6 @@
 import Foundation
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// The end of a user with many sessions, few of them.

@@ -1,6 +1,7 @@
+import BrokerTesting
 import Foundation
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 @testable import native_sso_bench
@@ -28,7 +29,7 @@ import Testing
 
     /// A hundredth of the noise is seen in so many samples, and nothing is seen where nothing is.
     @Test func aSmallDifferenceIsSeen() {
-        var random = SplitMix64(seed: 1)
+        var random = SeededRandom(seed: 1)
         func sample(_ offset: Double) -> RunningMoments {
             RunningMoments((0..<100_000).map { _ in Double(random.below(1000)) + offset })
         }

@@ -1,5 +1,5 @@
 import Foundation
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// `native-sso-dev demo` as a process of its own.

@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 import Testing
 
 @testable import native_sso_dev

@@ -1,6 +1,6 @@
 import Foundation
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// `native-sso-dev up` as a process of its own: nothing is left of it, however it ends.

@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// One row of the abuse catalogue: a way to ask for tokens that must lead nowhere (or, where it only looks bad, must not

@@ -1,7 +1,7 @@
 import Foundation
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// What nobody may get by asking badly, over real HTTP/1.1, HTTP/2 and TLS. Two brokers for all of it, one of each, and a digest

@@ -1,7 +1,7 @@
 import Crypto
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 extension Abuse {

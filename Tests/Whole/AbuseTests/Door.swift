@@ -1,5 +1,5 @@
 import BrokerTesting
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// A way into a broker.

@@ -1,6 +1,6 @@
 import Crypto
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension IDToken {
     static func octets(_ value: String) -> [UInt8] { Array(SHA256.hash(data: Array(value.utf8))) }

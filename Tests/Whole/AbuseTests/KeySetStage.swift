@@ -2,7 +2,7 @@ import BrokerTesting
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 /// A broker that knows one sound identity provider and many unsound ones. It is never ready.
 final class KeySetStage: Sendable {

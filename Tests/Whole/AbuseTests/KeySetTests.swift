@@ -2,7 +2,7 @@ import BrokerTesting
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Identity providers whose keys cannot be had, each beside a sound one at the same broker: rows W-01 to W-15.

@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 extension Abuse {

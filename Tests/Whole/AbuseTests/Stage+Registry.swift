@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 
 /// What an operator, or time, does to a login.
 extension Stage {

@@ -1,7 +1,7 @@
 import BrokerTesting
 import JOSE
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension Stage {
     /// A good id_token of a login that nobody has seen.

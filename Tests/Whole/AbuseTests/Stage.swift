@@ -2,7 +2,7 @@ import BrokerTesting
 import Foundation
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 /// Everything that the attacks meet: one broker, two issuers, and apps of every kind.
 final class Stage: Sendable {

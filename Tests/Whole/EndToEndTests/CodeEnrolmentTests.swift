@@ -2,7 +2,7 @@ import BrokerTesting
 import Glibc
 import JOSE
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 extension Faults {

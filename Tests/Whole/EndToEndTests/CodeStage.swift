@@ -2,7 +2,7 @@ import BrokerTesting
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 /// Two brokers on one database whose identity provider gives tokens for codes.
 final class CodeStage: Sendable {

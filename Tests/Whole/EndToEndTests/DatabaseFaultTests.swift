@@ -1,7 +1,7 @@
 import BrokerTesting
 import JOSE
 import PrivateCluster
-import SystemTesting
+import BrokerHarness
 import Testing
 
 extension Faults {

@@ -1,7 +1,7 @@
 import JOSE
 import Foundation
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 /// The whole environment, started once for all tests that look at it.
 final class Development: Sendable {

@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// How sessions begin at the broker, and how they end.

@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Secrets out of place, and wrong ones.

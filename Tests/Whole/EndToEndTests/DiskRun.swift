@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Requests of every kind, and the secrets in them and in their answers.

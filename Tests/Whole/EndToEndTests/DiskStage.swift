@@ -4,7 +4,7 @@ import Glibc
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 /// One broker on a server of its own, which writes down all that it is told: every statement with its parameters, and every page whole.
 final class DiskStage: Sendable {

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Whoever steals the disk of the database, a copy of its WAL, or its logs, finds no secret there: neither what is there now nor what

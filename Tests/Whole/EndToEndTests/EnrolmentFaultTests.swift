@@ -3,7 +3,7 @@ import Glibc
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 extension Faults {

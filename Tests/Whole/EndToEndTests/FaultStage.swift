@@ -2,7 +2,7 @@ import BrokerTesting
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 /// A broker on a database of its own that may be stopped, frozen and killed.
 final class FaultStage: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import OAuthWire
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 /// Glewlwyd, an OpenID provider that was written elsewhere: a process of its own on loopback, with a database of its own.
 final class Glewlwyd: Sendable {

@@ -2,7 +2,7 @@ import BrokerTesting
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Glewlwyd with two users, and brokers on one database that take its logins.

@@ -2,7 +2,7 @@ import BrokerTesting
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// The broker beside an identity provider that was written elsewhere, with nothing between them.

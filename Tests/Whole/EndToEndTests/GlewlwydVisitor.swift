@@ -3,7 +3,7 @@ import Foundation
 import OAuthWire
 import StrictCoding
 import Synchronization
-import SystemTesting
+import BrokerHarness
 
 extension Glewlwyd {
     /// A browser with its cookies, and whoever sits before it.

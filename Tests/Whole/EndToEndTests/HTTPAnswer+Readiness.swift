@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension HTTPAnswer {
     /// The checks of `/readyz` that failed, each with a reason.

@@ -2,7 +2,7 @@ import BrokerTesting
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// The identity provider signs with a new key. A broker asks for keys at most every half minute, so this takes as long.

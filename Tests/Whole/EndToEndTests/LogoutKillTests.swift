@@ -3,7 +3,7 @@ import Glibc
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// A broker that is killed in the middle of a logout. What it has done holds, and the same token does the rest.

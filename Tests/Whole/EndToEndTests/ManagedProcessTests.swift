@@ -1,5 +1,5 @@
 import Foundation
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// What keeps a test that hangs from hanging for ever.

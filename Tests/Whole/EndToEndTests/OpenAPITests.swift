@@ -2,7 +2,7 @@ import BrokerTesting
 import Foundation
 import JOSE
 import PrivateCluster
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Both listeners are as the OpenAPI document says: every answer to requests that follow it, and to many that do not.

@@ -1,5 +1,5 @@
 import Glibc
-import SystemTesting
+import BrokerHarness
 import Testing
 
 extension Faults {

@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 import Testing
 
 extension Faults {

@@ -1,5 +1,5 @@
 import Foundation
-import SystemTesting
+import BrokerHarness
 
 /// schemathesis, from PyPI, in a virtual environment of its own. It makes requests of an OpenAPI document, good and bad ones,
 /// and holds the answers to it.

@@ -1,5 +1,5 @@
 import Foundation
-import SystemTesting
+import BrokerHarness
 import Testing
 
 struct SecretSearchTests {

@@ -1,5 +1,5 @@
 import Foundation
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Every credential of a run, good or refused, looked for in everything that was written meanwhile: the logs of broker and

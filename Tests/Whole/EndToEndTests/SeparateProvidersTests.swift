@@ -1,7 +1,7 @@
 import Glibc
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Two identity providers as processes of their own, each with its profile, algorithm and hash mode, at one broker: what becomes of

@@ -2,7 +2,7 @@ import BrokerTesting
 import JOSE
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Two identity providers at one broker, with apps of their own. Whatever they have in common by chance, a name, a `kid`, is two

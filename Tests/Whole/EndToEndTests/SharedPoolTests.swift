@@ -1,6 +1,6 @@
 import PrivateCluster
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 extension Faults {

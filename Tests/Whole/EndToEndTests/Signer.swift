@@ -1,6 +1,6 @@
 import BrokerTesting
 import JOSE
-import SystemTesting
+import BrokerHarness
 
 /// A client of `private_key_jwt` that the broker of a stage knows.
 struct Signer {

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import JOSE
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// Everything together, as `native-sso-dev up` starts it: a person logs in once, and two apps are logged in.

@@ -28,12 +28,14 @@ struct PackageArrowTests {
         "ChildProcesses": [],
         "PrivateCluster": ["ChildProcesses"],
         "BrokerTesting": ["NativeSSO", "JOSE", "StrictCoding"],
+        "RegistryConformance": ["NativeSSO", "BrokerTesting"],
         "CLibPQ": [], "COpenSSL": [], "CPKCS11": [],
     ]
 
     private static let developmentOnly: Set = [
         "ChildProcesses", "DevelopmentIdP", "PrivateCluster", "BrokerTesting", "native-sso-dev", "native-sso-bench",
-        "SystemTesting",
+        "BrokerHarness",
+        "RegistryConformance",
     ]
 
     init() throws {
@@ -55,6 +57,16 @@ struct PackageArrowTests {
         let closure = manifest.closure(of: product)
         #expect(closure.isDisjoint(with: Self.developmentOnly), "\(closure.intersection(Self.developmentOnly))")
         #expect(closure.count > 1)
+    }
+
+    /// A product that links the Testing library would need it on the machine where it runs.
+    @Test(arguments: ["native-sso", "native-sso-dev", "native-sso-bench"])
+    func noProgramLinksTheTestingLibrary(_ product: String) throws {
+        let linked = manifest.closure(of: product)
+        for file in try Repository.files(below: "Sources", suffix: ".swift")
+        where file.lines.contains(where: { $0.hasSuffix("import Testing") }) {
+            #expect(!linked.contains(file.target), "\(product) links \(file.path)")
+        }
     }
 
     @Test func eachCLibraryHasOneOwner() {

@@ -11,7 +11,7 @@ struct BentToken {
     let claims: JSONObject?
 
     /// A quarter each: good, with a bent header, with bent claims, bent when it was signed.
-    init(_ header: JSONObject, _ claims: JSONObject, by key: TestKey, _ random: inout SplitMix64) throws {
+    init(_ header: JSONObject, _ claims: JSONObject, by key: TestKey, _ random: inout SeededRandom) throws {
         let kind = random.below(4)
         let headerText = kind == 1 ? JSONMutation.text(of: header, &random) : JSONMutation.text(.object(header))
         let claimsText = kind == 2 ? JSONMutation.text(of: claims, &random) : JSONMutation.text(.object(claims))

@@ -1,3 +1,4 @@
+import BrokerTesting
 import OAuthWire
 import StrictCoding
 
@@ -41,7 +42,7 @@ struct FuzzForm {
     }
 
     /// One or two changes.
-    mutating func mutate(_ random: inout SplitMix64) {
+    mutating func mutate(_ random: inout SeededRandom) {
         for _ in 0...random.below(2) {
             guard !pairs.isEmpty else { return }
             let index = random.below(pairs.count)

@@ -1,9 +1,10 @@
+import BrokerTesting
 import StrictCoding
 
 /// Changes to a JSON object that leave most of it as it was, so that what reads it gets far.
 enum JSONMutation {
     /// The text of the object after one or two changes.
-    static func text(of object: JSONObject, _ random: inout SplitMix64) -> [UInt8] {
+    static func text(of object: JSONObject, _ random: inout SeededRandom) -> [UInt8] {
         var members = object.members.map { (name: Self.text(.string($0.name)), value: Self.text($0.value)) }
         for _ in 0...random.below(2) {
             let index = random.below(members.count)

@@ -1,7 +1,9 @@
+import BrokerTesting
+
 /// Changes that know nothing of what they change.
 enum OctetMutation {
     /// One to three changes.
-    static func apply(to octets: inout [UInt8], _ random: inout SplitMix64) {
+    static func apply(to octets: inout [UInt8], _ random: inout SeededRandom) {
         for _ in 0...random.below(3) {
             let index = random.below(octets.count + 1)
             let end = min(octets.count, index + random.below(16))

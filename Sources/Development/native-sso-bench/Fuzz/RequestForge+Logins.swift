@@ -5,7 +5,7 @@ import StrictCoding
 /// Logins that begin and end: each is of one request, so that those which the other requests need live on.
 extension RequestForge {
     /// A login that its app brings, to have an id_token of the broker's for it.
-    func enrolment(_ number: Int, _ random: inout SplitMix64) throws -> FuzzedRequest {
+    func enrolment(_ number: Int, _ random: inout SeededRandom) throws -> FuzzedRequest {
         let login = material.login(number)
         var claims = login.claims(at: material.now)
         claims["di_hash"] = nil
@@ -27,7 +27,7 @@ extension RequestForge {
 
     /// A code of the identity provider's: one that it has given, or one that somebody else has had an answer for, with another
     /// verifier. RFC 6749 §4.1.3, RFC 7636 §4.5.
-    func code(_ number: Int, _ random: inout SplitMix64) -> FuzzedRequest {
+    func code(_ number: Int, _ random: inout SeededRandom) -> FuzzedRequest {
         let isStolen = random.oneIn(4)
         let login = material.login(isStolen ? earlier(number, .code) ?? number : number)
         var form = FuzzForm([
@@ -47,7 +47,7 @@ extension RequestForge {
 
     /// What the identity provider says of a login that nobody has, or that was enrolled a little earlier. Back-Channel Logout
     /// 1.0 §2.4.
-    func logout(_ number: Int, _ random: inout SplitMix64) throws -> FuzzedRequest {
+    func logout(_ number: Int, _ random: inout SeededRandom) throws -> FuzzedRequest {
         let login = material.login(random.oneIn(2) ? earlier(number, .enrolment) ?? number : number)
         var claims = JSONObject()
         claims["iss"] = .string(SampleApps.issuer)

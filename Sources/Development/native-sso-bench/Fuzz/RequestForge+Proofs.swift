@@ -5,7 +5,7 @@ import StrictCoding
 /// Clients that prove who they are, and apps that prove that they have a key.
 extension RequestForge {
     /// An exchange by a client with a secret, or with an assertion. RFC 6749 §2.3.1, RFC 7523 §2.2.
-    func provenClient(_ number: Int, _ random: inout SplitMix64) throws -> FuzzedRequest {
+    func provenClient(_ number: Int, _ random: inout SeededRandom) throws -> FuzzedRequest {
         var (form, login) = exchange(&random)
         form.remove(Parameter.clientID)
         var expects = FuzzedRequest.Expectation(subjects: [login.subject])
@@ -36,7 +36,7 @@ extension RequestForge {
         return FuzzedRequest(number, message, at: .http1, expects)
     }
 
-    private func assertion(_ number: Int, _ random: inout SplitMix64) throws -> BentToken {
+    private func assertion(_ number: Int, _ random: inout SeededRandom) throws -> BentToken {
         var claims = JSONObject()
         for name in ["iss", "sub"] { claims[name] = .string(FuzzMaterial.signer) }
         claims["aud"] = .string(BrokerCommands.issuer)
@@ -48,7 +48,7 @@ extension RequestForge {
     }
 
     /// An exchange, or a refresh, with a proof of possession. RFC 9449 §4.2.
-    func provenKey(_ number: Int, _ random: inout SplitMix64) throws -> FuzzedRequest {
+    func provenKey(_ number: Int, _ random: inout SeededRandom) throws -> FuzzedRequest {
         let isRefresh = random.oneIn(4)
         // A copy of a bound token without its key.
         let isCopy = isRefresh && random.oneIn(2)

@@ -5,7 +5,7 @@ import StrictCoding
 /// Tokens of the identity provider, and the broker's own.
 extension RequestForge {
     /// An exchange of an id_token that says something else, and that the identity provider has signed all the same.
-    func signedIDToken(_ number: Int, _ random: inout SplitMix64) throws -> FuzzedRequest {
+    func signedIDToken(_ number: Int, _ random: inout SeededRandom) throws -> FuzzedRequest {
         let (login, _) = material.logins[random.below(material.logins.count)]
         let token = try BentToken(material.key.header(), login.claims(at: material.now), by: material.key, &random)
         var form = FuzzForm(FuzzMaterial.exchange(login, "", client: app(&random)))
@@ -19,7 +19,7 @@ extension RequestForge {
     }
 
     /// An exchange of what nobody has signed as it stands.
-    func unsignedIDToken(_ number: Int, _ random: inout SplitMix64) -> FuzzedRequest {
+    func unsignedIDToken(_ number: Int, _ random: inout SeededRandom) -> FuzzedRequest {
         let (login, token) = material.logins[random.below(material.logins.count)]
         var octets = Array(token.utf8)
         if random.oneIn(3) {
@@ -38,7 +38,7 @@ extension RequestForge {
             number, FuzzMessage(form), at: .http1, .init(mustBeRefused: isBent, subjects: [login.subject]))
     }
 
-    func bentRefresh(_ number: Int, _ random: inout SplitMix64) -> FuzzedRequest {
+    func bentRefresh(_ number: Int, _ random: inout SeededRandom) -> FuzzedRequest {
         let index = random.below(material.refreshTokens.count)
         let token = Array(material.refreshTokens[index].utf8)
         var octets = token

@@ -29,7 +29,7 @@ struct RequestForge {
             }
         }
 
-        fileprivate static func drawn(_ random: inout SplitMix64) -> Kind {
+        fileprivate static func drawn(_ random: inout SeededRandom) -> Kind {
             var rest = random.below(allCases.reduce(0) { $0 + $1.share })
             for kind in allCases {
                 if rest < kind.share { return kind }
@@ -90,11 +90,11 @@ struct RequestForge {
         return requests
     }
 
-    private func random(_ number: Int) -> SplitMix64 {
-        SplitMix64(seed: seed &+ UInt64(number) &* 0xD129_0D3E_8CF5_A2AB)
+    private func random(_ number: Int) -> SeededRandom {
+        SeededRandom(seed: seed &+ UInt64(number) &* 0xD129_0D3E_8CF5_A2AB)
     }
 
-    private func request(_ number: Int, _ kind: Kind, _ random: inout SplitMix64) throws -> FuzzedRequest {
+    private func request(_ number: Int, _ kind: Kind, _ random: inout SeededRandom) throws -> FuzzedRequest {
         switch kind {
         case .form: bentForm(number, &random)
         case .idToken: try signedIDToken(number, &random)
@@ -113,16 +113,16 @@ struct RequestForge {
     // MARK: Parts
 
     /// An exchange of one of the logins, and whom it is of.
-    func exchange(_ random: inout SplitMix64) -> (form: FuzzForm, login: Login) {
+    func exchange(_ random: inout SeededRandom) -> (form: FuzzForm, login: Login) {
         let (login, token) = material.logins[random.below(material.logins.count)]
         return (FuzzForm(FuzzMaterial.exchange(login, token, client: app(&random))), login)
     }
 
-    func app(_ random: inout SplitMix64) -> String { random.pick(SampleApps.targets) ?? "" }
+    func app(_ random: inout SeededRandom) -> String { random.pick(SampleApps.targets) ?? "" }
 
     // MARK: Forms, heads and framing
 
-    private func bentForm(_ number: Int, _ random: inout SplitMix64) -> FuzzedRequest {
+    private func bentForm(_ number: Int, _ random: inout SeededRandom) -> FuzzedRequest {
         var (form, login) = exchange(&random)
         if random.oneIn(4) {
             let index = random.below(material.refreshTokens.count)
@@ -133,7 +133,7 @@ struct RequestForge {
         return FuzzedRequest(number, FuzzMessage(form), at: .http1, .init(subjects: [login.subject]))
     }
 
-    private func bentHead(_ number: Int, _ random: inout SplitMix64) -> FuzzedRequest {
+    private func bentHead(_ number: Int, _ random: inout SeededRandom) -> FuzzedRequest {
         let (form, login) = exchange(&random)
         var message = FuzzMessage(form)
         var target = Array((random.pick(["/token", "/token?a=b", "/", "/metrics", "/readyz", "/token/"]) ?? "").utf8)
@@ -154,7 +154,7 @@ struct RequestForge {
         return FuzzedRequest(number, message, at: .http1, .init(subjects: [login.subject]))
     }
 
-    private func bentFraming(_ number: Int, _ random: inout SplitMix64) -> FuzzedRequest {
+    private func bentFraming(_ number: Int, _ random: inout SeededRandom) -> FuzzedRequest {
         let (form, login) = exchange(&random)
         var request = FuzzedRequest(number, FuzzMessage(form), at: .lone, .init(subjects: [login.subject]))
         var octets = request.message.octets
@@ -172,7 +172,7 @@ struct RequestForge {
 /// Changes to what a client of HTTP/2 sends, frame by frame, and then octet by octet.
 enum FrameMutation {
     /// A connection with one request, after one to three changes.
-    static func octets(of message: FuzzMessage, _ random: inout SplitMix64) -> [UInt8] {
+    static func octets(of message: FuzzMessage, _ random: inout SeededRandom) -> [UInt8] {
         var frames = [RawFrame(.settings)] + message.frames(on: 1)
         for _ in 0...random.below(3) {
             let (index, other) = (random.below(frames.count), random.below(frames.count))
@@ -194,7 +194,7 @@ enum FrameMutation {
     }
 
     /// One that may come at any time, or never.
-    private static func strange(_ random: inout SplitMix64) -> RawFrame {
+    private static func strange(_ random: inout SeededRandom) -> RawFrame {
         let number: UInt32 = random.pick([0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF, 16_384, 65_536]) ?? 0
         let stream = UInt32(random.below(4))
         switch random.below(8) {

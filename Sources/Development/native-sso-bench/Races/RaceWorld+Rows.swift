@@ -1,3 +1,4 @@
+import BrokerTesting
 import PostgresClient
 
 /// The rows of a world, before and after.

@@ -1,3 +1,4 @@
+import BrokerTesting
 import PostgresClient
 
 /// What was asked, as far as its answer is judged by it.

@@ -1,3 +1,4 @@
+import BrokerTesting
 import Glibc
 import PostgresClient
 
@@ -38,7 +39,7 @@ struct RaceWorld: Sendable {
     /// Whole seconds since 1970: all instants are told from here.
     let base: Int64
     var actors: [Actor] = []
-    var random: SplitMix64
+    var random: SeededRandom
 
     // What has been acknowledged: sessions that are over, and logins that get nothing any more.
     var ended: Set<[UInt8]> = []
@@ -65,8 +66,8 @@ struct RaceWorld: Sendable {
     init(number: Int, seed: UInt64) {
         self.number = number
         // Neighbours must not have the same numbers, a place further on.
-        var seeds = SplitMix64(seed: seed &* 0x2545_F491_4F6C_DD1D &+ UInt64(number))
-        var random = SplitMix64(seed: seeds.next())
+        var seeds = SeededRandom(seed: seed &* 0x2545_F491_4F6C_DD1D &+ UInt64(number))
+        var random = SeededRandom(seed: seeds.next())
         let isHonest = random.oneIn(3)
         let starts = Start.allCases.filter { !isHonest || $0 != .late }
         self.isHonest = isHonest
@@ -131,6 +132,6 @@ struct RaceWorld: Sendable {
     func timestamp(_ seconds: Int64) -> PostgresValue { .timestamp((base + seconds) * 1_000_000) }
 }
 
-extension SplitMix64 {
+extension SeededRandom {
     mutating func octets(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 }

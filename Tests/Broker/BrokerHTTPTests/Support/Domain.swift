@@ -1,5 +1,6 @@
 @testable import BrokerHTTP
 import BrokerTesting
+import RegistryConformance
 import JOSE
 import NativeSSO
 import Synchronization

@@ -7,6 +7,7 @@ import OAuthWire
 import ServiceLifecycle
 import StrictCoding
 import Synchronization
+import RegistryConformance
 import Testing
 
 @testable import BrokerHTTP

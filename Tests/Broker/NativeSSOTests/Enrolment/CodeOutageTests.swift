@@ -1,4 +1,5 @@
 import BrokerTesting
+import RegistryConformance
 @testable import NativeSSO
 import Testing
 

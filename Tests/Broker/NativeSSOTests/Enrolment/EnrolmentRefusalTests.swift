@@ -1,5 +1,6 @@
 import BrokerTesting
 import NativeSSO
+import RegistryConformance
 import Testing
 
 @Suite struct EnrolmentRefusalTests {

@@ -1,6 +1,7 @@
 import BrokerTesting
 import NativeSSO
 import StrictCoding
+import RegistryConformance
 import Testing
 
 @Suite struct EnrolmentTests {

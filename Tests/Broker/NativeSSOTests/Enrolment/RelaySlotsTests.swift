@@ -1,6 +1,7 @@
 import BrokerTesting
 import NativeSSO
 import Synchronization
+import RegistryConformance
 import Testing
 
 /// How many codes are at an identity provider, and whose.

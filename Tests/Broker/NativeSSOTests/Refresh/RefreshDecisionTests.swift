@@ -1,4 +1,5 @@
 import BrokerTesting
+import RegistryConformance
 import Testing
 
 @testable import NativeSSO

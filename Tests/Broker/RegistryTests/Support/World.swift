@@ -1,4 +1,5 @@
 import BrokerTesting
+import RegistryConformance
 import Glibc
 import NativeSSO
 import Testing

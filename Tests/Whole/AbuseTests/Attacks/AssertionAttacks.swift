@@ -1,7 +1,7 @@
 import BrokerTesting
 import JOSE
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// Client assertions: RFC 7523 §3. That one is good once is a scenario.

@@ -1,7 +1,7 @@
 import BrokerTesting
 import JOSE
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// Well signed, and still not acceptable.

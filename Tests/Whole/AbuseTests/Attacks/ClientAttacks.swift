@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// Who is asking, and with which secret.

@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// The device value, and the types of what is presented.

@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// Enrolment by the broker where no issuer is configured for it: neither a code nor a fresh id_token gets anybody a session,

@@ -1,5 +1,5 @@
 import Foundation
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// The form is no form, or means two things.

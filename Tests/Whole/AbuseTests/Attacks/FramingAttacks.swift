@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// Neighbours of what ``httpAttacks`` sends: what another server might read in another way.

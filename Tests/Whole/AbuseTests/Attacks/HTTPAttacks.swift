@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// What arrives is no request to the token endpoint, or none that can be trusted to end where it seems to.

@@ -1,7 +1,7 @@
 import BrokerTesting
 import JOSE
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// The header and the form of the id_token.

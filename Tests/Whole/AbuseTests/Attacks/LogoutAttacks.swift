@@ -1,6 +1,6 @@
 import BrokerTesting
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// One way to end somebody's login without the right to.

@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// A refresh token that is not ours, not theirs, or not any more.

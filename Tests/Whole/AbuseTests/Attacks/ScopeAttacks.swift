@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// Scope, audience, and what the app may have.

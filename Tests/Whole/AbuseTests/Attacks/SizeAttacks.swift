@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// At each limit, and one beyond it.

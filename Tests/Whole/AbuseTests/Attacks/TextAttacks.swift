@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension Attack {
     /// Texts inside a token that two readers could read in two ways, each well signed.

@@ -3,7 +3,7 @@ import Foundation
 import JOSE
 import PrivateCluster
 import Synchronization
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// The disk of the database is full while apps exchange and refresh, and later it is not: apps were told to come again, nothing

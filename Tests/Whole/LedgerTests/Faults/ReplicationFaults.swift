@@ -1,5 +1,5 @@
 import PrivateCluster
-import SystemTesting
+import BrokerHarness
 import Testing
 
 /// One fault at a time, on a replicated database that all of these tests use in turn; each leaves it whole, and has a

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import SystemTesting
+import BrokerHarness
 
 /// A file system of so many MiB that a process of ours has mounted where nobody else sees it. It is reached through that process,
 /// and gone with it.

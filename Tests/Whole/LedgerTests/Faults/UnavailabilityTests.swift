@@ -1,5 +1,5 @@
 import PrivateCluster
-import SystemTesting
+import BrokerHarness
 import Testing
 
 extension ReplicationFaults {

@@ -1,4 +1,5 @@
-import SystemTesting
+import BrokerHarness
+import BrokerTesting
 
 /// One person with some logins, each used by one or two apps: they refresh, retry, lose answers, ask two brokers at
 /// once, exchange again; and now and then somebody replays a token that is spent.

@@ -1,5 +1,5 @@
 import StrictCoding
-import SystemTesting
+import BrokerHarness
 
 extension HTTPAnswer {
     var refreshToken: String? { json?.string("refresh_token") }

@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 
 /// What an app has of one login, and what it is in the middle of.
 struct HeldChain: Sendable {

@@ -1,5 +1,5 @@
 import PrivateCluster
-import SystemTesting
+import BrokerHarness
 
 extension Installation {
     /// What the database holds.

@@ -1,7 +1,8 @@
+import BrokerTesting
 import Glibc
 import PrivateCluster
 import Synchronization
-import SystemTesting
+import BrokerHarness
 
 /// One run: people who use the brokers, an operator who ends sessions, and everything that breaks meanwhile.
 final class LedgerRun: Sendable {

@@ -1,7 +1,7 @@
 import BrokerTesting
 import JOSE
 import PrivateCluster
-import SystemTesting
+import BrokerHarness
 
 /// A replicated database, and apps that share logins in it; brokers are started as needed.
 struct ReplicatedStage: Sendable {

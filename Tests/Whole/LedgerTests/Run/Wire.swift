@@ -1,4 +1,4 @@
-import SystemTesting
+import BrokerHarness
 
 /// The way from the apps to the brokers, on which answers get lost; it writes the ledger.
 struct Wire: Sendable {

@@ -1,3 +1,4 @@
+import BrokerTesting
 public import NativeSSO
 
 extension ExchangeScenario {

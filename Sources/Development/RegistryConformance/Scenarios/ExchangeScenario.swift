@@ -1,3 +1,4 @@
+import BrokerTesting
 import Crypto
 public import NativeSSO
 import Testing
@@ -128,13 +129,5 @@ public struct ExchangeScenario: Sendable {
                     issuer: issuer, digest: digest(), isBlocked: deviceIsBlocked ?? false,
                     pins: pinnedKey.map { [target: $0] } ?? [:]))
         }
-    }
-}
-
-extension UniqueID {
-    /// For names that only have to be new.
-    public static func random() -> UniqueID {
-        var randomness = SystemRandomNumberGenerator()
-        return UniqueID(high: randomness.next(), low: randomness.next())
     }
 }

@@ -1,3 +1,4 @@
+public import BrokerTesting
 public import NativeSSO
 import Synchronization
 

@@ -1,0 +1,33 @@
+public import NativeSSO
+import StrictCoding
+
+extension UniqueID {
+    /// For names that only have to be new.
+    public static func random() -> UniqueID {
+        var randomness = SystemRandomNumberGenerator()
+        return UniqueID(high: randomness.next(), low: randomness.next())
+    }
+}
+
+extension KeyThumbprint {
+    /// The thumbprint of a key that does not exist.
+    public static func random() -> KeyThumbprint {
+        KeyThumbprint(validated: Base64URL.encode(UniqueID.random().octets + UniqueID.random().octets))
+    }
+}
+
+extension PresentedProof {
+    /// A new proof by this key.
+    public static func random(by key: KeyThumbprint = .random()) -> PresentedProof {
+        PresentedProof(key: key, id: ProofID(key: key, jti: UniqueID.random().description), life: 90)
+    }
+}
+
+extension PresentedAssertion {
+    /// A new assertion, valid until 2096.
+    public static func random() -> PresentedAssertion {
+        PresentedAssertion(
+            id: AssertionID(client: ClientID(validated: "signer"), jti: UniqueID.random().description),
+            until: UnixTime(seconds: 4_000_000_000))
+    }
+}
