@@ -155,7 +155,8 @@ let package = Package(
         .executableTarget(
             name: "native-sso-dev",
             dependencies: [
-                "DevelopmentIdP", "NativeSSOClient", "PrivateCluster", "ChildProcesses", "TokenVerifier",
+                "BrokerHarness", "DevelopmentIdP", "NativeSSOClient", "PrivateCluster", "ChildProcesses",
+                "TokenVerifier",
                 "TokenVerifierHummingbird", "OAuthWire", "JOSE", "StrictCoding", .argumentParser, .asyncHTTPClient,
                 .hummingbird, .httpTypes, .nioCore, .nioHTTP1, .logging, .unixSignals,
             ], path: "Sources/Development/native-sso-dev",
@@ -226,6 +227,10 @@ let package = Package(
         .testTarget(
             name: "ChildProcessesTests", dependencies: ["ChildProcesses"],
             path: "Tests/Development/ChildProcessesTests", swiftSettings: strict),
+        .testTarget(
+            name: "BrokerHarnessTests",
+            dependencies: ["BrokerHarness", "native-sso", "native-sso-dev", "native-sso-bench"],
+            path: "Tests/Development/BrokerHarnessTests", swiftSettings: strict),
         .testTarget(
             name: "PrivateClusterTests", dependencies: ["PrivateCluster"],
             path: "Tests/Development/PrivateClusterTests", swiftSettings: strict),
@@ -318,8 +323,8 @@ let package = Package(
         .testTarget(
             name: "NativeSSOProcessTests",
             dependencies: [
-                "native-sso", "BrokerTesting", "ChildProcesses", "JOSE", "NativeSSO", "PrivateCluster", "StrictCoding",
-                .asyncHTTPClient, .nioCore, .nioHTTP1,
+                "native-sso", "BrokerHarness", "BrokerTesting", "ChildProcesses", "JOSE", "NativeSSO", "PrivateCluster",
+                "StrictCoding",
             ], path: "Tests/Broker/NativeSSOProcessTests", swiftSettings: strict),
         .testTarget(
             name: "NativeSSOCommandTests",

@@ -1,62 +1,91 @@
+import Glibc
+
 /// Reads HTTP/1.1 answers from octets that arrive in any portions. RFC 9112 §6.
-struct AnswerReader {
+public struct AnswerReader: Sendable {
     private var buffer: [UInt8] = []
+    private var start = 0
 
-    mutating func append(_ octets: some Collection<UInt8>) { buffer += octets }
+    public init() {}
 
-    var isEmpty: Bool { buffer.isEmpty }
+    public mutating func append(_ octets: some Collection<UInt8>) {
+        if isEmpty { (buffer, start) = ([], 0) }
+        buffer += octets
+    }
+
+    public var isEmpty: Bool { start == buffer.count }
 
     /// The next complete answer, taken out of the buffer; `nil` if more octets are needed.
     /// - Parameters:
     ///   - hasNoBody: Whether it answers a HEAD request.
     ///   - isEnd: Whether nothing more will come: ends a body of unknown length.
-    mutating func next(hasNoBody: Bool, isEnd: Bool) throws -> HTTPAnswer? {
-        guard let headEnd = buffer.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
-        let lines = String(decoding: buffer[..<headEnd.lowerBound], as: UTF8.self).split(separator: "\r\n")
-        let statusLine = lines.first.map(String.init) ?? ""
-        let parts = statusLine.split(separator: " ", maxSplits: 2)
-        guard parts.count >= 2, parts[0].hasPrefix("HTTP/1."), let status = Int(parts[1]) else {
-            throw HTTPFailure.notHTTP(String(statusLine.prefix(80)))
+    ///   - showsInterim: Gives answers below 200, too.
+    public mutating func next(
+        hasNoBody: Bool = false, isEnd: Bool = false, showsInterim: Bool = false
+    ) throws(HTTPFailure) -> HTTPAnswer? {
+        guard let headEnd = position(of: "\r\n\r\n", from: start) else { return nil }
+        let lines = String(decoding: buffer[start..<headEnd], as: UTF8.self).split(separator: "\r\n")
+        let parts = (lines.first ?? "").split(separator: " ", maxSplits: 2)
+        guard parts.count >= 2, parts[0] == "HTTP/1.1", let status = Int(parts[1]) else {
+            throw .notHTTP(String(lines.first?.prefix(80) ?? ""))
         }
-        let fields = try lines.dropFirst().map { line in
-            guard let colon = line.firstIndex(of: ":") else { throw HTTPFailure.notHTTP(String(line.prefix(80))) }
+        var fields: [HTTPAnswer.Field] = []
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { throw .notHTTP(String(line.prefix(80))) }
             let value = line[line.index(after: colon)...].drop { $0 == " " }
-            return HTTPAnswer.Field(name: String(line[..<colon]), value: String(value))
+            fields.append(HTTPAnswer.Field(name: String(line[..<colon]), value: String(value)))
         }
         let head = HTTPAnswer(status: status, fields: fields, body: [])
-        let rest = buffer[headEnd.upperBound...]
-        if hasNoBody || status < 200 || status == 204 || status == 304 {
-            buffer = Array(rest)
-            return status < 200 ? try next(hasNoBody: hasNoBody, isEnd: isEnd) : head
+        if status < 200, !showsInterim {
+            start = headEnd + 4
+            return try next(hasNoBody: hasNoBody, isEnd: isEnd)
         }
-        guard let (body, remainder) = try Self.body(of: head, in: rest, isEnd: isEnd) else { return nil }
-        buffer = Array(remainder)
+        let hasBody = !hasNoBody && status >= 200 && status != 204 && status != 304
+        guard let (body, end) = hasBody ? try self.body(of: head, at: headEnd + 4, isEnd) : ([], headEnd + 4) else {
+            return nil
+        }
+        start = end
         return HTTPAnswer(status: status, fields: fields, body: body)
     }
 
-    private static func body(
-        of head: HTTPAnswer, in rest: ArraySlice<UInt8>, isEnd: Bool
-    ) throws -> (body: [UInt8], remainder: ArraySlice<UInt8>)? {
-        if head["Transfer-Encoding"]?.lowercased() == "chunked" { return try chunks(rest) }
+    private func body(of head: HTTPAnswer, at start: Int, _ isEnd: Bool) throws(HTTPFailure) -> ([UInt8], end: Int)? {
+        if head["Transfer-Encoding"]?.lowercased() == "chunked" { return try chunks(at: start) }
         if let length = head["Content-Length"] {
-            guard let count = Int(length) else { throw HTTPFailure.notHTTP("Content-Length: \(length)") }
-            return rest.count >= count ? (Array(rest.prefix(count)), rest.dropFirst(count)) : nil
+            guard let count = Int(length), count >= 0 else { throw .notHTTP("Content-Length: \(length)") }
+            return buffer.count - start >= count ? (Array(buffer[start..<start + count]), start + count) : nil
         }
-        return isEnd ? (Array(rest), []) : nil
+        return isEnd ? (Array(buffer[start...]), buffer.count) : nil
     }
 
-    private static func chunks(_ octets: ArraySlice<UInt8>) throws -> (body: [UInt8], remainder: ArraySlice<UInt8>)? {
+    private func chunks(at start: Int) throws(HTTPFailure) -> ([UInt8], end: Int)? {
         var body: [UInt8] = []
-        var rest = octets
-        while let lineEnd = rest.firstRange(of: Array("\r\n".utf8)) {
-            let size = String(decoding: rest[..<lineEnd.lowerBound], as: UTF8.self)
-            guard let count = Int(size.prefix(while: { $0 != ";" }), radix: 16) else { throw HTTPFailure.notHTTP(size) }
-            rest = rest[lineEnd.upperBound...]
-            guard rest.count >= count + 2 else { return nil }
-            body += rest.prefix(count)
-            rest = rest.dropFirst(count + 2)
-            if count == 0 { return (body, rest) }
+        var place = start
+        while let lineEnd = position(of: "\r\n", from: place) {
+            let size = String(decoding: buffer[place..<lineEnd], as: UTF8.self)
+            guard let count = Int(size.prefix(while: { $0 != ";" }), radix: 16), count >= 0 else {
+                throw .notHTTP(size)
+            }
+            place = lineEnd + 2
+            guard buffer.count - place >= count + 2 else { return nil }
+            body += buffer[place..<place + count]
+            place += count + 2
+            if count == 0 { return (body, place) }
         }
         return nil
+    }
+
+    /// By memchr(3): a fuzzer reads many answers.
+    private func position(of needle: StaticString, from start: Int) -> Int? {
+        let length = needle.utf8CodeUnitCount
+        return buffer.withUnsafeBytes { octets -> Int? in
+            guard let first = octets.baseAddress else { return nil }
+            var place = start
+            while place + length <= octets.count,
+                let found = memchr(first + place, Int32(needle.utf8Start[0]), octets.count - place - length + 1)
+            {
+                if memcmp(found, needle.utf8Start, length) == 0 { return UnsafeRawPointer(found) - first }
+                place = UnsafeRawPointer(found) - first + 1
+            }
+            return nil
+        }
     }
 }

@@ -12,30 +12,28 @@ public final class Broker: Sendable {
     private let running: Mutex<ManagedProcess>
 
     /// Starts one on ports that win over those of its configuration.
-    public convenience init(configuration: URL, log: URL) throws {
-        let (publicPort, internalPort) = (try LoopbackPort.free(), try LoopbackPort.free())
-        try self.init(
-            configuration: configuration, publicPort: publicPort, internalPort: internalPort, log: log,
-            environment: [
-                "NATIVE_SSO_PUBLIC_LISTEN": "127.0.0.1:\(publicPort)",
-                "NATIVE_SSO_INTERNAL_LISTEN": "127.0.0.1:\(internalPort)",
-            ])
-    }
-
-    private init(
-        configuration: URL, publicPort: UInt16, internalPort: UInt16, log: URL, environment: [String: String]
+    /// - Parameters:
+    ///   - ports: Free ones by default.
+    ///   - environment: Settings that win over its configuration.
+    public init(
+        configuration: URL, log: URL, ports: (public: UInt16, internal: UInt16)? = nil,
+        environment: [String: String] = [:]
     ) throws {
+        (publicPort, internalPort) = try ports ?? (LoopbackPort.free(), LoopbackPort.free())
         self.configuration = configuration
-        self.environment = environment
-        self.publicPort = publicPort
-        self.internalPort = internalPort
+        self.environment = [
+            "NATIVE_SSO_PUBLIC_LISTEN": "127.0.0.1:\(publicPort)",
+            "NATIVE_SSO_INTERNAL_LISTEN": "127.0.0.1:\(internalPort)",
+        ].merging(environment) { $1 }
         self.log = log
-        running = Mutex(try Self.launch(configuration, environment, log))
+        running = Mutex(try Self.launch(configuration, self.environment, log))
     }
 
     deinit { running.withLock { $0.signal(SIGKILL) } }
 
     public var process: ManagedProcess { running.withLock { $0 } }
+
+    public var pid: Int32 { process.pid }
 
     /// Starts it again, on the same ports, after its process has ended.
     public func restart() throws {
@@ -43,14 +41,18 @@ public final class Broker: Sendable {
         running.withLock { $0 = process }
     }
 
-    public struct HasEnded: Error {
-        public let log: String
+    /// Asks it to end and waits for the end.
+    /// - Throws: ``ManagedProcess/Failure`` if it has not ended after a minute and was killed.
+    public func stop() async throws {
+        guard await process.terminate() == 128 + SIGKILL else { return }
+        throw await process.ended(because: "did not end within 60 s of SIGTERM, and was killed")
     }
 
-    /// Waits until it says that it can serve; in vain if it has ended.
-    public func untilReady() async throws {
-        _ = try await eventually("the broker is ready") { [self] in
-            guard process.isRunning else { throw HasEnded(log: String((try? logText())?.suffix(1000) ?? "")) }
+    /// Waits until it says that it can serve.
+    /// - Parameter pause: Between two requests.
+    public func untilReady(every pause: Duration = .milliseconds(10)) async throws {
+        _ = try await eventually("the broker is ready", every: pause) { [self] in
+            guard process.isRunning else { throw await process.ended(because: "has ended") }
             return try await readiness() == 200 ? true : nil
         }
     }
@@ -58,13 +60,19 @@ public final class Broker: Sendable {
     /// Waits until it accepts connections, ready or not.
     public func untilAlive() async throws {
         _ = try await eventually("the broker is alive") { [self] in
-            (try? await HTTPRequest("GET", "/livez").send(to: internalPort))?.status == 200 ? true : nil
+            guard process.isRunning else { throw await process.ended(because: "has ended") }
+            return (try? await get("/livez"))?.status == 200 ? true : nil
         }
+    }
+
+    /// Asks the internal listener.
+    public func get(_ path: String) async throws -> HTTPAnswer {
+        try await HTTPRequest("GET", path).send(to: internalPort)
     }
 
     /// Status of `/readyz`; `nil` where nobody listens.
     public func readiness() async throws -> Int? {
-        try? await HTTPRequest("GET", "/readyz").send(to: internalPort).status
+        try? await get("/readyz").status
     }
 
     /// Sends one token request over a connection of its own.
@@ -79,7 +87,7 @@ public final class Broker: Sendable {
         _ configuration: URL, _ environment: [String: String], _ log: URL
     ) throws -> ManagedProcess {
         try ManagedProcess(
-            try BuildProducts.path(of: "native-sso"), ["serve", "--config", configuration.path],
+            try BuildProducts.path(of: "native-sso"), ["serve", "--config", configuration.path], name: "the broker",
             environment: environment, log: log)
     }
 }

@@ -1,8 +1,10 @@
-/// What the configuration file of a broker under test says.
+public import BrokerTesting
+
+/// What the configuration file of a broker says. The only writer of such files outside the broker's own tests.
 public struct BrokerConfiguration: Sendable {
     public struct Provider: Sendable {
         public var issuer: String
-        /// Of the set of keys itself, or of the discovery document.
+        /// Where the broker gets its keys.
         public var keys: Keys
         public var profiles: [String]
         public var algorithms: [String]
@@ -21,6 +23,8 @@ public struct BrokerConfiguration: Sendable {
         public enum Keys: Sendable {
             case discovery
             case jwks(String)
+            /// A file with these, beside the configuration: ``Installation/keySet``.
+            case file([TestKey])
         }
 
         public init(
@@ -35,11 +39,13 @@ public struct BrokerConfiguration: Sendable {
             self.isDisabled = isDisabled
         }
 
-        fileprivate var yaml: String {
+        /// - Parameter keySet: Where the file with its keys lies, if it has one.
+        fileprivate func yaml(keySet: String) -> String {
             let source =
                 switch keys {
                 case .discovery: "discovery: \(issuer)/.well-known/openid-configuration"
                 case .jwks(let address): "jwks_uri: \(address)"
+                case .file: "jwks_file: \(keySet)"
                 }
             return """
                   - issuer: \(issuer)
@@ -61,6 +67,8 @@ public struct BrokerConfiguration: Sendable {
     public var providers: [Provider]
     /// For how long a public client may ask again for a lost answer, in seconds.
     public var unboundRefreshGrace = 10
+    /// The lifetime of an access token, in seconds.
+    public var accessTokenLifetime = 300
     /// Those of one login are out of the way: tests ask more of it in a second than an app in a day.
     public var limits = ["session": "1000000/1s", "user": "1000000/1s", "device": "1000000/1s"]
     /// Who may say where a request comes from.
@@ -68,6 +76,9 @@ public struct BrokerConfiguration: Sendable {
 
     /// Connections to its database beside those for exchanges and refreshes; `nil`: as many as there are by default.
     public var pool: Int?
+
+    /// Ports of the two listeners, which the environment of a broker may still change.
+    public var listen: (public: UInt16, internal: UInt16)?
 
     /// Files in PEM. Without them it speaks in the clear.
     public var tls: (certificate: String, key: String)?
@@ -77,22 +88,27 @@ public struct BrokerConfiguration: Sendable {
         self.providers = providers
     }
 
-    func yaml(database: String, passwordFile: String, keys: String) -> String {
+    /// - Parameters:
+    ///   - database: Its address, without the password.
+    ///   - directory: Where everything else lies.
+    func yaml(database: String, directory: String) -> String {
         """
         issuer: \(issuer)
         development: true
         database:
           url: "\(database)"
-          password_file: \(passwordFile)
+          password_file: "\(directory)/database-password"
         \(pool.map { "  pool: \($0)" } ?? "")
-        keys: { directory: \(keys) }
+        keys: { directory: "\(directory)/keys" }
         identity_providers:
-        \(providers.map(\.yaml).joined(separator: "\n"))
+        \(providers.map { $0.yaml(keySet: "\(directory)/key-set.json") }.joined(separator: "\n"))
         public:
+        \(listen.map { "  listen: \"127.0.0.1:\($0.public)\"" } ?? "")
           trusted_proxies: [\(trustedProxies.joined(separator: ", "))]
         \(tls.map { "  tls: { certificate: \($0.certificate), key: \($0.key) }" } ?? "")
+        \(listen.map { "internal: { listen: \"127.0.0.1:\($0.internal)\" }" } ?? "")
         limits: { \(limits.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")) }
-        tokens: { unbound_refresh_grace: \(unboundRefreshGrace)s }
+        tokens: { access: \(accessTokenLifetime)s, unbound_refresh_grace: \(unboundRefreshGrace)s }
         log: { level: info, format: json }
 
         """

@@ -1,16 +1,17 @@
 import Foundation
 
-/// The programs that were built together with these tests.
+/// The programs that were built together with this one.
 public enum BuildProducts {
-    public struct Missing: Error, CustomStringConvertible {
+    public struct Missing: Error, Equatable, CustomStringConvertible {
         let path: String
-        public var description: String { "\(path) is not built: swift build --build-tests makes it" }
+        public var description: String { "there is no \(path): build the package first (swift build --build-tests)" }
     }
 
-    /// The path of a program: test bundle and programs lie in one directory.
-    public static func path(of program: String) throws -> String {
+    /// The path of a program.
+    /// - Parameter directory: Where it lies; by default beside this program.
+    public static func path(of program: String, in directory: String? = nil) throws -> String {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let path = URL(filePath: own).deletingLastPathComponent().appending(path: program).path
+        let path = "\(directory ?? URL(filePath: own).deletingLastPathComponent().path)/\(program)"
         guard FileManager.default.isExecutableFile(atPath: path) else { throw Missing(path: path) }
         return path
     }

@@ -15,10 +15,6 @@ public final class DevelopmentProvider: Sendable {
     private let directory: URL
     private let running = Mutex<ManagedProcess?>(nil)
 
-    public struct DidNotStart: Error {
-        public let log: String
-    }
-
     /// Chooses a port and starts nothing yet.
     /// - Parameter hashMode: How it computes `ds_hash`.
     public init(algorithm: String, hashMode: String, apps: [String]) throws {
@@ -38,35 +34,19 @@ public final class DevelopmentProvider: Sendable {
 
     /// - Parameter broker: The port of the internal listener that hears of logouts.
     public func start(tellingLogoutsTo broker: UInt16) async throws {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("port", Int64(port))
-            json.member("hash_mode", hashMode)
-            json.member(
-                "clients",
-                array: { json in
-                    for app in apps {
-                        json.object { json in
-                            json.member("client_id", app)
-                            json.member("redirect_uris", [Self.redirectURI])
-                            json.member("backchannel_logout_uri", "http://127.0.0.1:\(broker)/backchannel-logout")
-                        }
-                    }
-                })
-        }
         func file(_ name: String) -> String { directory.appending(path: name).path }
-        try Data(json.bytes).write(to: directory.appending(path: "configuration.json"))
-        let log = directory.appending(path: "log")
+        let configuration = ProviderFile(
+            port: port, hashMode: hashMode, clients: apps.map { ($0, Self.redirectURI) },
+            logoutURI: "http://127.0.0.1:\(broker)/backchannel-logout")
+        try Data(configuration.json).write(to: directory.appending(path: "configuration.json"))
         let process = try ManagedProcess(
             try BuildProducts.path(of: "native-sso-dev"),
             [
                 "idp", "--configuration", file("configuration.json"), "--signing-key", file("key.pem"), "--users",
                 file("users.json"), "--algorithm", algorithm,
-            ], log: log)
+            ], log: directory.appending(path: "log"))
         running.withLock { $0 = process }
-        guard try await process.nextLine() == "ready" else {
-            throw DidNotStart(log: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
-        }
+        try await process.waitForReadiness("ready", within: .seconds(120))
     }
 
     public func signal(_ signal: Int32) { running.withLock { $0?.signal(signal) } }
@@ -75,5 +55,43 @@ public final class DevelopmentProvider: Sendable {
     public func login(for app: String) -> BrowserLogin {
         BrowserLogin(
             port: port, client: app, redirectURI: Self.redirectURI, username: "alice", password: "alice-demo-password")
+    }
+}
+
+/// The configuration file of the development identity provider.
+public struct ProviderFile: Sendable {
+    var port: UInt16
+    var hashMode: String?
+    var clients: [(id: String, redirectURI: String)]
+    /// Where the broker hears of logouts.
+    var logoutURI: String
+
+    public init(
+        port: UInt16, hashMode: String? = nil, clients: [(id: String, redirectURI: String)], logoutURI: String
+    ) {
+        self.port = port
+        self.hashMode = hashMode
+        self.clients = clients
+        self.logoutURI = logoutURI
+    }
+
+    public var json: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("port", Int64(port))
+            if let hashMode { json.member("hash_mode", hashMode) }
+            json.member(
+                "clients",
+                array: { json in
+                    for client in clients {
+                        json.object { json in
+                            json.member("client_id", client.id)
+                            json.member("redirect_uris", [client.redirectURI])
+                            json.member("backchannel_logout_uri", logoutURI)
+                        }
+                    }
+                })
+        }
+        return json.bytes
     }
 }

@@ -7,10 +7,6 @@ public final class DevelopmentRun: Sendable {
     /// The line that it printed.
     public let description: JSONObject
 
-    public struct DidNotStart: Error {
-        public let log: String
-    }
-
     /// Starts one on free ports; returns when all of it answers.
     public init(_ arguments: String...) async throws {
         let log = FileManager.default.temporaryDirectory.appending(path: "native-sso-dev-\(Unguessable.make()).log")
@@ -18,10 +14,7 @@ public final class DevelopmentRun: Sendable {
         process = try ManagedProcess(
             try BuildProducts.path(of: "native-sso-dev"), ["up", "--port-base", "0"] + arguments, log: log)
         guard let line = try? await process.nextLine(), let object = try? JSONReader.parse(Array(line.utf8)).object
-        else {
-            process.signal(SIGTERM)  // no deinit comes for what was not made
-            throw DidNotStart(log: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
-        }
+        else { throw await process.ended(because: "did not say where everything is") }
         description = object
     }
 
@@ -60,12 +53,9 @@ public final class DevelopmentRun: Sendable {
 
     /// Runs the broker's command line as its operator.
     @discardableResult
-    public func command(_ arguments: String...) async throws -> (status: Int32, output: String) {
-        let log = FileManager.default.temporaryDirectory.appending(path: "native-sso-\(Unguessable.make()).log")
-        defer { try? FileManager.default.removeItem(at: log) }
-        return try await ManagedProcess.run(
-            try text("broker.program"), arguments + ["--config", try text("broker.administration_configuration")],
-            log: log)
+    public func command(_ arguments: String...) async throws -> ManagedProcess.Outcome {
+        try await ManagedProcess.run(
+            try text("broker.program"), ["--config", try text("broker.administration_configuration")] + arguments)
     }
 
     public struct Missing: Error {

@@ -1,4 +1,4 @@
-import BrokerTesting
+public import BrokerTesting
 
 /// An HTTP/2 connection that sends any header block, whether or not it may be sent.
 ///
@@ -64,11 +64,7 @@ public final class HTTP2Connection {
         for event in try reader.read(octets) {
             switch event {
             case .answer(let answer) where answer.stream == lastStream:
-                end = .answer(
-                    HTTPAnswer(
-                        status: answer.status,
-                        fields: answer.fields.map { HTTPAnswer.Field(name: $0.name, value: $0.value) },
-                        body: answer.body))
+                end = .answer(HTTPAnswer(answer))
             case .reset(lastStream, _): end = end ?? .reset
             case .goAway: end = end ?? .goAway
             case .window(let stream, let count):
@@ -76,6 +72,14 @@ public final class HTTP2Connection {
             case .answer, .reset, .ping: break
             }
         }
+    }
+}
+
+extension HTTPAnswer {
+    public init(_ answer: FrameReader.Answer) {
+        self.init(
+            status: answer.status, fields: answer.fields.map { Field(name: $0.name, value: $0.value) },
+            body: answer.body)
     }
 }
 

@@ -10,6 +10,17 @@ public struct HTTPAnswer: Sendable {
     public struct Field: Sendable {
         public let name: String
         public let value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public init(status: Int, fields: [Field], body: [UInt8]) {
+        self.status = status
+        self.fields = fields
+        self.body = body
     }
 
     /// Every value of a field, whose name is compared without regard to case.
@@ -32,20 +43,20 @@ public struct HTTPAnswer: Sendable {
     public var error: String? { json?.string("error") }
 }
 
-public enum HTTPFailure: Error, Equatable {
+public enum HTTPFailure: Error, Equatable, CustomStringConvertible {
     /// The connection ended in the middle of an answer.
     case cutOff
     case notHTTP(String)
     case refused(port: UInt16, errno: Int32)
     /// Nothing came in time.
     case silence
-}
 
-extension HTTPAnswer {
-    /// Whether it has what every answer of the public listener has.
-    public var keepsContract: Bool {
-        ["application/json", "application/json;charset=UTF-8"].contains(self["Content-Type"] ?? "")
-            && self["Cache-Control"] == "no-store" && self["Pragma"] == "no-cache"
-            && self["X-Content-Type-Options"] == "nosniff" && self["Date"] != nil && self["X-Request-Id"]?.count == 36
+    public var description: String {
+        switch self {
+        case .cutOff: "the broker closed a connection in the middle of an answer"
+        case .notHTTP(let text): "no HTTP/1.1: \(text)"
+        case .refused(let port, let errno): "nothing listens on port \(port) (errno \(errno))"
+        case .silence: "the broker sent nothing in time"
+        }
     }
 }

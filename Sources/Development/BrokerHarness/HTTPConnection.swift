@@ -17,7 +17,7 @@ public final class HTTPConnection: Sendable {
     deinit { Glibc.close(descriptor) }
 
     public static func open(port: UInt16) async throws -> HTTPConnection {
-        HTTPConnection(descriptor: try await onOwnThread { try connect(to: port) })
+        HTTPConnection(descriptor: try await onOwnThread { try LoopbackSocket.connect(to: port, patience: patience) })
     }
 
     public func send(_ octets: some Collection<UInt8> & Sendable) async throws {
@@ -77,21 +77,4 @@ public final class HTTPConnection: Sendable {
 
     /// Tells the server that nothing more will be sent.
     public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
-
-    private static func connect(to port: UInt16) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            setsockopt(descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
-        }
-        var noDelay: Int32 = 1
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
-        let result = LoopbackAddress.withSocketAddress(port: port) { Glibc.connect(descriptor, $0, $1) }
-        guard result == 0 else {
-            let code = errno
-            Glibc.close(descriptor)
-            throw HTTPFailure.refused(port: port, errno: code)
-        }
-        return descriptor
-    }
 }

@@ -8,57 +8,104 @@ import StrictCoding
 public final class Installation: Sendable {
     public let cluster: PrivateCluster
     public let database: String
-    /// Configuration, keys and logs; gone when the installation is.
+    /// Configuration, keys and logs.
     public let directory: URL
     public let configuration: BrokerConfiguration
-    private let passwordFile: URL
+    /// The role that the brokers connect as.
+    public let serviceRole: String
+    /// Removes the directory with the installation.
+    private let ownsDirectory: Bool
+    private let ownCommandLog: URL?
     /// Where a program finds the database, for a user.
     private let address: @Sendable (_ user: String) -> String
 
-    public struct CommandFailed: Error, CustomStringConvertible {
-        public let description: String
-    }
+    /// The names of the two configurations, with `.yaml` behind: the commands connect as the owner, the brokers as
+    /// ``serviceRole``.
+    public static let (administration, service) = ("administration", "native-sso")
 
-    /// An empty database, migrated, with keys in use and no client.
+    /// A new database, migrated, with keys in use and no client.
     public convenience init(_ configuration: BrokerConfiguration, on cluster: PrivateCluster) async throws {
-        try await self.init(configuration, on: cluster) { cluster.connectionURI(database: $0, user: $1) }
+        try self.init(files: configuration, on: cluster)
+        try await prepare()
     }
 
-    /// The same on two servers of which one takes the writes: the programs know both.
+    /// The same on two servers, one of which takes the writes: the programs know both.
     public convenience init(_ configuration: BrokerConfiguration, on pair: ReplicatedPair) async throws {
-        try await self.init(configuration, on: await pair.primary) { pair.connectionURI(database: $0, user: $1) }
+        try self.init(files: configuration, on: await pair.primary) { pair.connectionURI(database: $0, user: $1) }
+        try await prepare()
     }
 
-    private init(
-        _ configuration: BrokerConfiguration, on cluster: PrivateCluster,
-        address: @escaping @Sendable (_ database: String, _ user: String) -> String
-    ) async throws {
+    /// Writes the files, and makes nothing in the database.
+    /// - Parameters:
+    ///   - database: A new name by default.
+    ///   - directory: A temporary one by default, which is removed with the installation.
+    ///   - serviceRole: By default a login for this database alone: roles belong to the whole cluster.
+    ///   - commandLog: Gets what commands write to standard error; by default a file for each in the directory.
+    ///   - address: Where programs find a database, for a user.
+    public init(
+        files configuration: BrokerConfiguration, on cluster: PrivateCluster, database: String? = nil,
+        directory: String? = nil, serviceRole: String? = nil, commandLog: String? = nil,
+        address: (@Sendable (_ database: String, _ user: String) -> String)? = nil
+    ) throws {
         self.configuration = configuration
         self.cluster = cluster
-        let database = "t" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        let database = database ?? "t" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         self.database = database
-        self.address = { address(database, $0) }
-        directory = FileManager.default.temporaryDirectory.appending(path: "native-sso-test-\(database)")
-        passwordFile = directory.appending(path: "database-password")
+        self.serviceRole = serviceRole ?? "service_\(database)"
+        self.address = { address?(database, $0) ?? cluster.connectionURI(database: database, user: $0) }
+        ownsDirectory = directory == nil
+        ownCommandLog = commandLog.map { URL(filePath: $0) }
+        self.directory =
+            directory.map { URL(filePath: $0) }
+            ?? FileManager.default.temporaryDirectory.appending(
+                path: "native-sso-test-\(Unguessable.make().prefix(12))")
         try FileManager.default.createDirectory(
-            at: directory.appending(path: "keys"), withIntermediateDirectories: true,
+            at: self.directory.appending(path: "keys"), withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
-        try Data(cluster.password.utf8).write(to: passwordFile)
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: passwordFile.path)
+        try write(cluster.password, to: "database-password")
+        for case .file(let keys) in configuration.providers.map(\.keys) {
+            try write(String(decoding: try TestKey.document(keys), as: UTF8.self), to: "key-set.json")
+        }
+        try write(configuration, Self.administration, user: PrivateCluster.superuser)
+        try write(configuration, Self.service, user: self.serviceRole)
+    }
+
+    deinit { if ownsDirectory { try? FileManager.default.removeItem(at: directory) } }
+
+    private func prepare() async throws {
         try await cluster.createDatabase(database)
-        try writeConfiguration("admin", user: PrivateCluster.superuser)
-        try writeConfiguration("broker", user: serviceRole)
         try await command("migrate", "up")
-        // A login of its own for each: roles belong to the whole cluster.
-        try await cluster.psql(
-            "CREATE ROLE \(serviceRole) LOGIN PASSWORD '\(cluster.password)' IN ROLE native_sso_broker")
+        try await createServiceRole()
         try await command("key", "generate", "--use", "all")
     }
 
-    /// The login of the brokers.
-    public var serviceRole: String { "service_\(database)" }
+    /// Makes the role that the brokers connect as.
+    public func createServiceRole() async throws {
+        try await cluster.psql(
+            "CREATE ROLE \(serviceRole) LOGIN PASSWORD '\(cluster.password)' IN ROLE native_sso_broker")
+    }
 
-    deinit { try? FileManager.default.removeItem(at: directory) }
+    /// The path of a file of the installation.
+    public func file(_ name: String) -> String { directory.appending(path: name).path }
+
+    /// Writes a file that only this user reads.
+    public func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: directory.appending(path: name))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file(name))
+    }
+
+    /// Writes the certificate and its key: `tls.pem` and `tls.key`.
+    public func write(_ certificate: TestCertificate) throws -> (certificate: String, key: String) {
+        try write(certificate.certificate, to: "tls.pem")
+        try write(certificate.key, to: "tls.key")
+        return (file("tls.pem"), file("tls.key"))
+    }
+
+    private func write(_ configuration: BrokerConfiguration, _ name: String, user: String) throws {
+        try write(configuration.yaml(database: address(user), directory: directory.path), to: "\(name).yaml")
+    }
+
+    // MARK: Commands
 
     /// Runs `native-sso` as the database's owner; what it wrote.
     @discardableResult
@@ -66,52 +113,72 @@ public final class Installation: Sendable {
 
     @discardableResult
     public func command(_ arguments: [String]) async throws -> String {
-        let (status, output) = try await outcome(of: arguments)
-        guard status == 0 else {
-            let errors = (try? String(contentsOf: commandLog, encoding: .utf8)) ?? ""
-            throw CommandFailed(description: "native-sso \(arguments) → \(status): \(output) \(errors.suffix(1000))")
-        }
-        return output
+        try await ManagedProcess.output(
+            of: try BuildProducts.path(of: "native-sso"), withConfiguration(arguments),
+            name: (["native-sso"] + arguments).joined(separator: " "), log: commandLog)
     }
 
     /// The same, whatever its exit status.
-    public func outcome(of arguments: [String]) async throws -> (status: Int32, output: String) {
+    public func run(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) async throws -> ManagedProcess.Outcome {
         try await ManagedProcess.run(
-            try BuildProducts.path(of: "native-sso"), arguments + ["--config", file("admin").path], log: commandLog)
+            try BuildProducts.path(of: "native-sso"), withConfiguration(arguments), environment: environment,
+            log: commandLog)
     }
 
-    private var commandLog: URL { directory.appending(path: "commands.log") }
+    private func withConfiguration(_ arguments: [String]) -> [String] {
+        ["--config", file("\(Self.administration).yaml")] + arguments
+    }
+
+    /// One for each command, so that commands may run beside each other.
+    private var commandLog: URL {
+        ownCommandLog ?? directory.appending(path: "command-\(Unguessable.make().prefix(12)).log")
+    }
+
+    // MARK: Brokers
 
     /// Starts a broker on ports of its own; it need not be ready yet.
-    public func startBroker(_ name: String = "broker") throws -> Broker {
-        try Broker(configuration: file("broker"), log: directory.appending(path: "\(name).log"))
+    /// - Parameters:
+    ///   - name: Of its log, and of its configuration if that is another.
+    ///   - environment: Settings that win over its configuration.
+    ///   - change: What its configuration says otherwise.
+    public func startBroker(
+        _ name: String = "broker", ports: (public: UInt16, internal: UInt16)? = nil,
+        environment: [String: String] = [:], _ change: ((inout BrokerConfiguration) -> Void)? = nil
+    ) throws -> Broker {
+        if let change {
+            var configuration = configuration
+            change(&configuration)
+            try write(configuration, name, user: serviceRole)
+        }
+        return try Broker(
+            configuration: directory.appending(path: "\(change == nil ? Self.service : name).yaml"),
+            log: directory.appending(path: "\(name).log"), ports: ports, environment: environment)
     }
 
-    /// Starts one that is configured otherwise.
-    public func startBroker(_ name: String, _ change: (inout BrokerConfiguration) -> Void) throws -> Broker {
-        var configuration = configuration
-        change(&configuration)
-        try write(configuration, name, user: serviceRole)
-        return try Broker(configuration: file(name), log: directory.appending(path: "\(name).log"))
+    /// Runs `body` with a broker that is ready, and stops the broker afterwards, whatever happened.
+    public func withBroker<Value>(
+        _ name: String = "broker", environment: [String: String] = [:],
+        _ change: ((inout BrokerConfiguration) -> Void)? = nil, body: (Broker) async throws -> Value
+    ) async throws -> Value {
+        let broker = try startBroker(name, environment: environment, change)
+        let value: Value
+        do {
+            try await broker.untilReady(every: .milliseconds(1))
+            value = try await body(broker)
+        } catch {
+            try? await broker.stop()
+            throw error
+        }
+        try await broker.stop()
+        return value
     }
 
     /// A look into the database.
     /// - Parameter server: Where it is now, if it has moved.
     public func session(on server: PrivateCluster? = nil) throws -> SQLSession {
         try SQLSession(server ?? cluster, database: database, log: directory.appending(path: "psql.log"))
-    }
-
-    private func file(_ name: String) -> URL { directory.appending(path: "\(name).yaml") }
-
-    private func writeConfiguration(_ name: String, user: String) throws {
-        try write(configuration, name, user: user)
-    }
-
-    private func write(_ configuration: BrokerConfiguration, _ name: String, user: String) throws {
-        let yaml = configuration.yaml(
-            database: address(user), passwordFile: passwordFile.path,
-            keys: directory.appending(path: "keys").path)
-        try Data(yaml.utf8).write(to: file(name))
     }
 }
 
@@ -120,7 +187,7 @@ extension Installation {
     public func rotateSecret(of client: String) async throws -> String {
         let output = try await command("client", "secret", "rotate", client, "--json")
         guard let secret = (try JSONReader.parse(Array(output.utf8))).object?.string("client_secret") else {
-            throw CommandFailed(description: "client secret rotate showed no secret")
+            throw ManagedProcess.Failure(description: "client secret rotate showed no secret")
         }
         return secret
     }

@@ -182,7 +182,7 @@ final class LoopbackListener: Sendable {
     private let isOpen = Mutex(true)
 
     /// - Parameter port: 0: any that is free.
-    init(port: UInt16) throws { (descriptor, self.port) = try LoopbackAddress.listen(port: port) }
+    init(port: UInt16) throws { (descriptor, self.port) = try LoopbackSocket.listen(port: port) }
 
     /// Gives each connection to `body`, on a thread of its own, until it is stopped; then closes the socket. Called once:
     /// what accepts is also what closes, so that it never accepts on a number that is another's by now.

@@ -1,3 +1,4 @@
+import BrokerHarness
 import ChildProcesses
 import Foundation
 import NIOCore
@@ -9,7 +10,7 @@ import StrictCoding
 /// Each round has a user of its own. Their rows lie between each other, so that each user's are on all pages; a checkpoint before
 /// each round makes the logout bring all of them into the log.
 struct LogoutRun {
-    let installation: Installation
+    let installation: MeasuredInstallation
     let options: LoadOptions
     let logout: LogoutOptions
     let progress: (String) -> Void
@@ -33,8 +34,8 @@ struct LogoutRun {
         let result: Result<[Figure], any Error>
         do {
             result = .success(
-                try await RunningBroker.lend(installation) { first in
-                    try await RunningBroker.lend(installation) { second in
+                try await installation.base.withBroker { first in
+                    try await installation.base.withBroker("second") { second in
                         try await figures(
                             Stage(
                                 first: first, second: second,
@@ -51,8 +52,8 @@ struct LogoutRun {
 
     private struct Stage {
         /// Has the load, and hears of the logout.
-        let first: RunningBroker
-        let second: RunningBroker
+        let first: Broker
+        let second: Broker
         let peer: Peer
         let logins: SignedLogins
     }
@@ -85,14 +86,14 @@ struct LogoutRun {
         let start = ProcessClock.monotonic
         async let answer = onOwnThread {
             defer { until.now() }
-            let answer = try PlainGet.answer(to: request, on: try Connection(port: internalPort), within: 120)
+            let answer = try Connection(port: internalPort).answer(to: request, within: 120)
             return (status: answer.status, at: ProcessClock.monotonic)
         }
         let watched = user.requests.suffix(Self.watched)
         async let lastDead = onOwnThread { try Self.untilRefused(Array(watched.reversed()), port: otherPort) }
         var round = try await load(&workload, stage, until: until, &figure)
         let (status, answered) = try await answer
-        guard status == 200 else { throw Program.Failure(description: "the logout was answered with \(status)") }
+        guard status == 200 else { throw ManagedProcess.Failure(description: "the logout was answered with \(status)") }
         round[.logoutAnswered] = Double(answered - start) / 1e6
         round[.lastDead] = Double(try await lastDead - start) / 1e6
         for (metric, ratio) in [(Metric.p50, Metric.p50Ratio), (.p99, .p99Ratio)] {
@@ -106,9 +107,10 @@ struct LogoutRun {
         let connection = try Connection(port: port)
         let deadline = ProcessClock.monotonic + 120_000_000_000
         for request in requests {
-            while try PlainGet.answer(to: request, on: connection).status != 400 {
+            while try connection.answer(to: request).status != 400 {
                 guard ProcessClock.monotonic < deadline else {
-                    throw Program.Failure(description: "a session lives on two minutes after the logout of its user")
+                    throw ManagedProcess.Failure(
+                        description: "a session lives on two minutes after the logout of its user")
                 }
                 usleep(10_000)  // an app that asks now and then, and no load
             }
@@ -121,8 +123,8 @@ struct LogoutRun {
         for broker in [stage.first, stage.second] {
             let connection = try Connection(port: broker.publicPort)
             for request in user.requests {
-                let (status, body) = try PlainGet.answer(to: request, on: connection)
-                let isRefused = status == 400 && body == TokenAnswer.refusal
+                let (status, body) = try connection.answer(to: request)
+                let isRefused = status == 400 && body.elementsEqual(AnswerContract.unusableBody.utf8)
                 figure.count("refused_afterwards", isRefused ? 1 : 0)
                 guard !isRefused else { continue }
                 figure.count("wrong_answers", 1)

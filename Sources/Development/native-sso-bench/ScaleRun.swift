@@ -1,3 +1,4 @@
+import BrokerHarness
 import Foundation
 import StrictCoding
 
@@ -30,7 +31,7 @@ struct ScaleRun {
     private var blocks: Int { Self.block(options.rounds + 1, 0, 0) }
 
     let cluster: BenchmarkCluster
-    let workplace: Workplace
+    let directory: WorkingDirectory
     let template: String
     let options: LoadOptions
     let connections: Int
@@ -47,10 +48,10 @@ struct ScaleRun {
             }
             section.figures = try await figures(of: stages)
         } catch {
-            for stage in stages { try? stage.probe.broker.stop() }
+            for stage in stages { try? await stage.probe.broker.stop() }
             throw error
         }
-        for stage in stages { try stage.probe.broker.stop() }
+        for stage in stages { try await stage.probe.broker.stop() }
         return section
     }
 
@@ -114,7 +115,7 @@ struct ScaleRun {
     /// A registry of so many sessions, with its broker.
     private func prepare(_ sessions: Int) async throws -> (Stage, JSONValue) {
         progress("scale: making \(sessions) sessions")
-        let installation = try await Installation(Algorithms(), template: template, on: cluster, in: workplace)
+        let installation = try await MeasuredInstallation(Algorithms(), template: template, on: cluster, in: directory)
         let start = ProcessClock.monotonic
         try await setDurability(false)
         for first in stride(from: 0, to: sessions, by: 1_000_000) {
@@ -129,8 +130,9 @@ struct ScaleRun {
         let size = try await cluster.sql("SELECT pg_database_size('\(installation.database)') / 1048576;")
         progress("scale: \(sessions) sessions took \(seconds.rounded(to: 0)) s")
 
-        let broker = try RunningBroker(installation)
-        let probe = try RequestProbe(installation, broker)
+        let broker = try installation.base.startBroker()
+        try await broker.untilReady()
+        let probe = try await RequestProbe(installation, broker)
         let logins = try await SignedLogins.make(
             numbers(sessions).map(Population.login), key: installation.key, at: Int64(time(nil)))
         try await acquaint(logins, probe)
@@ -160,7 +162,9 @@ struct ScaleRun {
         var workload = Exchanges(logins, apps: SampleApps.targets, range: 2 * logins.count..<3 * logins.count)
         var figure = Figure([:])
         _ = try await probe.measure(&workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
-        if let answer = figure.firstWrongAnswer { throw Program.Failure(description: "a login is refused: \(answer)") }
+        if let answer = figure.firstWrongAnswer {
+            throw ManagedProcess.Failure(description: "a login is refused: \(answer)")
+        }
         try await cluster.sql(
             """
             SET session_replication_role = replica;
@@ -199,10 +203,8 @@ struct LogVolume: Equatable {
     /// Between two positions, by the server's own `pg_waldump`.
     static func between(_ start: Int64, _ end: Int64, on cluster: BenchmarkCluster) async throws -> LogVolume {
         let program = "\(try await cluster.programs())/pg_waldump"
-        let output = try Program.output(of: [
-            program, "--stats", "-p", cluster.walDirectory, "-s", position(start), "-e",
-            position(end),
-        ])
+        let output = try await ManagedProcess.output(
+            of: program, ["--stats", "-p", cluster.walDirectory, "-s", position(start), "-e", position(end)])
         return try LogVolume(statistics: output)
     }
 

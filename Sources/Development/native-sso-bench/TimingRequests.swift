@@ -1,3 +1,4 @@
+import BrokerHarness
 import BrokerTesting
 import OAuthWire
 import StrictCoding
@@ -18,13 +19,9 @@ struct TimingRequests {
         return requests[index % requests.count]
     }
 
-    static func register(in installation: Installation) throws {
-        let commands = installation.commands
-        try commands.run(
-            "client", "add", foreignApp, "--audience", SampleApps.audience, "--allowed-scope", SampleApps.scope,
-            "--default-scope", SampleApps.scope)
-        try commands.run("group", "add", "another", "--issuer", SampleApps.issuer)
-        try commands.run("group", "member", "add", "another", foreignApp, "--role", "both")
+    static func register(in installation: MeasuredInstallation) async throws {
+        try await installation.base.command("group", "add", "another", "--issuer", SampleApps.issuer)
+        try await installation.register(foreignApp, in: "another")
     }
 
     init(key: TestKey, at now: Int64) throws {

@@ -1,3 +1,4 @@
+import BrokerHarness
 import Foundation
 import Glibc
 import StrictCoding
@@ -5,20 +6,20 @@ import StrictCoding
 /// How long the refusals take that must not be told apart, each kind in its turn by chance.
 struct TimingRun {
     /// The one body that all of them have.
-    private static let body = TokenAnswer.refusal
+    private static let body = Array(AnswerContract.unusableBody.utf8)
 
-    let installation: Installation
+    let installation: MeasuredInstallation
     let samples: Int
     let progress: (String) -> Void
 
     func section() async throws -> Section {
-        try TimingRequests.register(in: installation)
-        return try await RunningBroker.lend(installation) { broker in
+        try await TimingRequests.register(in: installation)
+        return try await installation.base.withBroker { broker in
             let requests = try TimingRequests(key: installation.key, at: Int64(time(nil)))
             let connection = try Connection(port: broker.publicPort)
             for exchange in requests.exchanges {
                 guard try Self.ask(exchange, on: connection).status == 200 else {
-                    throw Program.Failure(description: "a good exchange was refused")
+                    throw ManagedProcess.Failure(description: "a good exchange was refused")
                 }
             }
             var wrong = 0
@@ -50,15 +51,8 @@ struct TimingRun {
     }
 
     private static func ask(_ request: [UInt8], on connection: Connection) throws -> (status: Int, isRight: Bool) {
-        _ = try connection.begin(at: 0) { buffer in
-            buffer.copyBytes(from: request)
-            return request.count
-        }
-        var watched = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
-        while true {
-            if let (status, answer) = try connection.receive() { return (status, answer.elementsEqual(body)) }
-            guard poll(&watched, 1, 20_000) > 0 else { throw ConnectionError.silence(seconds: 20) }
-        }
+        let (status, answer) = try connection.answer(to: request)
+        return (status, answer == body)
     }
 
     private func report(_ times: [TimingKind: [Double]], wrong: Int) -> Section {

@@ -1,3 +1,4 @@
+import BrokerHarness
 import ChildProcesses
 import Foundation
 import Glibc
@@ -10,7 +11,7 @@ struct AdministrationCommandTests {
     // MARK: Schema
 
     @Test func `migrate up, status and verify`() async throws {
-        try await Installation.lend { installation in
+        try await Installation.withFiles { installation in
             let before = try await installation.run(["migrate", "verify"])
             #expect(before.status == 1)
             #expect(before.errors.contains("migrate up"))
@@ -26,7 +27,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `without a schema a command says what to type`() async throws {
-        try await Installation.lend { installation in
+        try await Installation.withFiles { installation in
             let outcome = try await installation.run(["client", "list"])
             #expect(outcome.status == 3)
             #expect(outcome.output.isEmpty)
@@ -35,7 +36,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `the service's own user may not administer`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let outcome = try await installation.run(
                 ["client", "add", "app", "--audience", "a"], environment: installation.serviceEnvironment)
             #expect(outcome.status == 3)
@@ -44,7 +45,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `a database that is away is named without its password`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let outcome = try await installation.run(
                 ["client", "list", "--json"],
                 environment: ["NATIVE_SSO_DATABASE_URL": "postgresql://postgres@127.0.0.1:1/x"])
@@ -58,7 +59,7 @@ struct AdministrationCommandTests {
 
     @Test(arguments: [["client", "list"], ["migrate", "up"]])
     func `a database that refuses says why, without the password`(command: [String]) async throws {
-        try await Installation.lend { installation in
+        try await Installation.withFiles { installation in
             try installation.write("open-sesame", to: "password")
             let outcome = try await installation.run(command)
             #expect(outcome.status == 3)
@@ -70,7 +71,7 @@ struct AdministrationCommandTests {
     // MARK: Clients, groups, scopes
 
     @Test func `a client's life`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.succeed(
                 "client", "add", "app1", "--audience", "https://a.example.com", "--allowed-scope", "openid orders",
                 "--default-scope", "openid", "--access-token-lifetime", "2m", "--session-id", "--reason", "launch")
@@ -128,7 +129,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `a demand that the client's own login could not meet is doubtful`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             func warns(_ arguments: String...) async throws -> Bool {
                 let outcome = try await installation.run(arguments)
                 #expect(outcome.status == 0, "\(arguments): \(outcome.errors)")
@@ -148,7 +149,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `what is not there is exit 1`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             for arguments in [
                 ["client", "show", "nobody"], ["client", "disable", "nobody"], ["client", "remove", "nobody"],
                 ["group", "show", "nothing"], ["group", "remove", "nothing"], ["scope", "remove", "nothing"],
@@ -164,7 +165,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `a client that does not exist is no member`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let outcome = try await installation.run(
                 ["group", "member", "add", "vendor", "nope", "--role", "target"])
@@ -174,7 +175,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `what is added again keeps what is not given`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let member = ["group", "member", "add", "vendor", "app2", "--role", "target"]
             func ceiling(_ arguments: String...) async throws -> [String]? {
@@ -194,7 +195,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `what would be destroyed is shown first, and destroyed with --execute and --reason`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             try await installation.succeed("scope", "add", "orders", "--requires-consent")
             let recorded = try await installation.audit().count
@@ -223,7 +224,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `the audit knows who and why`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let outcome = try await installation.run(
                 ["scope", "add", "orders", "--reason", "price list"], environment: ["SUDO_USER": "alice\u{1B}[2J"])
             #expect(outcome.status == 0)
@@ -264,7 +265,8 @@ struct AdministrationCommandTests {
     @Test(arguments: wrong)
     func `what makes no sense is exit 2, with nothing on standard output`(arguments: [String]) async throws {
         // No configuration is needed to see that.
-        let outcome = try await Program.run(arguments + ["--config", "/nonexistent"])
+        let outcome = try await ManagedProcess.run(
+            try BuildProducts.path(of: "native-sso"), arguments + ["--config", "/nonexistent"])
         #expect(outcome.status == 2, "\(outcome.errors)")
         #expect(outcome.output.isEmpty)
         #expect(!outcome.errors.isEmpty)
@@ -272,7 +274,7 @@ struct AdministrationCommandTests {
     }
 
     @Test func `metacharacters are a name like any other`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let name = "'; DROP TABLE native_sso.client; --"
             try await installation.succeed("client", "add", "--audience", "a", "--", name)
             #expect(try await installation.object("client", "show", "--", name).string("client_id") == name)
@@ -280,8 +282,9 @@ struct AdministrationCommandTests {
     }
 
     @Test func `a reader who goes away is no failure`() async throws {
-        try await Installation.lendReady { installation in
-            let command = "\(Program.path) key list --config \(installation.file("native-sso.yaml"))"
+        try await Installation.withSchema { installation in
+            let command =
+                "\(try BuildProducts.path(of: "native-sso")) key list --config \(installation.file("administration.yaml"))"
             let run = try ProgramRun(
                 ["/bin/bash", "-c", "{ \(command) 2>&4; echo $? >&4; } 4>&2 | true"],
                 environment: ChildProcess.bareEnvironment, inOwnSession: true, within: .seconds(60))

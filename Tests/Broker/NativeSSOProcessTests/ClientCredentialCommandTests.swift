@@ -1,3 +1,4 @@
+import BrokerHarness
 import BrokerTesting
 import JOSE
 import PrivateCluster
@@ -19,7 +20,7 @@ struct ClientCredentialCommandTests {
     }
 
     @Test func `a secret's life`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await Self.add("server", "client_secret_basic", installation)
             #expect(
                 try await installation.object("client", "show", "server").string("authentication")
@@ -59,7 +60,7 @@ struct ClientCredentialCommandTests {
     }
 
     @Test func `a key's life`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await Self.add("signer", "private_key_jwt", installation)
             let curve = try TestKey.shared(.es256)
             let rsa = try TestKey.shared(.rs256)
@@ -99,7 +100,7 @@ struct ClientCredentialCommandTests {
     }
 
     @Test func `what is no public key for an assertion is exit 2`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await Self.add("signer", "private_key_jwt", installation)
             let (curve, rsa) = (try TestKey.shared(.es256), try TestKey.shared(.rs256))
             for (text, complaint) in [
@@ -131,7 +132,7 @@ struct ClientCredentialCommandTests {
     }
 
     @Test func `a client has what belongs to its method, and what is not there is exit 1`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             for method in ["none", "client_secret_basic", "private_key_jwt"] {
                 try await Self.add("of-\(method)", method, installation)
             }

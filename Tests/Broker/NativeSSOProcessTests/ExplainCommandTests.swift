@@ -1,3 +1,4 @@
+import BrokerHarness
 import Foundation
 import PrivateCluster
 import StrictCoding
@@ -23,7 +24,7 @@ struct ExplainCommandTests {
     }
 
     @Test func `a login's life, request by request`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let broker = try await Broker.start(installation)
             try await broker.waitUntilReady()
@@ -47,11 +48,11 @@ struct ExplainCommandTests {
             #expect(refused.string("remedy")?.contains("--allowed-scope") == true)
 
             // A replay leaves two events under one id: what was refused, and what was done about it.
-            let first = try #require(exchange.object?.string("refresh_token"))
+            let first = try #require(exchange.json?.string("refresh_token"))
             var token = first
             for _ in 1...2 {
                 token = try #require(
-                    try await broker.post(Login.refresh(token, by: "app2")).object?.string("refresh_token"))
+                    try await broker.post(Login.refresh(token, by: "app2")).json?.string("refresh_token"))
             }
             let replay = try await broker.post(Login.refresh(first, by: "app2"))
             #expect(replay.status == 400)
@@ -80,7 +81,7 @@ struct ExplainCommandTests {
     }
 
     @Test func `an id that a caller sends names nothing`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let broker = try await Broker.start(installation)
             try await broker.waitUntilReady()
@@ -97,7 +98,7 @@ struct ExplainCommandTests {
     }
 
     @Test func `every act of an operator shows the id under which it is recorded`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             try await installation.succeed("client", "add", "app3", "--audience", "https://api.example.com")
             let commands: [(command: [String], kind: String, words: String)] = [
@@ -120,7 +121,7 @@ struct ExplainCommandTests {
     }
 
     @Test func `tokens that no app received belong to an app's code`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let id = "01900000-0000-7000-8000-000000000001"
             _ = try await installation.cluster.psql(
                 """
@@ -135,7 +136,7 @@ struct ExplainCommandTests {
     }
 
     @Test func `what it cannot know it says, by its exit status, too`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let unknown = try await installation.run(["explain", "01900000-0000-7000-8000-000000000000"])
             #expect(unknown.status == 1 && unknown.errors.contains("the log of the broker has every request"))
             for wrong in [
@@ -154,7 +155,7 @@ struct ExplainCommandTests {
     }
 
     @Test func `which rule keeps two apps from sharing logins`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             for app in ["app3", "app4"] {
                 try await installation.succeed(
@@ -199,7 +200,7 @@ struct ExplainCommandTests {
     }
 
     @Test func `audit list, page by page and by what it is asked for`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             func kinds(_ arguments: String...) async throws -> (kinds: [String], next: String?) {
                 let outcome = try await installation.run(["--json", "audit", "list"] + arguments)

@@ -1,3 +1,4 @@
+import BrokerHarness
 import Foundation
 import Glibc
 import JOSE
@@ -8,7 +9,7 @@ import Testing
 @Suite("native-sso key and jwks", .timeLimit(.minutes(10)))
 struct KeyCommandTests {
     @Test func `the first run makes an active key for each use, the next says that there are`() async throws {
-        try await Installation.lend { installation in
+        try await Installation.withFiles { installation in
             try await installation.succeed("migrate", "up")
             let made = try await installation.object("key", "generate")
             let keys = try #require(made.array("keys")).compactMap(\.object)
@@ -28,7 +29,7 @@ struct KeyCommandTests {
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
     func `keys of another user are not judged, which is said once, and root is not advised to take them`() async throws
     {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let keys = installation.file("keys")
             #expect(chown(keys, 65534, 65534) == 0)
             let listed = try await installation.run(["--json", "key", "list"])
@@ -45,7 +46,7 @@ struct KeyCommandTests {
     }
 
     @Test func `a second device key is refused`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let outcome = try await installation.run(["key", "generate", "--use", "device"])
             #expect(outcome.status == 1)
             #expect(outcome.errors.contains("every session lost"))
@@ -53,7 +54,7 @@ struct KeyCommandTests {
     }
 
     @Test func `RSA keys for clients that know nothing else`() async throws {
-        try await Installation.lend { installation in
+        try await Installation.withFiles { installation in
             try await installation.succeed("migrate", "up")
             try await installation.succeed("key", "generate", "--algorithm", "RS256", "--bits", "3072")
             let document = Array(try await installation.succeed("jwks", "export").utf8)
@@ -68,7 +69,7 @@ struct KeyCommandTests {
     }
 
     @Test func `a key that the registry did not take leaves no file`() async throws {
-        try await Installation.lend { installation in
+        try await Installation.withFiles { installation in
             try await installation.succeed("migrate", "up")
             try await installation.cluster.psql(
                 "ALTER TABLE native_sso.signing_key ADD CHECK (use <> 'refresh-token')",
@@ -80,7 +81,7 @@ struct KeyCommandTests {
     }
 
     @Test func `no private number reaches the database, standard output or the audit`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let dump = try await installation.cluster.psql(
                 "SELECT to_jsonb(k) FROM native_sso.signing_key k; SELECT to_jsonb(a) FROM native_sso.audit_event a",
                 database: installation.database)
@@ -95,7 +96,7 @@ struct KeyCommandTests {
     }
 
     @Test func `an incomplete key set is not exported`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             for name in try FileManager.default.contentsOfDirectory(atPath: installation.file("keys"))
             where name.hasSuffix(".pem") {
                 try FileManager.default.removeItem(atPath: installation.file("keys/\(name)"))
@@ -110,7 +111,7 @@ struct KeyCommandTests {
     // MARK: Steps
 
     @Test func `a key's life, step by step, each refused before its time and audited`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let old = try #require(try await installation.keys(use: "access-token").first?.string("kid"))
             try await installation.succeed("key", "generate", "--use", "access-token", "--pending")
             let new = try #require(
@@ -159,7 +160,7 @@ struct KeyCommandTests {
     /// The others are about to sign with it, and whoever asks this broker for keys would refuse what they sign.
     @Test func `a broker that lacks a published key does not begin, and one that loses it later says so`() async throws
     {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             try await installation.succeed("key", "generate", "--use", "access-token", "--pending")
             let new = try #require(
@@ -178,17 +179,17 @@ struct KeyCommandTests {
             #expect(try await broker.get("/metrics").text.contains("native_sso_keys_not_loaded 0\n"))
 
             try FileManager.default.moveItem(atPath: file, toPath: aside)
-            broker.program.signal(SIGHUP)
+            broker.process.signal(SIGHUP)
             try await broker.wait { try await $0.get("/metrics").text.contains("native_sso_keys_not_loaded 1\n") }
             #expect(try await broker.get("/readyz").status == 200)
-            #expect(broker.program.errors.contains("keys are not all usable"))
+            #expect(broker.process.errors.contains("keys are not all usable"))
         }
     }
 
     @Test func `removing a refresh-token key says what it costs; the device key and the only active one stay`()
         async throws
     {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             func kid(_ use: String) async throws -> String {
                 try #require(try await installation.keys(use: use).first?.string("kid"))
             }

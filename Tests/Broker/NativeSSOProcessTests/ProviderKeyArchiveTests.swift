@@ -1,3 +1,4 @@
+import BrokerHarness
 import BrokerTesting
 import Foundation
 import Glibc
@@ -11,19 +12,19 @@ struct ProviderKeyArchiveTests {
     @Test func `a key that left the key set is remembered; one that somebody else put into the table never counts`()
         async throws
     {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let first = try await Broker.start(installation)
             try await first.waitUntilReady()
             let old = try Login(installation, sid: "sid-old")
             #expect(try await first.post(old.exchange(by: "app2")).status == 200)
-            first.program.signal(SIGTERM)
-            #expect(await first.program.status() == 0)
+            first.process.signal(SIGTERM)
+            #expect(await first.process.exitStatus == 0)
 
             // The identity provider has another key by now. Whoever has the service's password puts two more into the
             // table, one beside a row that the broker made and one that is no key at all.
             let new = try TestKey(.es256, keyID: "new")
-            try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "jwks.json")
+            try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "key-set.json")
             let planted = try TestKey(.es256, keyID: "planted")
             try await installation.plant(planted.publicKey)
             try await installation.plantNonsense()
@@ -36,12 +37,12 @@ struct ProviderKeyArchiveTests {
             #expect(try await second.post(old.exchange(by: "app2")).status == 200)
             let forged = try await second.post(
                 try Login(installation, sid: "sid-forged", key: planted).exchange(by: "app2"))
-            #expect(forged.status == 400 && forged.object?.string("error") == "invalid_request", "\(forged.text)")
-            #expect(await second.program.errorLine(containing: "2 rows of idp_key") != nil)
+            #expect(forged.status == 400 && forged.json?.string("error") == "invalid_request", "\(forged.text)")
+            #expect(try await second.process.errorLine(containing: "2 rows of idp_key") != nil)
 
             // A row of the broker's whose life somebody lengthened counts as little.
             try await installation.lengthenLives()
-            #expect(await second.program.errorLine(containing: "4 rows of idp_key") != nil)
+            #expect(try await second.process.errorLine(containing: "4 rows of idp_key") != nil)
 
             // What the owner revoked is revoked, whatever became of the rest of its row.
             try await installation.revoke(new.publicKey)
@@ -53,7 +54,7 @@ struct ProviderKeyArchiveTests {
 
     /// `jwks_file` is read again when the operator says so, and a revocation holds on a broker that runs.
     @Test func `a key set that is replaced by hand, and a key that is revoked by hand`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let broker = try await Broker.start(installation)
             try await broker.waitUntilReady()
@@ -61,16 +62,16 @@ struct ProviderKeyArchiveTests {
             #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
 
             // Garbage changes nothing.
-            try installation.write("{", to: "jwks.json")
-            broker.program.signal(SIGHUP)
-            #expect(await broker.program.errorLine(containing: "key set not refreshed") != nil)
+            try installation.write("{", to: "key-set.json")
+            broker.process.signal(SIGHUP)
+            #expect(try await broker.process.errorLine(containing: "key set not refreshed") != nil)
             #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
 
             // No overlap: the old key is retired, and verifies what is of its time.
             let new = try TestKey(.es256, keyID: "new/1")
-            try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "jwks.json")
-            broker.program.signal(SIGHUP)
-            #expect(await broker.program.errorLine(containing: "key retired") != nil)
+            try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "key-set.json")
+            broker.process.signal(SIGHUP)
+            #expect(try await broker.process.errorLine(containing: "key retired") != nil)
             let login = try Login(installation, sid: "sid-new", key: new)
             #expect(try await broker.post(login.exchange(by: "app2")).status == 200)
             #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
@@ -78,7 +79,7 @@ struct ProviderKeyArchiveTests {
             let unseen = try Login(installation, sid: "sid-unseen")
             #expect(try await broker.post(unseen.exchange(by: "app2")).status == 400)
 
-            for kid in ["new/1", Base64URL.encode(installation.identityProviderKey.publicKey.thumbprint)] {
+            for kid in ["new/1", Base64URL.encode(try installation.identityProviderKey.publicKey.thumbprint)] {
                 try await installation.succeed("idp-key", "revoke", kid, "--execute", "--reason", "stolen")
             }
             for login in [login, old] {

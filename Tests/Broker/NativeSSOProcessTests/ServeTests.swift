@@ -1,3 +1,4 @@
+import BrokerHarness
 import Foundation
 import Glibc
 import JOSE
@@ -8,7 +9,7 @@ import Testing
 @Suite("native-sso serve, as a process", .timeLimit(.minutes(10)))
 struct ServeTests {
     @Test func `an app exchanges, refreshes, and is refused when the session has ended`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let broker = try await Broker.start(installation)
             try await broker.waitUntilReady()
@@ -16,7 +17,7 @@ struct ServeTests {
             let login = try Login(installation, sid: "sid-1")
             let exchanged = try await broker.post(login.exchange(by: "app2", scope: "openid orders"))
             #expect(exchanged.status == 200, "\(exchanged.text)")
-            let token = try #require(exchanged.object?.string("access_token"))
+            let token = try #require(exchanged.json?.string("access_token"))
             let keys = try JSONWebKeySet(document: try await broker.get("/.well-known/jwks.json").body)
             let claims = try CompactJWS(token).verified(by: keys, allowing: [.es256]).claims
             #expect(claims.string("iss") == Installation.issuer)
@@ -24,10 +25,10 @@ struct ServeTests {
             #expect(claims.string("client_id") == "app2")
             #expect(claims.string("scope") == "openid orders")
 
-            let first = try #require(exchanged.object?.string("refresh_token"))
+            let first = try #require(exchanged.json?.string("refresh_token"))
             let refreshed = try await broker.post(Login.refresh(first, by: "app2"))
             #expect(refreshed.status == 200, "\(refreshed.text)")
-            let second = try #require(refreshed.object?.string("refresh_token"))
+            let second = try #require(refreshed.json?.string("refresh_token"))
 
             let shown = try await installation.object("session", "show", "--sid", "sid-1")
             #expect(shown.object("session")?.string("sub") == "user-1")
@@ -37,26 +38,26 @@ struct ServeTests {
             for form in [Login.refresh(second, by: "app2"), login.exchange(by: "app2")] {
                 let refused = try await broker.post(form)
                 #expect(refused.status == 400)
-                #expect(refused.object?.string("error") == "invalid_grant")
+                #expect(refused.json?.string("error") == "invalid_grant")
             }
         }
     }
 
     @Test func `no secret comes into the log, the arguments or the environment of the process`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let broker = try await Broker.start(installation)
             try await broker.waitUntilReady()
             let login = try Login(installation, sid: "sid-1")
             let answer = try await broker.post(login.exchange(by: "app2"))
-            let refreshToken = try #require(answer.object?.string("refresh_token"))
-            let accessToken = try #require(answer.object?.string("access_token"))
+            let refreshToken = try #require(answer.json?.string("refresh_token"))
+            let accessToken = try #require(answer.json?.string("access_token"))
             _ = try await broker.post(Login.refresh(refreshToken + "x", by: "app2"))
 
-            let arguments = try String(contentsOfFile: "/proc/\(broker.program.id)/cmdline", encoding: .utf8)
-            broker.program.signal(SIGTERM)
-            #expect(await broker.program.status() == 0)
-            let log = broker.program.errors
+            let arguments = try String(contentsOfFile: "/proc/\(broker.process.pid)/cmdline", encoding: .utf8)
+            broker.process.signal(SIGTERM)
+            #expect(await broker.process.exitStatus == 0)
+            let log = broker.process.errors
             #expect(log.contains("token request"))
             for secret in [
                 login.idToken, login.deviceSecret, refreshToken, accessToken, installation.cluster.password,
@@ -69,7 +70,7 @@ struct ServeTests {
     }
 
     @Test func `it listens for changes of the registry`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let broker = try await Broker.start(installation)
             let listens = """
                 SELECT count(*) FROM pg_stat_activity
@@ -80,9 +81,9 @@ struct ServeTests {
     }
 
     @Test func `the process is hardened`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let broker = try await Broker.start(installation)
-            let process = "/proc/\(broker.program.id)"
+            let process = "/proc/\(broker.process.pid)"
             let status = try String(contentsOfFile: "\(process)/status", encoding: .utf8)
             #expect(status.contains("NoNewPrivs:\t1\n"))
             #expect(status.contains("Umask:\t0077\n"))
@@ -97,12 +98,12 @@ struct ServeTests {
 
     @Test(arguments: [SIGTERM, SIGINT])
     func `a signal stops it gracefully`(signal: Int32) async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let broker = try await Broker.start(installation)
-            broker.program.signal(signal)
-            #expect(await broker.program.status() == 0)
-            #expect(broker.program.output.isEmpty)
-            #expect(broker.program.errors.contains(#""stopping""#), "\(broker.program.errors)")
+            broker.process.signal(signal)
+            #expect(await broker.process.exitStatus == 0)
+            #expect(try await broker.process.nextLine() == nil)
+            #expect(broker.process.errors.contains(#""stopping""#), "\(broker.process.errors)")
         }
     }
 
@@ -143,11 +144,11 @@ struct ServeTests {
     private func expectOutage(of broker: Broker, _ installation: Installation) async throws {
         let answer = try await broker.post(try Login(installation, sid: "outage").exchange(by: "app2"))
         #expect(answer.status == 503)
-        #expect(answer.object?.string("error") == "temporarily_unavailable")
+        #expect(answer.json?.string("error") == "temporarily_unavailable")
     }
 
     @Test func `without a schema it is not ready, and is as soon as there are schema and keys`() async throws {
-        try await Installation.lend { installation in
+        try await Installation.withFiles { installation in
             let broker = try await Broker.start(
                 installation, environment: ["NATIVE_SSO_DATABASE_URL": installation.ownerURL])
             let before = try await broker.get("/readyz")
@@ -162,7 +163,7 @@ struct ServeTests {
     // MARK: What keeps it from starting
 
     @Test func `a damaged key file ends the start with one line that says what to do`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let names = try FileManager.default.contentsOfDirectory(atPath: installation.file("keys"))
             let pem = try #require(names.first { $0.hasSuffix(".pem") })
             try installation.write("no key", to: "keys/\(pem)")
@@ -174,7 +175,7 @@ struct ServeTests {
     }
 
     @Test func `a key directory that others may enter ends the start`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try FileManager.default.setAttributes(
                 [.posixPermissions: 0o755], ofItemAtPath: installation.file("keys"))
             let outcome = try await installation.run(["serve"], environment: installation.serviceEnvironment)
@@ -184,8 +185,8 @@ struct ServeTests {
     }
 
     @Test func `a wrong configuration ends the start`() async throws {
-        try await Installation.lendReady { installation in
-            try installation.write("issuer: 7\n", to: "native-sso.yaml")
+        try await Installation.withSchema { installation in
+            try installation.write("issuer: 7\n", to: "administration.yaml")
             let outcome = try await installation.run(["serve"])
             #expect(outcome.status == 2)
             #expect(outcome.output.isEmpty)
@@ -193,7 +194,7 @@ struct ServeTests {
     }
 
     @Test func `a port that is taken ends the start`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let first = try await Broker.start(installation)
             let outcome = try await installation.run(
                 ["serve"],
@@ -207,17 +208,19 @@ struct ServeTests {
     }
 
     @Test func `a Unix socket is its broker's until that has ended, however it did`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let path = "/tmp/native-sso-\(UInt32.random(in: 0...UInt32.max)).sock"
             defer { unlink(path + ".lock") }
             let environment = installation.serviceEnvironment.merging(
                 ["NATIVE_SSO_PUBLIC_LISTEN": "unix:\(path)"]
             ) { $1 }
-            func start() async throws -> RunningProgram {
-                let program = try RunningProgram(
-                    ["serve", "--config", installation.file("native-sso.yaml")], environment: environment)
+            func start() async throws -> ManagedProcess {
+                let program = try ManagedProcess(
+                    try BuildProducts.path(of: "native-sso"),
+                    ["serve", "--config", installation.file("native-sso.yaml")], environment: environment,
+                    log: URL(filePath: installation.file("serve-\(Unguessable.make().prefix(8)).log")))
                 try #require(
-                    await program.errorLine(containing: #""listening""#) != nil, "\(program.errors)")
+                    try await program.errorLine(containing: #""listening""#) != nil, "\(program.errors)")
                 return program
             }
             let first = try await start()
@@ -226,18 +229,18 @@ struct ServeTests {
             let said = "it cannot listen on unix:\(path): another process listens there, and holds \(path).lock"
             #expect(outcome.errors.contains(said), "\(outcome.errors)")
             first.signal(SIGKILL)
-            _ = await first.status()
+            _ = await first.exitStatus
             #expect(access(path, F_OK) == 0)
             let second = try await start()
             second.signal(SIGTERM)
-            #expect(await second.status() == 0)
+            #expect(await second.exitStatus == 0)
             #expect(access(path, F_OK) != 0)
         }
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can be refused for being root"))
     func `root is refused outside development`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let outcome = try await installation.run(
                 ["serve"],
                 environment: installation.serviceEnvironment.merging(["NATIVE_SSO_DEVELOPMENT": "false"]) { $1 })
@@ -249,7 +252,7 @@ struct ServeTests {
     // MARK: Changes while it runs
 
     @Test func `a client that is disabled is refused within seconds`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let broker = try await Broker.start(installation)
             try await broker.waitUntilReady()
@@ -262,7 +265,7 @@ struct ServeTests {
     }
 
     @Test func `a new key is published before it signs`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let broker = try await Broker.start(installation)
             try await broker.waitUntilReady()
@@ -274,28 +277,24 @@ struct ServeTests {
             let exported = try JSONWebKeySet(document: Array(try await installation.succeed("jwks", "export").utf8))
             #expect(exported.keys.count == 2)
             let answer = try await broker.post(try Login(installation, sid: "s").exchange(by: "app2"))
-            let token = try CompactJWS(try #require(answer.object?.string("access_token")))
+            let token = try CompactJWS(try #require(answer.json?.string("access_token")))
             #expect(token.header.keyID != kid)
         }
     }
 
     @Test func `SIGHUP reads the key files again, and keeps the present keys where a file is damaged`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let broker = try await Broker.start(installation)
             try await broker.waitUntilReady()
             let names = try FileManager.default.contentsOfDirectory(atPath: installation.file("keys"))
             for name in names { try installation.write("no key", to: "keys/\(name)") }
-            broker.program.signal(SIGHUP)
-            let line = await broker.program.errorLine(containing: "the present ones stay in use")
+            broker.process.signal(SIGHUP)
+            let line = try await broker.process.errorLine(containing: "the present ones stay in use")
             #expect(line?.contains("holds no readable PEM") == true)
-            #expect(await broker.program.errorLine(containing: #""keys were read again""#) != nil)
+            #expect(try await broker.process.errorLine(containing: #""keys were read again""#) != nil)
             #expect(try await broker.get("/readyz").status == 200)
             #expect(try await broker.post(try Login(installation, sid: "s").exchange(by: "app2")).status == 200)
         }
     }
-}
-
-extension Installation {
-    var ownerURL: String { cluster.connectionURI(database: database) }
 }

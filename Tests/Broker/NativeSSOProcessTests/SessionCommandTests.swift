@@ -1,3 +1,4 @@
+import BrokerHarness
 import Foundation
 import PrivateCluster
 import StrictCoding
@@ -48,7 +49,7 @@ struct SessionCommandTests {
         (["--sub", "user"], []), (["--all"], []),
     ])
     func `session end, by whatever names them`(which: [String], left: [String]) async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await put(installation)
             let plan = try await installation.run(["session", "end"] + which)
             #expect(plan.status == 0 && plan.output.hasPrefix("would end "), "\(plan.errors)")
@@ -60,7 +61,7 @@ struct SessionCommandTests {
     }
 
     @Test func `session register is safe to repeat, and a logout that came first wins`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let command = [
                 "session", "register", "--sid", "-new", "--sub", "user", "--auth-time", "1795000000", "--amr", "pwd",
                 "otp",
@@ -82,7 +83,7 @@ struct SessionCommandTests {
     }
 
     @Test func `device block and unblock`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await put(installation)
             #expect(
                 try await installation.object("session", "show", "--sid", "sid-1").object("session")?.string("device")
@@ -106,7 +107,7 @@ struct SessionCommandTests {
     }
 
     @Test func `device unpin`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await put(installation)
             let (first, second) = (String(repeating: "a", count: 43), String(repeating: "b", count: 43))
             let device = ["device", "unpin", Self.firstDevice]
@@ -142,7 +143,7 @@ struct SessionCommandTests {
     }
 
     @Test func `grant list and revoke`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             try await put(installation)
             func live(_ which: String...) async throws -> [String] {
                 try await listed("grants", installation, ["grant", "list"] + which)

@@ -1,3 +1,4 @@
+import BrokerHarness
 import PrivateCluster
 import StrictCoding
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @Suite("native-sso sweep, as a process on a database", .timeLimit(.minutes(10)))
 struct SweepCommandTests {
     @Test func `it shows what would go, and removes it only when told to, with the reason in the audit`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             _ = try await installation.cluster.psql(Self.addDeadSession, database: installation.database)
             let plan = try await installation.object("sweep")
             #expect(plan.bool("executed") == false)
@@ -23,7 +24,7 @@ struct SweepCommandTests {
     }
 
     @Test func `the retention is shown and set, within its bounds and with the reason in the audit`() async throws {
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let before = try await installation.object("retention", "show")
             #expect(before.number("session_days")?.int64 == 90)
             #expect(before.number("audit_days")?.int64 == 400)
@@ -46,14 +47,14 @@ struct SweepCommandTests {
 
     @Test(arguments: [["sweep"], ["sweep", "--execute", "--reason", "r"]])
     func `what keeps it from sweeping is said as everywhere`(command: [String]) async throws {
-        try await Installation.lend { installation in
+        try await Installation.withFiles { installation in
             let unmigrated = try await installation.run(command)
             #expect(unmigrated.status == 3)
             #expect(
                 unmigrated.errors
                     == "native-sso: the database has not the schema of this version; type: native-sso migrate up\n")
         }
-        try await Installation.lendReady { installation in
+        try await Installation.withSchema { installation in
             let schema = "REVOKE USAGE ON SCHEMA native_sso FROM native_sso_broker"
             _ = try await installation.cluster.psql(schema, database: installation.database)
             let refused = try await installation.run(command, environment: installation.serviceEnvironment)

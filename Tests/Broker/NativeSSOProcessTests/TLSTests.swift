@@ -1,3 +1,4 @@
+import BrokerHarness
 import BrokerTesting
 import ChildProcesses
 import Foundation
@@ -45,8 +46,8 @@ import Testing
             #expect(try await openssl(port, ["-tls1_2", "-sess_in", ticket]).contains("Reused, TLSv1.2"))
 
             try installation.write("no key", to: "tls.key")
-            broker.program.signal(SIGHUP)
-            let error = await broker.program.errorLine(containing: "the present one stays in use")
+            broker.process.signal(SIGHUP)
+            let error = try await broker.process.errorLine(containing: "the present one stays in use")
             #expect(error?.contains("holds no private key") == true)
             let form = try Login(installation, sid: "s1").exchange(by: "app2")
             #expect(try await curl(installation, port, ["--http2"], form).hasSuffix("2 200"))
@@ -54,8 +55,8 @@ import Testing
             let new = try TestCertificate.current()
             try installation.write(new.certificate, to: "tls.pem")
             try installation.write(new.key, to: "tls.key")
-            broker.program.signal(SIGHUP)
-            #expect(await broker.program.errorLine(containing: "certificate was read again") != nil)
+            broker.process.signal(SIGHUP)
+            #expect(try await broker.process.errorLine(containing: "certificate was read again") != nil)
             // H-32: a session of the old certificate is not resumed.
             #expect(try await openssl(port, ["-tls1_2", "-sess_in", ticket]).contains("New, TLSv1.2"))
             // curl trusts what is in the file now, and nothing else.
@@ -69,15 +70,15 @@ import Testing
             let plain = try await run(["/usr/bin/env", "curl", "-s", "-m", "20", "http://127.0.0.1:\(port)/token"])
             #expect(plain.output.isEmpty && plain.status != 0)
             let options = ["--http2", "-o", "/dev/null"]
-            #expect(try await curl(installation, port, options, [], path: "/metrics").hasSuffix("2 404"))
+            #expect(try await curl(installation, port, options, TokenForm([:]), path: "/metrics").hasSuffix("2 404"))
             #expect(try await broker.get("/metrics").text.contains("native_sso_tls_handshakes_failed_total 1\n"))
         }
     }
 
-    // MARK: The stage
+    // MARK: Programs
 
-    private func withBroker(_ body: @Sendable (Installation, Broker, Int) async throws -> Void) async throws {
-        try await Installation.lendReady { installation in
+    private func withBroker(_ body: @Sendable (Installation, Broker, UInt16) async throws -> Void) async throws {
+        try await Installation.withSchema { installation in
             try await installation.registerApps()
             let certificate = try TestCertificate.current()
             try installation.write(certificate.certificate, to: "tls.pem")
@@ -95,17 +96,17 @@ import Testing
 
     /// The body, and on a last line the version of HTTP and the status.
     private func curl(
-        _ installation: Installation, _ port: Int, _ options: [String], _ form: [(String, String)],
+        _ installation: Installation, _ port: UInt16, _ options: [String], _ form: TokenForm,
         path: String = "/token"
     ) async throws -> String {
-        let fields = form.flatMap { ["--data-urlencode", "\($0.0)=\($0.1)"] }
+        let fields = form.parameters.flatMap { ["--data-urlencode", "\($0.name)=\($0.value)"] }
         return try await run(
             ["/usr/bin/env", "curl", "-s", "-m", "20", "--cacert", installation.file("tls.pem")] + options + fields
                 + ["-w", "\n%{http_version} %{http_code}", "https://127.0.0.1:\(port)\(path)"]
         ).output
     }
 
-    private func openssl(_ port: Int, _ options: [String]) async throws -> String {
+    private func openssl(_ port: UInt16, _ options: [String]) async throws -> String {
         let run = try await run(["/usr/bin/env", "openssl", "s_client", "-connect", "127.0.0.1:\(port)"] + options)
         return run.output + run.errors
     }

@@ -13,7 +13,7 @@ struct BentTokenTests {
     @Test func aProofIsGoodForItsKeyAndTargetAlone() throws {
         let key = try TestKey(.es256, keyID: nil)
         try Self.check(change: ["htu", "htm", "iat", "jti"]) { change, random in
-            var made = TestProof(by: key, for: BrokerCommands.tokenEndpoint, at: Self.now)
+            var made = TestProof(by: key, for: SampleApps.tokenEndpoint, at: Self.now)
             change(&made.claims)
             return try BentToken(made.header, made.claims, by: key, &random)
         } isTaken: {
@@ -22,7 +22,7 @@ struct BentTokenTests {
         var random = SeededRandom(seed: 1)
         let stranger = try TestKey(.es256, keyID: nil)
         for _ in 0..<100 {
-            let proof = TestProof(by: stranger, for: BrokerCommands.tokenEndpoint, at: Self.now)
+            let proof = TestProof(by: stranger, for: SampleApps.tokenEndpoint, at: Self.now)
             #expect(!(try BentToken(proof.header, proof.claims, by: stranger, &random).proves(key, at: Self.now)))
         }
     }
@@ -32,7 +32,7 @@ struct BentTokenTests {
         try Self.check(change: ["iss", "sub", "aud", "exp", "jti"]) { change, random in
             var claims = JSONObject()
             for name in ["iss", "sub"] { claims[name] = .string("app") }
-            claims["aud"] = .string(BrokerCommands.issuer)
+            claims["aud"] = .string(SampleApps.broker)
             claims["exp"] = .number(JSONNumber(Self.now + 60))
             claims["jti"] = .string("1")
             change(&claims)

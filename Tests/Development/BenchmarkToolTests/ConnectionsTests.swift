@@ -16,16 +16,13 @@ import Testing
     }
 
     @Test func idleConnectionsAreHeldAndAttackersAreShed() async throws {
-        let log = FileManager.default.temporaryDirectory.appending(path: "connections-\(Unguessable.make()).log")
-        defer { try? FileManager.default.removeItem(at: log) }
         let result = try await ManagedProcess.run(
             try BuildProducts.path(of: "native-sso-bench"),
             [
                 "connections", "--rounds", "1", "--idle", "100", "--attackers", "20", "--attack-seconds", "8",
                 "--rate", "20",
-            ], log: log)
-        let errors = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-        try #require(result.status == 0, "\(errors.suffix(4000)) \(result.output)")
+            ])
+        try #require(result.status == 0, "\(result.errors.suffix(4000)) \(result.output)")
         let limits = JSONLimits(depth: 8, members: 10_000, elements: 1000)
         let report = try #require(try JSONReader.parse(Array(result.output.utf8), limits: limits).object)
         let figures = (report.object("connections")?.array("figures") ?? []).compactMap(\.object)

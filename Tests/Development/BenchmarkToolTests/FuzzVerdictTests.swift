@@ -1,3 +1,4 @@
+import BrokerHarness
 import BrokerTesting
 import Foundation
 import StrictCoding
@@ -116,7 +117,7 @@ struct FuzzVerdictTests {
 
     static func token(_ changes: [String: String], key: String? = nil) -> String {
         var claims = JSONObject()
-        let honest = ["iss": BrokerCommands.issuer, "sub": "user", "client_id": "app-00"]
+        let honest = ["iss": SampleApps.broker, "sub": "user", "client_id": "app-00"]
         for (name, value) in honest.merging(changes, uniquingKeysWith: { $1 }) { claims[name] = .string(value) }
         if let key {
             var confirmation = JSONObject()
@@ -140,8 +141,8 @@ struct FuzzVerdictTests {
     ) -> String? {
         var request = FuzzedRequest(0, FuzzMessage(FuzzForm([])), at: door, expects)
         request.attempts = attempts
-        let answer = FuzzAnswer(
-            status: status, fields: fields.map { (name: $0.0, value: $0.1) }, body: Array(body.utf8))
+        let answer = HTTPAnswer(
+            status: status, fields: fields.map { HTTPAnswer.Field(name: $0.0, value: $0.1) }, body: Array(body.utf8))
         return FuzzVerdict.fault(of: answer, to: request)
     }
 }

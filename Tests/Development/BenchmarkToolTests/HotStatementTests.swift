@@ -28,8 +28,8 @@ import Testing
         let cluster = try await BenchmarkCluster(server)
         try await server.withDatabase { database in
             var configuration = try PostgresConfiguration(
-                uri: cluster.uri(database: database, user: PrivateCluster.superuser),
-                password: PostgresPassword(cluster.password))
+                uri: server.connectionURI(database: database),
+                password: PostgresPassword(server.password))
             configuration.callDeadline = .seconds(30)
             configuration = configuration.forHotCalls()
             _ = try await Migrator(configuration).up()

@@ -6,13 +6,10 @@ import Testing
 /// The end of a user with many sessions, few of them.
 @Suite(.timeLimit(.minutes(5))) struct LogoutTests {
     @Test func everySessionOfTheUserIsDeadAtBothBrokers() async throws {
-        let log = FileManager.default.temporaryDirectory.appending(path: "logout-\(Unguessable.make()).log")
-        defer { try? FileManager.default.removeItem(at: log) }
         let result = try await ManagedProcess.run(
             try BuildProducts.path(of: "native-sso-bench"),
-            ["logout", "--rounds", "2", "--seconds", "1", "--sessions", "1200", "--rate", "32"], log: log)
-        let errors = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-        try #require(result.status == 0, "\(errors.suffix(4000)) \(result.output)")
+            ["logout", "--rounds", "2", "--seconds", "1", "--sessions", "1200", "--rate", "32"])
+        try #require(result.status == 0, "\(result.errors.suffix(4000)) \(result.output)")
         let limits = JSONLimits(depth: 8, members: 10_000, elements: 1000)
         let report = try #require(try JSONReader.parse(Array(result.output.utf8), limits: limits).object)
         let figures = (report.object("logout")?.array("figures") ?? []).compactMap(\.object)

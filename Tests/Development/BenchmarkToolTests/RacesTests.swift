@@ -28,7 +28,7 @@ import Testing
         let edit = RaceMutant.Edit(function: "f", text: "FOR SHARE", replacement: "")
         #expect(try edit.apply(to: "SELECT FOR SHARE;") == "SELECT ;")
         for definition in ["SELECT", "FOR SHARE FOR SHARE"] {
-            #expect(throws: Program.Failure.self) { try edit.apply(to: definition) }
+            #expect(throws: ManagedProcess.Failure.self) { try edit.apply(to: definition) }
         }
     }
 
@@ -41,12 +41,9 @@ import Testing
     }
 
     private func race(_ arguments: String...) async throws -> JSONObject {
-        let log = FileManager.default.temporaryDirectory.appending(path: "races-\(Unguessable.make()).log")
-        defer { try? FileManager.default.removeItem(at: log) }
         let result = try await ManagedProcess.run(
-            try BuildProducts.path(of: "native-sso-bench"), ["races"] + arguments, log: log)
-        let errors = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-        try #require(result.status == 0, "\(errors.suffix(8000))")
+            try BuildProducts.path(of: "native-sso-bench"), ["races"] + arguments)
+        try #require(result.status == 0, "\(result.errors.suffix(8000))")
         let report = try #require(try JSONReader.parse(Array(result.output.utf8)).object)
         return try #require(report.object("races")?.array("figures")?.first?.object)
     }

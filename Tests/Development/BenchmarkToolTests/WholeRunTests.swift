@@ -21,8 +21,7 @@ import Testing
                 "--dpop", "--algorithms", "RS256:ES256", "--sessions", "10000", "--sessions", "20000", "--directory",
                 directory.path,
             ], environment: ["NATIVE_SSO_BENCH_COMMIT": "abc"], log: log, within: .seconds(540))
-        let errors = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-        try #require(result.status == 0, "\(errors)")
+        try #require(result.status == 0, "\(result.errors)")
         let limits = JSONLimits(depth: 8, members: 10_000, elements: 1000)
         let report = try #require(try JSONReader.parse(Array(result.output.utf8), limits: limits).object)
         #expect(report.string("commit") == "abc")

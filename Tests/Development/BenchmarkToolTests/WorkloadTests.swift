@@ -50,7 +50,7 @@ struct WorkloadTests {
         let logins = try await Self.logins(2)
         let heads = try await ProofKeys(count: 2).heads(3, from: 1, of: logins, app: "app-dp", at: 1_700_000_000)
         var exchanges = ProvenExchanges(logins, heads: heads, from: 1)
-        let target = try #require(TargetURI(BrokerCommands.tokenEndpoint))
+        let target = try #require(TargetURI(SampleApps.tokenEndpoint))
         var (keys, devices, identifiers): ([String], [Substring], Set<String>) = ([], [], [])
         while let request = text(of: { exchanges.next(on: 0, into: $0) }) {
             let form = try form(request)

@@ -11,13 +11,15 @@ import Testing
         let directory = try run.text("directory")
         let pids = try Self.pids(of: run)
         #expect(pids.count == 5)
-        #expect(pids.allSatisfy(isAlive))
+        #expect(pids.allSatisfy(ManagedProcess.isAlive))
         run.process.signal(signal)
         let status = await run.process.exitStatus
         #expect(status == (signal == SIGKILL ? 128 + SIGKILL : 0))
         // An orderly end has waited for all of it; a killed one leaves that to others.
-        if signal == SIGKILL { try await Self.wait { !pids.contains(where: isAlive) && !Self.exists(directory) } }
-        #expect(pids.filter(isAlive).isEmpty)
+        if signal == SIGKILL {
+            try await Self.wait { !pids.contains(where: ManagedProcess.isAlive) && !Self.exists(directory) }
+        }
+        #expect(pids.filter(ManagedProcess.isAlive).isEmpty)
         #expect(!Self.exists(directory))
     }
 
@@ -26,7 +28,7 @@ import Testing
         let provider = try run.pid(of: "identity_provider")
         kill(provider, SIGSTOP)
         #expect(await run.process.terminate(within: .seconds(200)) == 0)
-        #expect(!isAlive(provider))
+        #expect(!ManagedProcess.isAlive(provider))
     }
 
     @Test func whatIsKeptStays() async throws {
@@ -40,12 +42,10 @@ import Testing
     }
 
     @Test func aDirectoryWithSomethingInItIsRefused() async throws {
-        let log = URL(filePath: NSTemporaryDirectory() + "up-\(UInt32.random(in: 0...UInt32.max)).log")
-        defer { try? FileManager.default.removeItem(at: log) }
         let result = try await ManagedProcess.run(
-            try BuildProducts.path(of: "native-sso-dev"), ["up", "--port-base", "0", "--directory", "/usr"], log: log)
+            try BuildProducts.path(of: "native-sso-dev"), ["up", "--port-base", "0", "--directory", "/usr"])
         #expect(result.status == 1)
-        #expect(try String(contentsOf: log, encoding: .utf8).contains("/usr holds something already"))
+        #expect(result.errors.contains("/usr holds something already"))
     }
 
     private static func pids(of run: DevelopmentRun) throws -> [Int32] {

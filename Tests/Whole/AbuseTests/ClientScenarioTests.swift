@@ -54,7 +54,7 @@ extension Abuse {
             try await untilStatus(200, with: new, stage)
             try await untilStatus(200, with: old, stage)
 
-            let third = try await stage.installation.outcome(of: ["client", "secret", "rotate", client])
+            let third = try await stage.installation.run(["client", "secret", "rotate", client])
             #expect(third.status == 1)
             let listed = try await stage.installation.command("client", "secret", "list", client, "--json")
             let secrets = try #require(try JSONReader.parse(Array(listed.utf8)).object?.array("secrets"))

@@ -28,8 +28,9 @@ extension Abuse {
                 let answer = try #require(try await connection.receive(hasNoBody: false), "\(variant.name)")
                 let requestID = try #require(answer["X-Request-Id"], "\(variant.name)")
                 #expect(try await stage.auditedReason(of: requestID) == reason)
-                let (status, output) = try await stage.installation.outcome(of: ["explain", requestID, "--json"])
-                #expect(status == 0, "\(reason): \(output)")
+                let run = try await stage.installation.run(["explain", requestID, "--json"])
+                #expect(run.status == 0, "\(reason): \(run.errors)")
+                let output = run.output
                 let events = try JSONReader.parse(Array(output.utf8)).object?.array("events") ?? []
                 let event = events.compactMap(\.object).first { $0.string("kind")?.hasSuffix("_refused") == true }
                 #expect(event?.string("reason") == reason)

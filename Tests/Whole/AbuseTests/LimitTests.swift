@@ -96,7 +96,7 @@ extension Abuse {
                     let guess = Login(token: login.token, device: Unguessable.make())
                     answers.append(try await broker.token(try stage.logins.exchange(guess)))
                 }
-                #expect(answers.count { $0.text == Verdict.unusableBody } == 10)
+                #expect(answers.count { $0.text == AnswerContract.unusableBody } == 10)
                 #expect(answers.count { $0.status == 429 } == 90)
                 try await expectLimited(answers.last, "rate_limited_device_failures", stage)
                 for _ in 0..<20 {
@@ -118,7 +118,7 @@ extension Abuse {
                 for _ in 0..<1000 {
                     answers.append(try await broker.token(.refresh(chain.refreshToken, client: Stage.target)))
                 }
-                #expect(answers.prefix(20).allSatisfy { $0.text == Verdict.unusableBody })
+                #expect(answers.prefix(20).allSatisfy { $0.text == AnswerContract.unusableBody })
                 #expect(answers.dropFirst(20).allSatisfy { $0.status == 429 })
                 #expect(try await stage.digest() == before)
                 #expect(try await auditEvents(stage) - events < 40)

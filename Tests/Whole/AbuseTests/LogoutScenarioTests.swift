@@ -100,7 +100,7 @@ extension Abuse {
             #expect(try await stage.running.logout(stage.logins.logout(login)).status == 200)
             // And the login that comes after its end stays dead.
             let late = try await stage.running.token(try stage.logins.exchange(login))
-            #expect(late.text == Verdict.unusableBody)
+            #expect(late.text == AnswerContract.unusableBody)
             #expect(try await stage.auditedReason(of: late["X-Request-Id"] ?? "") == "session_ended")
         }
 
@@ -110,7 +110,7 @@ extension Abuse {
             var login = stage.logins.login()
             #expect(try await stage.running.logout(stage.logins.logoutEverywhere(login)).status == 200)
             let late = try await stage.running.token(try stage.logins.exchange(login))
-            #expect(late.text == Verdict.unusableBody)
+            #expect(late.text == AnswerContract.unusableBody)
             #expect(try await stage.auditedReason(of: late["X-Request-Id"] ?? "") == "session_ended")
             login.token.claims["sid"] = .string(Unguessable.make())
             login.token.claims["iat"] = .number(JSONNumber(stage.now + 30))
@@ -120,10 +120,10 @@ extension Abuse {
 
         private func expectDead(_ login: Login, _ refreshToken: String, _ stage: Stage) async throws {
             let refreshed = try await stage.running.token(.refresh(refreshToken, client: Stage.target))
-            #expect(refreshed.text == Verdict.unusableBody)
+            #expect(refreshed.text == AnswerContract.unusableBody)
             #expect(try await stage.auditedReason(of: refreshed["X-Request-Id"] ?? "") == "session_ended")
             #expect(
-                try await stage.running.token(try stage.logins.exchange(login)).text == Verdict.unusableBody)
+                try await stage.running.token(try stage.logins.exchange(login)).text == AnswerContract.unusableBody)
         }
 
         private func expectRefusal(_ token: String, _ reason: String, _ stage: Stage) async throws {

@@ -49,14 +49,14 @@ extension Abuse {
             let before = try await stage.digest()
             for token in [chain.refreshToken, second, third, third] {
                 let answer = try await refresh(token, stage)
-                #expect(answer.text == Verdict.unusableBody)
+                #expect(answer.text == AnswerContract.unusableBody)
                 #expect(try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == "grant_revoked")
             }
             #expect(try await stage.digest() == before)
             // V-08: whoever used the copy may have the id_token, too; only a login that came after goes on. A sibling's chain is not
             // touched.
             let again = try await stage.running.token(try stage.logins.exchange(chain.login))
-            #expect(again.text == Verdict.unusableBody)
+            #expect(again.text == AnswerContract.unusableBody)
             #expect(try await stage.auditedReason(of: again["X-Request-Id"] ?? "") == "login_after_replay")
             var sibling = try stage.logins.exchange(chain.login)
             sibling["client_id"] = Stage.targetOnly
@@ -73,10 +73,10 @@ extension Abuse {
             let exchange = try stage.logins.exchange(chain.login)
             let thief = try #require(try await stage.running.token(exchange).json?.string("refresh_token"))
             let owner = try await refresh(owners, stage)
-            #expect(owner.text == Verdict.unusableBody)
+            #expect(owner.text == AnswerContract.unusableBody)
             #expect(try await stage.auditedReason(of: owner["X-Request-Id"] ?? "") == "refresh_token_reused")
             for form in [exchange, .refresh(thief, client: Stage.target)] {
-                #expect(try await stage.running.token(form).text == Verdict.unusableBody)
+                #expect(try await stage.running.token(form).text == AnswerContract.unusableBody)
             }
             let last = try await stage.running.token(exchange)
             #expect(try await stage.auditedReason(of: last["X-Request-Id"] ?? "") == "login_after_replay")
@@ -105,7 +105,7 @@ extension Abuse {
             for _ in 0..<2 { token = try await next(token, stage) }
             let before = try await stage.digest()
             let refused = try await refresh(chain.refreshToken, stage)
-            #expect(refused.text == Verdict.unusableBody)
+            #expect(refused.text == AnswerContract.unusableBody)
             #expect(try await stage.auditedReason(of: refused["X-Request-Id"] ?? "") == "refresh_token_superseded")
             #expect(try await stage.digest() == before)
             _ = try await next(token, stage)
@@ -120,7 +120,7 @@ extension Abuse {
                 let position = chain.refreshToken.index(chain.refreshToken.startIndex, offsetBy: index)
                 var forged = chain.refreshToken
                 forged.replaceSubrange(position...position, with: chain.refreshToken[position] == "A" ? "E" : "A")
-                #expect(try await refresh(forged, stage).text == Verdict.unusableBody)
+                #expect(try await refresh(forged, stage).text == AnswerContract.unusableBody)
             }
             #expect(try await refresh(chain.refreshToken, stage).status == 200)
         }
@@ -196,7 +196,7 @@ extension Abuse {
             _ chain: Chain, by token: String, _ reason: String, _ stage: Stage, client: String = Stage.target
         ) async throws {
             let answer = try await refresh(token, stage, client: client)
-            #expect(answer.text == Verdict.unusableBody)
+            #expect(answer.text == AnswerContract.unusableBody)
             let requestID = try #require(answer["X-Request-Id"])
             #expect(try await stage.state(of: chain).hasSuffix("|\(reason)"))
             #expect(try await stage.auditedReason(of: requestID) == reason)

@@ -38,7 +38,7 @@ extension Abuse {
             let second = stage.logins.login(device: first.login.device)
             #expect(try await stage.running.token(try stage.logins.exchange(second)).status == 200)
             let late = try await stage.running.token(.refresh(first.refreshToken, client: Stage.target))
-            #expect(late.text == Verdict.unusableBody)
+            #expect(late.text == AnswerContract.unusableBody)
         }
 
         /// V-02: a sid that was ended stays dead, whoever comes with it.
@@ -48,7 +48,7 @@ extension Abuse {
             try await stage.end(login)
             var again = stage.logins.login()
             again.token.claims["sid"] = login.token.claims["sid"]
-            #expect(try await stage.running.token(try stage.logins.exchange(again)).text == Verdict.unusableBody)
+            #expect(try await stage.running.token(try stage.logins.exchange(again)).text == AnswerContract.unusableBody)
         }
 
         /// V-05: group membership is what it is now, for exchange and refresh, and at once.
@@ -63,7 +63,7 @@ extension Abuse {
             try await stage.move("sibling-1", to: "vendor")
             #expect(try await stage.auditedReason(of: exchanged["X-Request-Id"] ?? "") == "group_mismatch")
             #expect(try await stage.auditedReason(of: refreshed["X-Request-Id"] ?? "") == "sharing_ended")
-            #expect([exchanged.text, refreshed.text] == [Verdict.unusableBody, Verdict.unusableBody])
+            #expect([exchanged.text, refreshed.text] == [AnswerContract.unusableBody, AnswerContract.unusableBody])
             #expect(try await stage.running.token(form).status == 200)
         }
 
@@ -109,7 +109,7 @@ extension Abuse {
                     #expect(
                         try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == "assurance_insufficient")
                     guard profile == .deviceSecret else {
-                        #expect(answer.text == Verdict.unusableBody)
+                        #expect(answer.text == AnswerContract.unusableBody)
                         continue
                     }
                     let json = try #require(answer.json)

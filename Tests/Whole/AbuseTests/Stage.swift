@@ -93,13 +93,7 @@ final class Stage: Sendable {
         try await installation.addKey(keys.otherSigner, of: Self.otherSigner)
         running = try installation.startBroker()
         let certificate = try TestCertificate.current()
-        let files = (
-            certificate: installation.directory.appending(path: "tls.pem").path,
-            key: installation.directory.appending(path: "tls.key").path
-        )
-        try Data(certificate.certificate.utf8).write(to: URL(filePath: files.certificate))
-        try Data(certificate.key.utf8).write(to: URL(filePath: files.key))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: files.key)
+        let files = try installation.write(certificate)
         secured = try installation.startBroker("secured") { $0.tls = files }
         tunnel = try await TLSTunnel(to: secured.publicPort, trusting: certificate.certificate)
         tunnelOfFrames = try await TLSTunnel(

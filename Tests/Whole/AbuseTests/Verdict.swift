@@ -28,10 +28,6 @@ enum Verdict: Sendable {
         .refused(status: 401, error: "invalid_client", reason: reason)
     }
 
-    /// The body that every refusal by state has.
-    static let unusableBody =
-        #"{"error":"invalid_grant","error_description":"The presented token or device value cannot be used."}"#
-
     /// What never became a request to the token endpoint is noise from the network: logged, not audited.
     var isAudited: Bool {
         guard case .refused(_, _, let reason) = self else { return true }

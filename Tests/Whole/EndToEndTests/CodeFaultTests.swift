@@ -211,8 +211,8 @@ extension Faults {
                 let again = try await stage.replica.token(form)
                 #expect(try await stage.reason(again) == "code_used")
             }
-            let explained = try await stage.installation.outcome(
-                of: ["explain", "--reason", "idp_token_revoked"])
+            let explained = try await stage.installation.run(
+                ["explain", "--reason", "idp_token_revoked"])
             #expect(explained.status == 0, "\(explained.output)")
         }
 

@@ -55,7 +55,7 @@ import Testing
         try await broker.untilReady()
 
         // Groups never span issuers: neither the registry nor the database lets one.
-        let crossing = try await installation.outcome(of: ["group", "add", "vendor-a", "--issuer", b.provider.issuer])
+        let crossing = try await installation.run(["group", "add", "vendor-a", "--issuer", b.provider.issuer])
         #expect(crossing.status == 1, "\(crossing.output)")
         await #expect(throws: SQLSession.Failure.self) {
             try await installation.session().rows(

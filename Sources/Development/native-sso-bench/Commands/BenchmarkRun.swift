@@ -1,3 +1,4 @@
+import BrokerHarness
 import ArgumentParser
 import Foundation
 import JOSE
@@ -6,7 +7,7 @@ import StrictCoding
 /// One run of the tool: what it starts, what it measures, and what it reports.
 struct BenchmarkRun {
     private let options: LoadOptions
-    private let workplace: Workplace
+    private let directory: WorkingDirectory
     private let cluster: BenchmarkCluster
     /// The database that every installation is a copy of.
     private let template: String
@@ -15,13 +16,13 @@ struct BenchmarkRun {
     /// Starts PostgreSQL, measures, reports, and stops it again, whatever happened.
     static func perform(_ options: LoadOptions, _ measure: (inout BenchmarkRun) async throws -> Void) async throws {
         let start = ProcessClock.monotonic
-        let workplace = try Workplace(in: options.directory)
-        let machine = try Machine(directory: workplace.directory)
-        say("starting PostgreSQL in \(workplace.directory)")
-        let cluster = try await BenchmarkCluster(in: workplace)
+        let directory = try WorkingDirectory(named: "native-sso-bench", in: options.directory)
+        let machine = try Machine(directory: directory.path)
+        say("starting PostgreSQL in \(directory.path)")
+        let cluster = try await BenchmarkCluster(in: directory)
         let result: Result<Report, any Error>
         do {
-            var run = try await BenchmarkRun(options, workplace, cluster, machine)
+            var run = try await BenchmarkRun(options, directory, cluster, machine)
             try await measure(&run)
             run.report.seconds = Double(ProcessClock.monotonic - start) / 1e9
             result = .success(run.report)
@@ -34,6 +35,7 @@ struct BenchmarkRun {
             _ = try result.get()  // what went wrong first
             throw error
         }
+        await directory.remove()
         let report = try result.get()
         say(report.table)
         print(report.json)
@@ -41,10 +43,10 @@ struct BenchmarkRun {
     }
 
     private init(
-        _ options: LoadOptions, _ workplace: Workplace, _ cluster: BenchmarkCluster, _ machine: Machine
+        _ options: LoadOptions, _ directory: WorkingDirectory, _ cluster: BenchmarkCluster, _ machine: Machine
     ) async throws {
         self.options = options
-        self.workplace = workplace
+        self.directory = directory
         self.cluster = cluster
         var settings: [(name: String, value: String)] = []
         for name in [
@@ -57,7 +59,7 @@ struct BenchmarkRun {
             machine: machine, postgresql: settings,
             commit: ProcessInfo.processInfo.environment["NATIVE_SSO_BENCH_COMMIT"],
             options: options)
-        template = try await Installation.makeTemplate(on: cluster, in: workplace)
+        template = try await MeasuredInstallation.makeTemplate(on: cluster, in: directory)
     }
 
     /// A broker that has done nothing yet.
@@ -66,9 +68,10 @@ struct BenchmarkRun {
         let installation = try await installation(Algorithms())
         var figure = Figure(["broker": .string("idle")])
         for _ in 0..<options.rounds {
-            try await RunningBroker.lend(installation) { broker in
+            let start = ProcessClock.monotonic
+            try await installation.base.withBroker { broker in
                 figure.add([
-                    .readyAfter: broker.millisecondsToReady,
+                    .readyAfter: Double(ProcessClock.monotonic - start) / 1e6,
                     .residentKiB: Double(try ProcessStatus.kibibytes("VmRSS", of: broker.pid)),
                 ])
             }
@@ -95,9 +98,9 @@ struct BenchmarkRun {
             let name = "\(algorithms.provider.rawValue) in, \(algorithms.broker.rawValue) out"
             Self.say("requests: \(name), signing \(requests.logins) id_tokens")
             let installation = try await installation(algorithms)
-            let measured = try await RunningBroker.lend(installation) { broker in
+            let measured = try await installation.base.withBroker { broker in
                 var run = try await RequestRun(
-                    try RequestProbe(installation, broker), logins: requests.logins,
+                    try await RequestProbe(installation, broker), logins: requests.logins,
                     isProving: kinds.contains(.proven), at: Int64(time(nil)))
                 var newLogins = try await run.bringInLogins(rounds: options.rounds, connections: 64)
                 newLogins.adoptTroubles(of: try await run.bringInKeys(connections: 64))
@@ -117,7 +120,7 @@ struct BenchmarkRun {
 
     mutating func scale(_ sizes: [Int], connections: Int) async throws {
         let run = ScaleRun(
-            cluster: cluster, workplace: workplace, template: template, options: options, connections: connections,
+            cluster: cluster, directory: directory, template: template, options: options, connections: connections,
             progress: Self.say)
         report.sections.append(try await run.section(sizes: sizes))
     }
@@ -160,7 +163,7 @@ struct BenchmarkRun {
         }
         for round in 1...options.rounds {
             Self.say("requests: \(name), round \(round)")
-            let cryptography = try run.cryptography()
+            let cryptography = try await run.cryptography()
             for index in figures.indices {
                 try await run.round(
                     figures[index].kind, connections: figures[index].connections, LoadLimit(seconds: options.seconds),
@@ -170,8 +173,8 @@ struct BenchmarkRun {
         return figures.map { ($0.kind, $0.figure) }
     }
 
-    private func installation(_ algorithms: Algorithms) async throws -> Installation {
-        try await Installation(algorithms, template: template, on: cluster, in: workplace)
+    private func installation(_ algorithms: Algorithms) async throws -> MeasuredInstallation {
+        try await MeasuredInstallation(algorithms, template: template, on: cluster, in: directory)
     }
 
     private static func say(_ text: String) {

@@ -1,3 +1,4 @@
+import BrokerHarness
 import BrokerTesting
 import Foundation
 import Glibc
@@ -8,7 +9,7 @@ import StrictCoding
 
 /// What connections cost that do nothing, and what those that mean harm do to the others.
 struct ConnectionsRun {
-    let installation: Installation
+    let installation: MeasuredInstallation
     let options: LoadOptions
     let connections: ConnectionOptions
     let progress: (String) -> Void
@@ -26,8 +27,9 @@ struct ConnectionsRun {
             ("attack_seconds", .integer(connections.attackSeconds)),
         ]
         let certificate = try TestCertificate.current()
+        _ = try installation.base.write(certificate)
         for transport in connections.transports {
-            let tls = transport == .tls ? try TLSFiles(certificate, in: installation.directory) : nil
+            let tls = transport == .tls ? try Self.client(trusting: certificate) : nil
             var figures = IdleState.allCases.map {
                 Figure(["transport": .string(transport.rawValue), "connections": .string($0.rawValue)])
             }
@@ -45,6 +47,15 @@ struct ConnectionsRun {
         return section
     }
 
+    private static func client(trusting certificate: TestCertificate) throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .certificates(
+            try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8)))
+        configuration.certificateVerification = .noHostnameVerification
+        configuration.applicationProtocols = ["http/1.1"]
+        return try NIOSSLContext(configuration: configuration)
+    }
+
     private func attackFigure(_ transport: Transport, attackers: Int) -> Figure {
         Figure([
             "transport": .string(transport.rawValue),
@@ -53,17 +64,21 @@ struct ConnectionsRun {
     }
 
     /// A broker of its own, for memory has a history.
-    private func lend<Value>(
-        _ tls: TLSFiles?, _ body: (RunningBroker, Peer) async throws -> Value
+    private func withBroker<Value>(
+        _ tls: NIOSSLContext?, _ body: (Broker, Peer) async throws -> Value
     ) async throws -> Value {
-        var environment = tls?.environment ?? [:]
-        environment["NATIVE_SSO_PUBLIC_MAX_CONNECTIONS"] = String(max(connections.idle, connections.attackers) + 256)
+        let environment = [
+            "NATIVE_SSO_PUBLIC_MAX_CONNECTIONS": String(max(connections.idle, connections.attackers) + 256)
+        ]
+        let files = (certificate: installation.base.file("tls.pem"), key: installation.base.file("tls.key"))
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let result: Result<Value, any Error>
         do {
             result = .success(
-                try await RunningBroker.lend(installation, environment: environment) { broker in
-                    try await body(broker, Peer(eventLoop: group.next(), port: broker.publicPort, tls: tls?.client))
+                try await installation.base.withBroker(
+                    "loaded", environment: environment, { $0.tls = tls == nil ? nil : files }
+                ) { broker in
+                    try await body(broker, Peer(eventLoop: group.next(), port: broker.publicPort, tls: tls))
                 })
         } catch {
             result = .failure(error)
@@ -74,12 +89,12 @@ struct ConnectionsRun {
 
     // MARK: Idle ones
 
-    private func idle(_ tls: TLSFiles?, into figures: inout [Figure]) async throws {
+    private func idle(_ tls: NIOSSLContext?, into figures: inout [Figure]) async throws {
         let logins = try await SignedLogins.make(
             (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
         let head = logins.heads([SampleApps.targets[0]])[0]
         for state in [IdleState.silent, .afterRequest] {
-            try await lend(tls) { broker, peer in
+            try await withBroker(tls) { broker, peer in
                 // What the first requests cost once and for all.
                 let warmUp = try await Crowd.gather(256, peer) { ByteBuffer(bytes: head + Array(logins[$0])) }
                 await warmUp.disperse()
@@ -106,26 +121,26 @@ struct ConnectionsRun {
     }
 
     /// Resident memory when the broker has so many connections and its memory stays as it is.
-    private func settled(_ broker: RunningBroker, connections count: Int) async throws -> Int64 {
+    private func settled(_ broker: Broker, connections count: Int) async throws -> Int64 {
         let deadline = ContinuousClock.now + Self.patience
         var last: Int64 = 0
         while ContinuousClock.now < deadline {
-            let open = try BrokerGauge.value("connections", port: broker.internalPort)
+            let open = try await BrokerGauge.value("connections", of: broker)
             let size = try ProcessStatus.kibibytes("VmRSS", of: broker.pid)
             if open == count, abs(size - last) * 200 < size { return size }
             last = open == count ? size : 0
             try await Task.sleep(for: .milliseconds(250))
         }
-        let open = try BrokerGauge.value("connections", port: broker.internalPort)
-        throw Program.Failure(description: "the broker has \(open) connections where there should be \(count)")
+        let open = try await BrokerGauge.value("connections", of: broker)
+        throw ManagedProcess.Failure(description: "the broker has \(open) connections where there should be \(count)")
     }
 
     // MARK: Hostile ones
 
-    private func attack(_ tls: TLSFiles?, _ alone: inout Figure, _ attacked: inout Figure) async throws {
+    private func attack(_ tls: NIOSSLContext?, _ alone: inout Figure, _ attacked: inout Figure) async throws {
         let logins = try await SignedLogins.make(
             (0..<Self.logins).map { _ in Login.new() }, key: installation.key, at: Int64(time(nil)))
-        let (quiet, hostile) = try await lend(tls) { broker, peer in
+        let (quiet, hostile) = try await withBroker(tls) { broker, peer in
             // The attackers must not keep the honest client's own thread busy.
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             let result: Result<([Metric: Double], [Metric: Double]), any Error>
@@ -149,7 +164,7 @@ struct ConnectionsRun {
     }
 
     private func attack(
-        _ broker: RunningBroker, _ honest: Peer, _ hostile: Peer, _ logins: SignedLogins, _ alone: inout Figure,
+        _ broker: Broker, _ honest: Peer, _ hostile: Peer, _ logins: SignedLogins, _ alone: inout Figure,
         _ attacked: inout Figure
     ) async throws -> ([Metric: Double], [Metric: Double]) {
         var workload = Exchanges(logins, apps: [SampleApps.targets[0]], range: 0..<Int.max)
@@ -183,7 +198,7 @@ struct ConnectionsRun {
     }
 
     private func load(
-        _ workload: inout Exchanges, _ broker: RunningBroker, _ peer: Peer, seconds: Double, _ figure: inout Figure
+        _ workload: inout Exchanges, _ broker: Broker, _ peer: Peer, seconds: Double, _ figure: inout Figure
     ) async throws -> [Metric: Double] {
         let server = installation.cluster.processes
         let before = try Usage(broker: broker.pid, server: server)
@@ -196,7 +211,7 @@ struct ConnectionsRun {
         figure.count("unavailable", result.unavailable)
         figure.count("wrong_answers", result.wrongAnswers)
         figure.count(
-            "verified_signatures", try PublishedKeys(internalPort: broker.internalPort).verify(result.samples))
+            "verified_signatures", try await PublishedKeys(of: broker).verify(result.samples))
         if figure.firstWrongAnswer == nil { figure.firstWrongAnswer = result.firstWrongAnswer }
         let latencies = Latencies(microseconds: result.latencies)
         return [
@@ -228,9 +243,10 @@ enum Transport: String, CaseIterable, Sendable {
 
 /// One number of `/metrics`.
 enum BrokerGauge {
-    static func value(_ name: String, port: UInt16) throws -> Int {
-        let text = String(decoding: try PlainGet.body(of: "/metrics", port: port), as: UTF8.self)
-        let line = text.split(separator: "\n").first { $0.hasPrefix("native_sso_\(name) ") }
+    static func value(_ name: String, of broker: Broker) async throws -> Int {
+        let line = try await broker.get("/metrics").text.split(separator: "\n").first {
+            $0.hasPrefix("native_sso_\(name) ")
+        }
         return line.flatMap { Int($0.drop { $0 != " " }.dropFirst()) } ?? -1
     }
 }
@@ -255,7 +271,7 @@ enum OpenFiles {
             getrlimit(kind, &limit)
         }
         guard limit.rlim_cur >= needed else {
-            throw Program.Failure(
+            throw ManagedProcess.Failure(
                 description: "\(connections) connections need \(needed) open files, and \(limit.rlim_cur) are allowed: "
                     + "raise that (ulimit -Hn) or ask for fewer (--idle, --attackers)")
         }

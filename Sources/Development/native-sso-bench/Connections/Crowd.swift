@@ -1,3 +1,4 @@
+import BrokerHarness
 import NIOCore
 import NIOTLS
 
@@ -100,7 +101,7 @@ private final class OneRequest: ChannelInboundHandler {
         if let status { end(.success(status)) }
     }
 
-    func channelInactive(context: ChannelHandlerContext) { end(.failure(ConnectionError.broken(errno: 0))) }
+    func channelInactive(context: ChannelHandlerContext) { end(.failure(HTTPFailure.cutOff)) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         end(.failure(error))

@@ -1,3 +1,4 @@
+import BrokerHarness
 import NIOCore
 import NIOTLS
 import Synchronization
@@ -151,7 +152,7 @@ private final class Client: ChannelInboundHandler {
 
     /// An honest client is never shown the door.
     func channelInactive(context: ChannelHandlerContext) {
-        if !isOver { load.fail(ConnectionError.broken(errno: 0)) }
+        if !isOver { load.fail(HTTPFailure.cutOff) }
         isOver = true
     }
 

@@ -1,3 +1,4 @@
+import BrokerHarness
 import PostgresClient
 import PrivateCluster
 import Registry
@@ -5,7 +6,7 @@ import StrictCoding
 
 /// The hot statements, sent by us and by pgbench in turn.
 struct DatabaseRun {
-    let installation: Installation
+    let installation: MeasuredInstallation
     let options: LoadOptions
     let callerCounts: [Int]
     let progress: (String) -> Void
@@ -81,8 +82,7 @@ struct DatabaseRun {
             try await Program.wait(for: "the end of the sessions of \(contender)", measured.shutdown)
         } else {
             window = try PgBench(
-                programs: try await cluster.programs(), cluster: cluster, database: installation.database,
-                directory: installation.directory
+                programs: try await cluster.programs(), installation: installation
             ).measure(statement, block, seconds: options.seconds)
         }
         let commits = try await cluster.commits(in: installation.database) - committed
@@ -104,8 +104,9 @@ struct DatabaseRun {
     private func configuration() throws -> PostgresConfiguration {
         let cluster = installation.cluster
         var configuration = try PostgresConfiguration(
-            uri: cluster.uri(database: installation.database, user: BrokerCommands.serviceRole),
-            password: PostgresPassword(cluster.password)
+            uri: cluster.server.connectionURI(
+                database: installation.database, user: installation.base.serviceRole),
+            password: PostgresPassword(cluster.server.password)
         ).forHotCalls()
         configuration.poolSize = Contender.poolSize
         configuration.queueWait = .seconds(5)

@@ -1,12 +1,11 @@
+import BrokerHarness
 import Foundation
+import PrivateCluster
 
 /// PostgreSQL's own load generator: the reference for ours.
 struct PgBench: Sendable {
     let programs: String
-    let cluster: BenchmarkCluster
-    let database: String
-    /// Where its script is written.
-    let directory: String
+    let installation: MeasuredInstallation
 
     /// A line that it writes each second: `progress: 2.0 s, 10436.8 tps, lat 6.129 ms stddev 2.064, 0 failed`.
     struct Progress: Equatable {
@@ -31,7 +30,8 @@ struct PgBench: Sendable {
 
     /// The first second warms up; what counts is between two of its lines.
     func measure(_ statement: HotStatement, _ block: PopulationBlock, seconds: Double) throws -> Window {
-        let script = "\(directory)/\(statement.rawValue).sql"
+        let cluster = installation.cluster
+        let script = "\(installation.base.directory.path)/\(statement.rawValue).sql"
         try statement.script.write(toFile: script, atomically: false, encoding: .utf8)
         let whole = max(1, Int(seconds.rounded()))
         var marks: [(usage: Usage, client: Int64, time: Double)] = []
@@ -42,9 +42,9 @@ struct PgBench: Sendable {
                 "--progress=1",
                 "--time=\(whole + 3)", "--file=\(script)", "--define=i=-1", "--define=generation=0",
                 "--define=first=\(block.first)", "--define=rows=\(PopulationBlock.rowsPerCaller)",
-                "--host=127.0.0.1", "--port=\(cluster.port)", "--username=\(BrokerCommands.serviceRole)",
-                database,
-            ], environment: ["PGPASSWORD": cluster.password, "PGOPTIONS": Self.hotSettings],
+                "--host=127.0.0.1", "--port=\(cluster.server.port)", "--username=\(installation.base.serviceRole)",
+                installation.database,
+            ], environment: ["PGPASSWORD": cluster.server.password, "PGOPTIONS": Self.hotSettings],
             within: .seconds(whole + 3 + 60)
         ) { pid, line in
             guard let progress = Progress(line), marks.count <= whole, progress.seconds > marks.last?.time ?? 0 else {
@@ -55,7 +55,7 @@ struct PgBench: Sendable {
             marks.append((try Usage(broker: pid, server: cluster.processes), client, progress.seconds))
         }
         guard let first = marks.first, let last = marks.last, marks.count > 1 else {
-            throw Program.Failure(description: "pgbench reported no progress")
+            throw ManagedProcess.Failure(description: "pgbench reported no progress")
         }
         return Window(
             operations: operations, seconds: last.time - first.time,

@@ -55,7 +55,7 @@ extension BentToken {
             return false
         }
         let target = claims.string("htu")?.prefix { $0 != "?" && $0 != "#" }.lowercased()
-        guard target == BrokerCommands.tokenEndpoint, claims.string("jti")?.isEmpty == false else { return false }
+        guard target == SampleApps.tokenEndpoint, claims.string("jti")?.isEmpty == false else { return false }
         let shown = header.object("jwk")
         return TestProof.jwk(of: key).members.allSatisfy { shown?[$0.name] == $0.value }
             && shown?.contains("d") == false
@@ -66,7 +66,7 @@ extension BentToken {
         guard signs("ES256", elsewhere: ["logout+jwt", "at+jwt", "dpop+jwt"]), let claims else { return false }
         guard let end = claims.number("exp")?.wholeSeconds, (now - 120...now + 600).contains(end) else { return false }
         let audience = claims.string("aud").map { [$0] } ?? claims.strings("aud")
-        return claims.string("iss") == client && claims.string("sub") == client && audience == [BrokerCommands.issuer]
+        return claims.string("iss") == client && claims.string("sub") == client && audience == [SampleApps.broker]
             && claims.string("jti")?.isEmpty == false
     }
 

@@ -1,10 +1,11 @@
+import BrokerHarness
+
 /// A connection of HTTP/1.1 with several requests under way, which are answered in their order.
 final class FuzzConnection: FuzzPeer {
     private static let depth = 16
 
     let socket: FuzzSocket
-    private var incoming: [UInt8] = []
-    private var read = 0
+    private var reader = AnswerReader()
     /// Sent and not yet answered, oldest first.
     private var underWay: [FuzzedRequest] = []
     private(set) var hasEnded = false
@@ -32,27 +33,25 @@ final class FuzzConnection: FuzzPeer {
     func receive() -> [FuzzEvent] {
         let portion = socket.receive()
         if portion?.isEmpty == true { return [] }
-        incoming += portion ?? []
+        reader.append(portion ?? [])
         var events: [FuzzEvent] = []
-        while !hasEnded, read < incoming.count {
-            switch FuzzAnswer.read(incoming[read...]) {
-            case .incomplete:
-                if portion == nil, !isLone { events.append(.nonsense(underWay.first)) }
-                if portion != nil { return events }
-                read = incoming.count
-            case .notHTTP:
+        while !hasEnded, !reader.isEmpty {
+            let answer: HTTPAnswer?
+            do { answer = try reader.next(showsInterim: true) } catch {
                 hasEnded = true
                 return events + [.nonsense(underWay.first)]
-            case .answer(let answer, let length):
-                read += length
-                guard let request = underWay.first else { return events + [.nonsense(nil)] }
-                // More may answer a lone request than one: it could hold two.
-                if answer.status >= 200, !isLone { underWay.removeFirst() }
-                events.append(.answer(answer, request))
-                hasEnded = answer.isLast && !isLone
             }
+            guard let answer else {
+                if portion != nil { return events }
+                if !isLone { events.append(.nonsense(underWay.first)) }
+                break
+            }
+            guard let request = underWay.first else { return events + [.nonsense(nil)] }
+            // More may answer a lone request than one: it could hold two.
+            if answer.status >= 200, !isLone { underWay.removeFirst() }
+            events.append(.answer(answer, request))
+            hasEnded = answer["Connection"] == "close" && !isLone
         }
-        if read == incoming.count { (incoming, read) = ([], 0) }
         guard portion == nil || hasEnded else { return events }
         hasEnded = true
         return events + [.end(unanswered: underWay)]

@@ -1,3 +1,4 @@
+import BrokerHarness
 import BrokerTesting
 
 /// A connection of HTTP/2 with several requests under way.
@@ -61,7 +62,7 @@ final class FuzzFrameConnection: FuzzPeer {
                     events.append(.nonsense(nil))
                     continue
                 }
-                events.append(.answer(FuzzAnswer(answer), request))
+                events.append(.answer(HTTPAnswer(answer), request))
             case .reset(let stream, let code):
                 guard !isLone, let request = underWay.removeValue(forKey: stream) else { continue }
                 events.append(.reset(request, code: code))
@@ -74,11 +75,5 @@ final class FuzzFrameConnection: FuzzPeer {
         guard portion == nil || underWay.isEmpty && (isGoingAway || window < Self.largestBody) else { return events }
         hasEnded = true
         return events + [.end(unanswered: underWay.sorted { $0.key < $1.key }.map(\.value))]
-    }
-}
-
-extension FuzzAnswer {
-    init(_ answer: FrameReader.Answer) {
-        self.init(status: answer.status, fields: answer.fields, body: answer.body)
     }
 }

@@ -1,3 +1,4 @@
+import BrokerHarness
 import Glibc
 
 /// Sends bent requests over several connections, many under way on each, and looks at every answer.
@@ -27,7 +28,7 @@ struct FuzzLoad {
     struct Finding {
         let fault: String
         var request: FuzzedRequest?
-        var answer: FuzzAnswer?
+        var answer: HTTPAnswer?
     }
 
     /// - Parameter range: The numbers of the requests.

@@ -1,3 +1,4 @@
+import BrokerHarness
 import BrokerTesting
 import Foundation
 import JOSE
@@ -39,31 +40,21 @@ struct FuzzMaterial {
     static let confidential = "fuzz-secret"
 
     /// Registers the clients.
-    static func register(in installation: Installation) throws -> (clientKey: TestKey, secret: String) {
-        let commands = installation.commands
+    static func register(in installation: MeasuredInstallation) async throws -> (clientKey: TestKey, secret: String) {
         for (client, method) in [
             (signer, "private_key_jwt"), (confidential, "client_secret_basic"), (bound, "none"),
         ] {
-            try commands.run(
-                "client", "add", client, "--authentication", method, "--audience", SampleApps.audience,
-                "--allowed-scope", SampleApps.scope, "--default-scope", SampleApps.scope)
-            try commands.run("group", "member", "add", SampleApps.group, client, "--role", "both")
+            try await installation.register(client, authentication: method, in: SampleApps.group)
         }
-        try commands.run("client", "update", bound, "--dpop", "optional")
+        try await installation.base.command("client", "update", bound, "--dpop", "optional")
         let key = try TestKey(.es256, keyID: "fuzz")
-        let file = "\(installation.directory)/client.jwk"
-        try Data(JSONMutation.text(.object(key.publicKey.json))).write(to: URL(filePath: file))
-        try commands.run("client", "key", "add", signer, "--file", file)
-        let output = try commands.run("client", "secret", "rotate", confidential, "--json")
-        guard let secret = try JSONReader.parse(Array(output.utf8)).object?.string("client_secret") else {
-            throw Program.Failure(description: "client secret rotate showed no secret")
-        }
-        return (key, secret)
+        try await installation.base.addKey(key, of: signer)
+        return (key, try await installation.base.rotateSecret(of: confidential))
     }
 
     /// Exchanges the logins, for their refresh tokens, and so that the broker has seen each before anything bent speaks of it.
     init(
-        _ installation: Installation, _ credentials: (clientKey: TestKey, secret: String), codes: FuzzCodes,
+        _ installation: MeasuredInstallation, _ credentials: (clientKey: TestKey, secret: String), codes: FuzzCodes,
         port: UInt16
     ) throws {
         (clientKey, secret) = credentials
@@ -80,7 +71,7 @@ struct FuzzMaterial {
             try Self.refreshToken(login, token, client: SampleApps.targets[0], port: port)
         }
         boundRefreshTokens = try logins.map { login, token in
-            let proof = try TestProof(by: proofKey, for: BrokerCommands.tokenEndpoint, at: Int64(time(nil))).signed()
+            let proof = try TestProof(by: proofKey, for: SampleApps.tokenEndpoint, at: Int64(time(nil))).signed()
             return try Self.refreshToken(login, token, client: Self.bound, proof: proof, port: port)
         }
     }
@@ -95,9 +86,9 @@ struct FuzzMaterial {
     ) throws -> String {
         var message = FuzzMessage(FuzzForm(exchange(login, token, client: client)))
         if let proof { message.add("DPoP", Array(proof.utf8)) }
-        let (status, body) = try PlainGet.answer(to: message.octets, port: port)
+        let (status, body) = try Connection(port: port).answer(to: message.octets)
         guard status == 200, let token = try JSONReader.parse(body).object?.string("refresh_token") else {
-            throw Program.Failure(description: "a good exchange: \(status)")
+            throw ManagedProcess.Failure(description: "a good exchange: \(status)")
         }
         return token
     }

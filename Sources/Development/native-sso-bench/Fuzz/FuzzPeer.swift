@@ -1,3 +1,5 @@
+import BrokerHarness
+
 /// A connection over which requests are sent, and what comes of them.
 protocol FuzzPeer: AnyObject {
     var socket: FuzzSocket { get }
@@ -13,7 +15,7 @@ protocol FuzzPeer: AnyObject {
 
 enum FuzzEvent {
     /// An answer, and what it answers.
-    case answer(FuzzAnswer, FuzzedRequest)
+    case answer(HTTPAnswer, FuzzedRequest)
     /// The stream of this request was ended, and no other. RFC 9113 §5.4.2.
     case reset(FuzzedRequest, code: UInt32)
     /// What came is no HTTP, or answers nothing that was asked.

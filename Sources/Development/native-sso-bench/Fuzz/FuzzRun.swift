@@ -1,3 +1,4 @@
+import BrokerHarness
 import BrokerTesting
 import StrictCoding
 
@@ -6,19 +7,30 @@ struct FuzzRun {
     /// KiB by which a broker may grow after the first tenth, whatever comes.
     static let allowedGrowth = 64 * 1024.0
 
-    let installation: Installation
+    let installation: MeasuredInstallation
     let fuzz: FuzzOptions
     let progress: (String) -> Void
 
     func section() async throws -> Section {
-        let credentials = try FuzzMaterial.register(in: installation)
+        let credentials = try await FuzzMaterial.register(in: installation)
         let codes = FuzzCodes()
         let provider = try await FuzzProvider(key: installation.key, codes: codes)
-        try installation.commands.allowEnrolment(tokenEndpoint: "http://127.0.0.1:\(provider.port)/token")
         let certificate = try TestCertificate.current()
-        let tls = try TLSFiles(certificate, in: installation.directory)
-        return try await RunningBroker.lend(installation) { broker in
-            try await RunningBroker.lend(installation, environment: tls.environment) { secured in
+        let files = try installation.base.write(certificate)
+        // Apps bring logins and codes to the broker, too.
+        func allowEnrolment(_ configuration: inout BrokerConfiguration) {
+            configuration.providers[0].enrolsByExchange = true
+            configuration.providers[0].codeRelay =
+                "{ token_endpoint: \"http://127.0.0.1:\(provider.port)/token\", at_once: 1000 }"
+        }
+        return try await installation.base.withBroker("clear", allowEnrolment) { broker in
+            try await installation.base.withBroker(
+                "secured",
+                {
+                    allowEnrolment(&$0)
+                    $0.tls = files
+                }
+            ) { secured in
                 let tunnel = try await TLSTunnel(
                     to: secured.publicPort, trusting: certificate.certificate, speaking: "h2")
                 let material = try FuzzMaterial(installation, credentials, codes: codes, port: broker.publicPort)
@@ -28,7 +40,7 @@ struct FuzzRun {
                         .http1: broker.publicPort, .lone: broker.publicPort, .internal: broker.internalPort,
                         .http2: tunnel.port, .loneFrames: tunnel.port,
                     ], connections: fuzz.connections)
-                let section = try section(load, [broker, secured])
+                let section = try await section(load, [broker, secured])
                 withExtendedLifetime((provider, tunnel)) {}
                 return section
             }
@@ -36,7 +48,7 @@ struct FuzzRun {
     }
 
     /// - Parameter brokers: One in the clear, one over TLS.
-    private func section(_ load: FuzzLoad, _ brokers: [RunningBroker]) throws -> Section {
+    private func section(_ load: FuzzLoad, _ brokers: [Broker]) async throws -> Section {
         var result = FuzzLoad.Result()
         var figure = Figure(["seed": .integer(fuzz.seed), "first": .integer(fuzz.first)])
         var warm = 0.0
@@ -64,7 +76,7 @@ struct FuzzRun {
         for (status, count) in result.answers.sorted(by: { $0.key < $1.key }) {
             figure.count("status_\(status)", count)
         }
-        figure.count("reasons", try Self.reasons(of: brokers))
+        figure.count("reasons", try await Self.reasons(of: brokers))
         figure.count("growth_kib", Int(resident - warm))
         figure.count("milliseconds", Int(seconds * 1000))
         figure.count("wrong_answers", result.count + afterwards.count)
@@ -74,16 +86,17 @@ struct FuzzRun {
         return section
     }
 
-    private static func resident(_ brokers: [RunningBroker]) throws -> Int64 {
+    private static func resident(_ brokers: [Broker]) throws -> Int64 {
         try brokers.reduce(0) { $0 + (try ProcessStatus.kibibytes("VmRSS", of: $1.pid)) }
     }
 
     /// For how many different reasons the brokers have refused: how far into them the requests got.
-    private static func reasons(of brokers: [RunningBroker]) throws -> Int {
+    private static func reasons(of brokers: [Broker]) async throws -> Int {
         var reasons: Set<Substring> = []
         for broker in brokers {
-            let text = String(decoding: try PlainGet.body(of: "/metrics", port: broker.internalPort), as: UTF8.self)
-            let lines = text.split(separator: "\n").filter { $0.contains("refusals_total{") && !$0.hasSuffix(" 0") }
+            let lines = try await broker.get("/metrics").text.split(separator: "\n").filter {
+                $0.contains("refusals_total{") && !$0.hasSuffix(" 0")
+            }
             reasons.formUnion(lines.map { $0.prefix { $0 != " " } })
         }
         return reasons.count

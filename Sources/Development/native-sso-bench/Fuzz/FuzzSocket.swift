@@ -1,3 +1,4 @@
+import BrokerHarness
 import Glibc
 
 /// A non-blocking connection to this machine, with what is still to be sent over it.
@@ -8,7 +9,7 @@ final class FuzzSocket {
 
     var wantsToSend: Bool { sent < outgoing.count }
 
-    init(port: UInt16) throws { descriptor = try LoopbackSocket.open(port: port) }
+    init(port: UInt16) throws { descriptor = try LoopbackSocket.connect(to: port, patience: 10, isNonBlocking: true) }
 
     deinit { close(descriptor) }
 

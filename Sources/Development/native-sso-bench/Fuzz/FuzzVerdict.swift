@@ -1,31 +1,26 @@
-import OAuthWire
+import BrokerHarness
 import StrictCoding
 
-/// What every answer must be, whatever was asked.
+/// What every answer must be, whatever was asked: the contract, and that it grants only what was proved.
 enum FuzzVerdict {
-    /// Why an answer breaks the contract; `nil`: it does not.
-    static func fault(of answer: FuzzAnswer, to request: FuzzedRequest) -> String? {
+    /// Why an answer is wrong; `nil`: it is not.
+    static func fault(of answer: HTTPAnswer, to request: FuzzedRequest) -> String? {
+        let expects = request.expects
         if answer.status == 100 { return request.door.isLone ? nil : "an interim answer that no request asked for" }
-        for (name, value) in required where answer.value(name) != value { return "\(name) is not \(value)" }
-        guard answer.value("date") != nil else { return "no date" }
-        guard let id = answer.value("x-request-id"), id.utf8.count == 36, id.utf8.allSatisfy(isOfID) else {
-            return "no x-request-id"
+        // By a mutation, a lone request may be HEAD.
+        let isHead = answer.body.isEmpty && request.door.isLone
+        // What was sent twice, because the first connection ended, may have been used up.
+        let isRepeated = expects.mustBeRefused || request.attempts > 0
+        let mayBeUnavailable = expects.mayBeInFlight && isRepeated && answer.status == 503
+        if let fault = AnswerContract.fault(of: answer, isHead: isHead, mayBeUnavailable: mayBeUnavailable) {
+            return fault
         }
-        guard !answer.body.isEmpty || !request.door.isLone else { return nil }  // HEAD, by a mutation
-        guard let body = try? JSONReader.parse(answer.body).object else { return "a body that is no JSON object" }
-        guard answer.status == 200 else {
-            // What was sent twice, because the first connection ended, may have been used up.
-            if request.expects.mustSucceed, request.attempts == 0 { return "refused, though nothing in it is bent" }
-            let isRepeated = request.expects.mustBeRefused || request.attempts > 0
-            if request.expects.mayBeInFlight, isRepeated, answer.status == 503,
-                body.string("error") == "temporarily_unavailable"
-            {
-                return answer.value("retry-after") == nil ? "503 without Retry-After" : nil
-            }
-            return fault(ofRefusal: body, answer, at: request.door)
+        guard !isHead else { return nil }
+        guard answer.status == 200, let body = answer.json else {
+            return expects.mustSucceed && request.attempts == 0 ? "refused, though nothing in it is bent" : nil
         }
-        if request.expects.mustBeRefused { return "granted, though something in it was never signed, proved or given" }
-        return request.door == .internal ? nil : fault(ofGrant: body, to: request.expects)
+        if expects.mustBeRefused { return "granted, though something in it was never signed, proved or given" }
+        return request.door == .internal ? nil : fault(ofGrant: body, to: expects)
     }
 
     /// RFC 6749 §5.1, and whose it is.
@@ -40,7 +35,7 @@ enum FuzzVerdict {
         guard let subject = claims.string("sub"), request.subjects.contains(subject) else {
             return "a token for somebody who has not logged in"
         }
-        guard claims.string("iss") == BrokerCommands.issuer else { return "a token of another issuer" }
+        guard claims.string("iss") == SampleApps.broker else { return "a token of another issuer" }
         // RFC 8693 §2.2.1: the id_token is the token. By code, the identity provider's is handed on.
         if isEnrolment { return name == "Bearer" || body.string("id_token") == token ? nil : "two tokens for one" }
         guard body.string("scope")?.isEmpty == false else { return "a grant without scope" }
@@ -71,42 +66,5 @@ enum FuzzVerdict {
         let parts = token?.split(separator: ".", omittingEmptySubsequences: false) ?? []
         guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])) else { return nil }
         return try? JSONReader.parse(payload).object
-    }
-
-    /// RFC 6749 §5.2: a known error under its own status, in words of ours, and nothing beside it.
-    private static func fault(ofRefusal body: JSONObject, _ answer: FuzzAnswer, at door: FuzzDoor) -> String? {
-        guard let name = body.string("error"), let error = OAuthErrorCode(rawValue: name) else {
-            return "no known error"
-        }
-        guard statuses(of: error).contains(answer.status) else { return "\(name) under \(answer.status)" }
-        guard let description = body.string("error_description"),
-            description.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
-        else { return "no description" }
-        let forUser = error == .interactionRequired ? ["acr_values", "max_age", "authorization_uri"] : []
-        let others = body.names.filter { !(["error", "error_description"] + forUser).contains($0) }
-        guard others.isEmpty else { return "\(others) beside the error" }
-        if answer.status == 401, answer.value("www-authenticate") == nil { return "401 without a challenge" }
-        let allowed = door == .internal ? ["POST", "GET", "GET, POST"] : ["POST"]
-        if answer.status == 405, !allowed.contains(answer.value("allow") ?? "") { return "405 without Allow" }
-        return nil
-    }
-
-    /// No 5xx among them: nothing here is away, and nothing that a caller sends may break anything.
-    private static func statuses(of error: OAuthErrorCode) -> [Int] {
-        switch error {
-        case .invalidRequest: [400, 404, 405, 408, 413, 414, 417, 431]
-        case .invalidClient: [400, 401]
-        case .temporarilyUnavailable, .serverError: []
-        default: [400]
-        }
-    }
-
-    private static let required = [
-        ("content-type", "application/json"), ("cache-control", "no-store"), ("pragma", "no-cache"),
-        ("x-content-type-options", "nosniff"),
-    ]
-
-    private static func isOfID(_ octet: UInt8) -> Bool {
-        (0x30...0x39).contains(octet) || (0x61...0x66).contains(octet) || octet == UInt8(ascii: "-")
     }
 }

@@ -39,7 +39,7 @@ extension RequestForge {
     private func assertion(_ number: Int, _ random: inout SeededRandom) throws -> BentToken {
         var claims = JSONObject()
         for name in ["iss", "sub"] { claims[name] = .string(FuzzMaterial.signer) }
-        claims["aud"] = .string(BrokerCommands.issuer)
+        claims["aud"] = .string(SampleApps.broker)
         claims["iat"] = .number(JSONNumber(material.now))
         claims["exp"] = .number(JSONNumber(material.now + 240))
         claims["jti"] = .string(material.login(number).sid)
@@ -64,7 +64,7 @@ extension RequestForge {
             form.set(Parameter.clientID, Array(client.utf8))
         }
         let key = isCopy ? material.strangerKey : material.proofKey
-        let proof = TestProof(by: key, for: BrokerCommands.tokenEndpoint, at: material.now)
+        let proof = TestProof(by: key, for: SampleApps.tokenEndpoint, at: material.now)
         let token = try BentToken(proof.header, proof.claims, by: proof.key, &random)
         let isProved = !isCopy && token.proves(proof.key, at: material.now)
         let (bendsForm, isRepeated) = (random.oneIn(4), random.oneIn(8))

@@ -1,3 +1,4 @@
+import BrokerHarness
 import Glibc
 
 /// One keep-alive connection that never blocks, with room for one request and one answer.
@@ -12,7 +13,7 @@ final class Connection {
     /// When its request began, in nanoseconds of the monotonic clock; `nil` while it has none.
     private(set) var began: Int64?
 
-    init(port: UInt16) throws { descriptor = try LoopbackSocket.open(port: port) }
+    init(port: UInt16) throws { descriptor = try LoopbackSocket.connect(to: port, patience: 10, isNonBlocking: true) }
 
     deinit {
         close(descriptor)
@@ -39,7 +40,7 @@ final class Connection {
             let rest = UnsafeRawBufferPointer(rebasing: outgoing[unsent])
             let count = send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
             if count < 0, errno == EAGAIN { return }
-            guard count > 0 else { throw ConnectionError.broken(errno: errno) }
+            guard count > 0 else { throw HTTPFailure.cutOff }
             unsent = unsent.lowerBound + count..<unsent.upperBound
         }
     }
@@ -49,7 +50,7 @@ final class Connection {
     func receive() throws -> (status: Int, body: UnsafeRawBufferPointer)? {
         let count = recv(descriptor, incoming.baseAddress.map { $0 + received }, incoming.count - received, 0)
         if count < 0, errno == EAGAIN { return nil }
-        guard count > 0 else { throw ConnectionError.broken(errno: count == 0 ? 0 : errno) }
+        guard count > 0 else { throw HTTPFailure.cutOff }
         received += count
         let answer = UnsafeRawBufferPointer(rebasing: incoming[..<received])
         guard let head = AnswerHead(answer), received - head.bodyStart >= head.bodyLength else { return nil }
@@ -58,19 +59,17 @@ final class Connection {
             head.status, UnsafeRawBufferPointer(rebasing: answer[head.bodyStart..<head.bodyStart + head.bodyLength])
         )
     }
-}
 
-enum ConnectionError: Error, CustomStringConvertible {
-    case refused(port: UInt16, errno: Int32)
-    case broken(errno: Int32)
-    /// Nothing came from the broker for so long.
-    case silence(seconds: Int)
-
-    var description: String {
-        switch self {
-        case .refused(let port, let errno): "no server answers on port \(port) (errno \(errno))"
-        case .broken(let errno): "the broker closed a connection (errno \(errno))"
-        case .silence(let seconds): "the broker was silent for \(seconds) s"
+    /// Sends a request and waits for its answer, for so many seconds.
+    func answer(to request: [UInt8], within seconds: Int32 = 20) throws -> (status: Int, body: [UInt8]) {
+        _ = try begin(at: 0) { buffer in
+            buffer.copyBytes(from: request)
+            return request.count
+        }
+        var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            if let (status, body) = try receive() { return (status, Array(body)) }
+            guard poll(&watched, 1, seconds * 1000) > 0 else { throw HTTPFailure.silence }
         }
     }
 }

@@ -1,3 +1,4 @@
+import BrokerHarness
 import Glibc
 
 /// When a load ends: at whatever comes first.
@@ -33,7 +34,7 @@ struct LoadGenerator {
         }
         while busy > 0 {
             guard poll(&watched, nfds_t(watched.count), Self.patience) > 0 else {
-                throw ConnectionError.silence(seconds: Int(Self.patience) / 1000)
+                throw HTTPFailure.silence
             }
             for index in watched.indices where watched[index].revents != 0 {
                 let peer = peers[index]

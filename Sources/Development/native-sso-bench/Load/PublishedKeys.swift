@@ -1,3 +1,4 @@
+import BrokerHarness
 import JOSE
 import StrictCoding
 
@@ -9,8 +10,8 @@ struct PublishedKeys {
 
     private let keys: JSONWebKeySet
 
-    init(internalPort: UInt16) throws {
-        keys = try JSONWebKeySet(document: try PlainGet.body(of: "/.well-known/jwks.json", port: internalPort))
+    init(of broker: Broker) async throws {
+        keys = try JSONWebKeySet(document: try await broker.get("/.well-known/jwks.json").body)
     }
 
     /// - Returns: How many there were; throws at the first that does not verify.

@@ -1,9 +1,5 @@
 /// Looks into the body of an answer without making values of it: the generator must cost little beside what it measures.
 enum TokenAnswer {
-    /// The one body of every refusal for the state of a login.
-    static let refusal = Array(
-        #"{"error":"invalid_grant","error_description":"The presented token or device value cannot be used."}"#.utf8)
-
     /// Whether it has the members that every answer has. RFC 6749 §5.1, RFC 8693 §2.2.1.
     static func isComplete(_ body: UnsafeRawBufferPointer, _ type: TokenType = .bearer) -> Bool {
         let members: [StaticString] = [

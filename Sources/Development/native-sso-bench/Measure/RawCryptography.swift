@@ -1,3 +1,4 @@
+import BrokerHarness
 import Crypto
 import CryptoExtras
 import Foundation
@@ -22,10 +23,10 @@ struct RawCryptography {
     init(_ costs: [SignatureAlgorithm: Cost]) { self.costs = costs }
 
     /// Takes about two seconds for each algorithm, ES256 or RS256 (2048 bits).
-    static func measured(_ algorithms: Set<SignatureAlgorithm>) throws -> RawCryptography {
+    static func measured(_ algorithms: Set<SignatureAlgorithm>) async throws -> RawCryptography {
         let names = [SignatureAlgorithm.es256: "ecdsap256", .rs256: "rsa2048"].filter { algorithms.contains($0.key) }
-        let output = try Program.output(
-            of: ["/usr/bin/env", "openssl", "speed", "-seconds", "1", "-mr"] + names.values.sorted())
+        let output = try await ManagedProcess.output(
+            of: "/usr/bin/env", ["openssl", "speed", "-seconds", "1", "-mr"] + names.values.sorted())
         var costs = try openSSL(output)
         for algorithm in algorithms {
             guard let openSSL = costs[algorithm] else { throw Failure(output: output) }

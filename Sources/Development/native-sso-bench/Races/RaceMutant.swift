@@ -1,3 +1,4 @@
+import BrokerHarness
 import Foundation
 
 /// A fault that is planted in the functions of one database, by replacing text of their bodies.
@@ -84,7 +85,7 @@ extension RaceMutant.Edit {
     func apply(to definition: String) throws -> String {
         let parts = definition.components(separatedBy: text)
         guard parts.count == 2 else {
-            throw Program.Failure(
+            throw ManagedProcess.Failure(
                 description: "\(function) has the text of a mutant \(parts.count - 1) times, not once: \(text)")
         }
         return parts.joined(separator: replacement)

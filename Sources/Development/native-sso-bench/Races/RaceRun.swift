@@ -37,11 +37,11 @@ struct RaceRun {
 
     private func figure(_ mutant: RaceMutant?) async throws -> Figure {
         let database = "races_" + (mutant?.name.replacing("-", with: "_") ?? "none")
-        try await cluster.createDatabase(database, template: template)
+        try await cluster.server.createDatabase(database, template: template)
         // Lock waits in a circle shall end soon, and nothing here has to outlive a crash.
         var configuration = try PostgresConfiguration(
-            uri: cluster.uri(database: database, user: PrivateCluster.superuser),
-            password: PostgresPassword(cluster.password)
+            uri: cluster.server.connectionURI(database: database),
+            password: PostgresPassword(cluster.server.password)
         ).forHotCalls()
         configuration.sessionSettings.merge(["deadlock_timeout": "50ms", "synchronous_commit": "off"]) { $1 }
         configuration.poolSize = races.workers

@@ -47,7 +47,7 @@ struct ProofKeys: Sendable {
                 group.addTask {
                     let heads = try (start..<min(start + portion, count)).map { index in
                         let key = keys[(first + index) % keys.count]
-                        let proof = try TestProof(by: key, for: BrokerCommands.tokenEndpoint, at: now).signed()
+                        let proof = try TestProof(by: key, for: SampleApps.tokenEndpoint, at: now).signed()
                         return TokenRequest.head(
                             bodyLength: client.count + logins.formLength, fields: "DPoP: \(proof)\r\n") + client
                     }

@@ -1,13 +1,15 @@
+import BrokerHarness
+
 /// Sends a load to a broker, and says what it cost whom.
 struct RequestProbe {
-    let installation: Installation
-    let broker: RunningBroker
+    let installation: MeasuredInstallation
+    let broker: Broker
     private let keys: PublishedKeys
 
-    init(_ installation: Installation, _ broker: RunningBroker) throws {
+    init(_ installation: MeasuredInstallation, _ broker: Broker) async throws {
         self.installation = installation
         self.broker = broker
-        keys = try PublishedKeys(internalPort: broker.internalPort)
+        keys = try await PublishedKeys(of: broker)
     }
 
     /// Loads the broker, checks a sample of the signatures, and counts the answers in `figure`.

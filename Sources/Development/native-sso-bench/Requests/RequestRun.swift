@@ -56,7 +56,7 @@ struct RequestRun {
                     &workload, connections: connections, LoadLimit(seconds: 600), into: &warmUp)
                 figure.adoptTroubles(of: warmUp)
             } else {
-                let cryptography = try cryptography()
+                let cryptography = try await cryptography()
                 let round = try await probe.measure(
                     &workload, connections: connections, LoadLimit(seconds: 600), into: &figure)
                 figure.add(compared(round, .newLogin, cryptography))
@@ -119,9 +119,9 @@ struct RequestRun {
     }
 
     /// What signatures cost at this moment.
-    func cryptography() throws -> RawCryptography {
+    func cryptography() async throws -> RawCryptography {
         let algorithms = probe.installation.algorithms
-        return try RawCryptography.measured(
+        return try await RawCryptography.measured(
             Set([algorithms.provider, algorithms.broker] + (proofKeys == nil ? [] : [.es256])))
     }
 

@@ -2,6 +2,10 @@
 ///
 /// Their names are equally long, so that only a few octets of a request differ from one app to the next.
 enum SampleApps {
+    /// The issuer of the broker.
+    static let broker = "https://sso.example.test"
+    /// What proofs are made for.
+    static let tokenEndpoint = "\(broker)/token"
     /// Of the identity provider, whose key set the broker has as a file.
     static let issuer = "https://idp.example.test"
     static let audience = "https://api.example.test"

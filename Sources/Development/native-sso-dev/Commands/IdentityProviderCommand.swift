@@ -39,7 +39,7 @@ struct IdentityProviderCommand: AsyncParsableCommand {
             configuration, users: try UserDirectory(file: users), signingKey: signingKey,
             sessionEndListeners: [logout], logger: logger)
         StandardError.write("\(configuration.issuer): \(DevelopmentIdentityProvider.warning)")
-        try await provider.application { _ in StandardOutput.write(Readiness.line) }.runService()
+        try await provider.application { _ in StandardOutput.write(DevelopmentEnvironment.readyLine) }.runService()
     }
 
     private static func deliver(_ address: String, _ form: [UInt8]) async throws -> Int {

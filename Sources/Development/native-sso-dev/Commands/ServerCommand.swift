@@ -26,7 +26,7 @@ struct ServerCommand: AsyncParsableCommand {
         let server = ResourceServer(
             name: name, port: port, issuer: issuer, keys: keys, audience: audience,
             logger: Logger(label: name, factory: StreamLogHandler.standardError(label:)))
-        let application = await server.application { StandardOutput.write(Readiness.line) }
+        let application = await server.application { StandardOutput.write(DevelopmentEnvironment.readyLine) }
         try await application.runService()
     }
 }

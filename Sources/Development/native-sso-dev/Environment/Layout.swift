@@ -22,10 +22,4 @@ struct Layout: Sendable {
 
     var logs: String { "\(directory)/logs" }
     func log(_ program: String) -> String { "\(logs)/\(program).log" }
-
-    func create(in directory: WorkingDirectory) throws {
-        for name in ["identity-provider", "broker", "broker/keys", "device", "logs"] {
-            _ = try directory.subdirectory(name)
-        }
-    }
 }

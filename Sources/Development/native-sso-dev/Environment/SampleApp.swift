@@ -1,3 +1,5 @@
+import BrokerHarness
+
 /// The apps of the walk-through, as the identity provider and the broker know them.
 struct SampleApp: Sendable {
     let clientID: String
@@ -17,4 +19,20 @@ struct SampleApp: Sendable {
     static let defaultScope = "openid profile orders.read"
     /// Needs the user's consent, which no exchange can ask for.
     static let consentScope = "payments.write"
+
+    /// Registers scopes, apps and the group that shares logins.
+    static func register(with installation: Installation, identityProvider issuer: String) async throws {
+        for scope in defaultScope.split(separator: " ") {
+            try await installation.command("scope", "add", String(scope))
+        }
+        try await installation.command("scope", "add", consentScope, "--requires-consent")
+        try await installation.command("group", "add", group, "--issuer", issuer)
+        for app in all {
+            try await installation.command(
+                "client", "add", app.clientID, "--audience", audience, "--allowed-scope",
+                "\(defaultScope) \(consentScope)", "--default-scope", defaultScope, "--self-exchange")
+            guard app.sharesLogins else { continue }
+            try await installation.command("group", "member", "add", group, app.clientID, "--role", "both")
+        }
+    }
 }

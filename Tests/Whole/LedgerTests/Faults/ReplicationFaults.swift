@@ -30,7 +30,7 @@ extension ReplicatedStage {
 
     /// Ends a session as an operator does; the exit status.
     func end(_ login: Login) async throws -> Int32 {
-        try await installation.outcome(of: [
+        try await installation.run([
             "session", "end", "--issuer", logins().issuer, "--sid", login.sid, "--reason", "test", "--execute",
         ]).status
     }

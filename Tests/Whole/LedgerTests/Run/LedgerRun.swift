@@ -171,18 +171,18 @@ final class LedgerRun: Sendable {
         var mayHaveHappened = false
         while true {
             let sentAt = ledger.now
-            let (status, output) = try await stage.installation.outcome(of: command)
+            let run = try await stage.installation.run(command)
             let outcome: LedgerEntry.Outcome =
-                switch status {
+                switch run.status {
                 case 0: .ended
                 case 3: .unknown
                 case 1 where mayHaveHappened: .unknown
-                default: .unexpected("exit \(status): \(output)")
+                default: .unexpected("exit \(run.status): \(run.output)")
                 }
             ledger.record(
                 LedgerEntry(
                     session: session, app: "", act: .end, outcome: outcome, sentAt: sentAt, answeredAt: ledger.now))
-            guard status == 3 else { break }
+            guard run.status == 3 else { break }
             mayHaveHappened = true
         }
         state.withLock { $0.figures.sessionsEnded += 1 }

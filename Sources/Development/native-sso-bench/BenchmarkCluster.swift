@@ -1,16 +1,17 @@
+import BrokerHarness
 import Foundation
 import PostgresClient
 import PrivateCluster
 
 /// The PostgreSQL of a run, set up as one for production: flushes to disk, a quarter of the memory for its buffers.
 final class BenchmarkCluster: Sendable {
-    private let cluster: PrivateCluster
+    let server: PrivateCluster
     let processes: ServerProcesses
     /// One session of our own, for what the server counts.
     private let observer: ConnectionPool
 
     /// Starts one.
-    convenience init(in workplace: Workplace) async throws {
+    convenience init(in directory: WorkingDirectory) async throws {
         var options = ClusterOptions()
         options.isEphemeral = true
         options.maxConnections = 400
@@ -21,14 +22,14 @@ final class BenchmarkCluster: Sendable {
             "client_connection_check_interval": "0",
         ]
         try await self.init(
-            try await PrivateCluster.start(directory: "\(workplace.directory)/postgresql", options: options))
+            try await PrivateCluster.start(directory: "\(directory.path)/postgresql", options: options))
     }
 
-    init(_ cluster: PrivateCluster) async throws {
-        self.cluster = cluster
-        processes = try ServerProcesses(cluster: cluster.directory)
+    init(_ server: PrivateCluster) async throws {
+        self.server = server
+        processes = try ServerProcesses(cluster: server.directory)
         var configuration = try PostgresConfiguration(
-            uri: cluster.superuserURI, password: PostgresPassword(cluster.password))
+            uri: server.superuserURI, password: PostgresPassword(server.password))
         configuration.poolSize = 1
         configuration.callDeadline = .seconds(60)
         observer = ConnectionPool(configuration)
@@ -38,7 +39,7 @@ final class BenchmarkCluster: Sendable {
     func stop() async throws {
         let closing: Result<Void, any Error>
         do { closing = .success(try await close()) } catch { closing = .failure(error) }
-        try await cluster.stop()
+        try await server.stop()
         try closing.get()
     }
 
@@ -55,29 +56,15 @@ final class BenchmarkCluster: Sendable {
     func sql(
         _ script: String, database: String = PrivateCluster.superuser, within limit: Duration = .seconds(1800)
     ) async throws -> String {
-        try await cluster.psql(script, database: database, within: limit)
+        try await server.psql(script, database: database, within: limit)
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
-
-    /// An address of a database, without the password.
-    func uri(database: String, user: String) -> String { cluster.connectionURI(database: database, user: user) }
-
-    var password: String { cluster.password }
-    var port: UInt16 { cluster.port }
-
-    /// Makes a database, empty or a copy.
-    func createDatabase(_ name: String, template: String = "template0") async throws {
-        try await cluster.createDatabase(name, template: template)
-    }
-
-    /// Lets the broker's role log in.
-    func allowLogin(role: String) async throws { try await cluster.allowLogin(role: role) }
 
     /// Octets of write-ahead log since the cluster was made.
     func walPosition() async throws -> Int64 { try await number(Self.wal) }
 
     /// Where its files are.
-    var walDirectory: String { "\(cluster.directory)/data/pg_wal" }
+    var walDirectory: String { "\(server.directory)/data/pg_wal" }
 
     /// The position up to which it is on the disk.
     func flushedPosition() async throws -> Int64 { try await number(Self.flushed) }
@@ -88,7 +75,7 @@ final class BenchmarkCluster: Sendable {
         while case let sessions = try await observer.query(Self.sessions, .text(database)), !sessions.isEmpty {
             guard ContinuousClock.now < deadline else {
                 let names = try sessions.map { try $0.text(0) }.joined(separator: "\n")
-                throw Program.Failure(description: "sessions of \(database) did not end within 30 s:\n\(names)")
+                throw ManagedProcess.Failure(description: "sessions of \(database) did not end within 30 s:\n\(names)")
             }
             try await Task.sleep(for: .milliseconds(20))
         }

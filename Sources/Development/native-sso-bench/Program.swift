@@ -1,25 +1,11 @@
+import BrokerHarness
 import ChildProcesses
 import Foundation
 
-/// Programs that run to their end.
-///
-/// They see nothing of this program's environment, so that no variable of the operator's changes what is measured.
+/// Waits that a measurement needs beside those of ``ManagedProcess``.
 enum Program {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
-    /// What a program writes to standard output. Its standard error is shown only when it fails.
-    static func output(of arguments: [String], within limit: Duration = .seconds(120)) throws -> String {
-        let run = try ProgramRun(
-            arguments, environment: ChildProcess.bareEnvironment, inOwnSession: false, within: limit)
-        guard run.status == 0 else {
-            throw Failure(arguments.joined(separator: " "), run.status, limit, said: run.errors)
-        }
-        return run.output
-    }
-
-    /// Runs a program and tells of each line that it writes to standard error, when it does.
+    /// Runs a program and tells of each line that it writes to standard error, when it does. The program sees nothing of this
+    /// program's environment, so that no variable of the operator's changes what is measured.
     static func run(
         _ arguments: [String], environment: [String: String], within limit: Duration,
         onErrorLine: (_ pid: Int32, Substring) throws -> Void
@@ -42,7 +28,10 @@ enum Program {
             }
         }
         let status = child.wait(within: ContinuousClock.now.duration(to: deadline))
-        guard status == 0 else { throw Failure(arguments[0], status, limit, said: last) }
+        guard status == 0 else {
+            let end = status.map { "ended with status \($0)" } ?? "did not end within \(limit), and was killed"
+            throw ManagedProcess.Failure(description: "\(arguments[0]) \(end): \(last.suffix(2000))")
+        }
     }
 
     /// Waits for something that cannot be called off, at most a minute.
@@ -59,7 +48,7 @@ enum Program {
         defer { watch.cancel() }
         switch await ends.first(where: { _ in true }) {
         case true?: return
-        case false?: throw Failure(description: "waited in vain for a minute for \(what)")
+        case false?: throw ManagedProcess.Failure(description: "waited in vain for a minute for \(what)")
         case nil: throw CancellationError()
         }
     }
@@ -68,13 +57,5 @@ enum Program {
         let rest = max(.zero, ContinuousClock.now.duration(to: deadline))
         var watched = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
         return poll(&watched, 1, Int32(rest / .milliseconds(1))) > 0
-    }
-}
-
-extension Program.Failure {
-    /// - Parameter status: nil: it did not end in time.
-    init(_ program: String, _ status: Int32?, _ limit: Duration, said text: String) {
-        let end = status.map { "ended with status \($0)" } ?? "did not end within \(limit), and was killed"
-        description = "\(program) \(end): \(text.suffix(2000))"
     }
 }

@@ -1,7 +1,6 @@
+import BrokerHarness
 import Foundation
 import Testing
-
-@testable import native_sso_dev
 
 @Suite(.timeLimit(.minutes(2))) final class WorkingDirectoryTests {
     private let path = NSTemporaryDirectory() + "working-" + UUID().uuidString
@@ -9,8 +8,8 @@ import Testing
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     @Test func itIsRemovedWithAllThatIsInIt() async throws {
-        let directory = try WorkingDirectory(path, isKept: false)
-        _ = try directory.subdirectory("a/b")
+        let directory = try WorkingDirectory(path)
+        try directory.subdirectory("a/b")
         await directory.remove()
         #expect(!FileManager.default.fileExists(atPath: path))
     }
@@ -25,12 +24,12 @@ import Testing
 
     @Test func whatWasThereBeforeIsNotTouched() throws {
         try FileManager.default.createDirectory(atPath: path + "/mine", withIntermediateDirectories: true)
-        #expect(throws: WorkingDirectoryError.self) { try WorkingDirectory(self.path, isKept: false) }
+        #expect(throws: WorkingDirectory.NotEmpty.self) { try WorkingDirectory(self.path) }
         #expect(FileManager.default.fileExists(atPath: path + "/mine"))
     }
 
     @Test func eachTemporaryOneIsNew() async throws {
-        let (one, two) = (try WorkingDirectory(nil, isKept: false), try WorkingDirectory(nil, isKept: false))
+        let (one, two) = (try WorkingDirectory(named: "working"), try WorkingDirectory(named: "working"))
         #expect(one.path != two.path)
         await one.remove()
         await two.remove()

@@ -1,0 +1,91 @@
+import BrokerHarness
+import BrokerTesting
+import JOSE
+import PrivateCluster
+
+/// The algorithms of one installation: what the identity provider signs with, and what the broker does.
+struct Algorithms: Hashable, Sendable {
+    var provider = SignatureAlgorithm.es256
+    var broker = SignatureAlgorithm.es256
+}
+
+/// An installation on a cluster whose counters are read.
+struct MeasuredInstallation: Sendable {
+    let base: Installation
+    let cluster: BenchmarkCluster
+    let algorithms: Algorithms
+    /// The identity provider's.
+    let key: TestKey
+
+    var database: String { base.database }
+
+    /// - Parameter template: A database that ``makeTemplate(on:in:)`` made.
+    init(
+        _ algorithms: Algorithms, template: String, on cluster: BenchmarkCluster, in directory: WorkingDirectory
+    ) async throws {
+        try await self.init(algorithms, on: cluster, in: directory)
+        try await cluster.server.createDatabase(database, template: template)
+        try await base.createServiceRole()
+        try await base.command("key", "generate", "--use", "access-token", "--algorithm", algorithms.broker.rawValue)
+        try await base.command("key", "generate", "--use", "all")
+    }
+
+    /// Writes the files.
+    private init(
+        _ algorithms: Algorithms, on cluster: BenchmarkCluster, in directory: WorkingDirectory,
+        database: String = "bench_" + String(UInt32.random(in: 0...UInt32.max), radix: 36)
+    ) async throws {
+        self.algorithms = algorithms
+        self.cluster = cluster
+        key = try TestKey.shared(algorithms.provider)
+        var configuration = BrokerConfiguration(
+            issuer: SampleApps.broker,
+            providers: [
+                BrokerConfiguration.Provider(
+                    SampleApps.issuer, keys: .file([key]), algorithms: [algorithms.provider.rawValue])
+            ])
+        // They count as ever, and keep nobody waiting: a benchmark asks more of each login than any app, from one address.
+        for limit in ["client", "session", "user", "device", "device_failures"] {
+            configuration.limits[limit] = "1000000/1s"
+        }
+        for limit in ["address", "network", "client_failures", "code", "logout"] { configuration.limits[limit] = "off" }
+        base = try Installation(
+            files: configuration, on: cluster.server, database: database,
+            directory: try directory.subdirectory(database))
+    }
+
+    /// A database with the schema and the apps, to be copied.
+    static func makeTemplate(on cluster: BenchmarkCluster, in directory: WorkingDirectory) async throws -> String {
+        let name = "bench_template"
+        let installation = try await MeasuredInstallation(Algorithms(), on: cluster, in: directory, database: name)
+        let base = installation.base
+        try await cluster.server.createDatabase(name)
+        try await base.command("migrate", "up")
+        for scope in SampleApps.scope.split(separator: " ") { try await base.command("scope", "add", String(scope)) }
+        try await base.command("group", "add", SampleApps.group, "--issuer", SampleApps.issuer)
+        for app in [SampleApps.source, SampleApps.targets[0], SampleApps.proving] {
+            try await installation.register(app, in: SampleApps.group)
+        }
+        try await base.command("client", "update", SampleApps.proving, "--dpop", "required")
+        // The other apps are copies of the first: two commands for each would take longer than a measurement.
+        let names = SampleApps.targets.dropFirst().map { "'\($0)'" }.joined(separator: ", ")
+        for table in ["client", "sharing_group_member"] {
+            try await cluster.sql(
+                """
+                INSERT INTO native_sso.\(table)
+                SELECT (jsonb_populate_record(original, jsonb_build_object('client_id', name))).*
+                FROM native_sso.\(table) original, unnest(ARRAY[\(names)]) AS copies (name)
+                WHERE original.client_id = '\(SampleApps.targets[0])';
+                """, database: name)
+        }
+        return name
+    }
+
+    /// Registers an app and makes it a member of a group.
+    func register(_ app: String, authentication: String = "none", in group: String) async throws {
+        try await base.command(
+            "client", "add", app, "--authentication", authentication, "--audience", SampleApps.audience,
+            "--allowed-scope", SampleApps.scope, "--default-scope", SampleApps.scope)
+        try await base.command("group", "member", "add", group, app, "--role", "both")
+    }
+}
