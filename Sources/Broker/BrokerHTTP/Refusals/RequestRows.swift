@@ -1,6 +1,7 @@
 // swift-format-ignore-file
 // Rows of the table of refusals: see RefusalRow.swift.
 
+package import HTTPServer
 import NIOHTTP1
 package import NativeSSO
 package import OAuthWire

@@ -1,4 +1,5 @@
 import BrokerHTTP
+import HTTPServer
 import BrokerTesting
 import Foundation
 import Logging
