@@ -338,3 +338,8 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// In the broker an async function runs where its caller runs: an exchange stays on its connection's event loop.
+for target in package.targets where target.path?.hasPrefix("Sources/Broker/") == true {
+    target.swiftSettings?.append(.enableUpcomingFeature("NonisolatedNonsendingByDefault"))
+}
