@@ -34,22 +34,32 @@ public struct IDTokenValidator: IDTokenVerifier {
     /// The broker's own id_tokens are valid for exchanges only. Their `idp` claim must name a configured IdP.
     public func verify(
         _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
-    ) async throws(IDTokenVerificationError) -> IDTokenClaims {
+    ) throws(IDTokenVerificationError) -> IDTokenVerification {
         if use == .exchange, let enrolled, enrolled.issuer == issuer {
             let verified = try enrolled.verify(try parse(idToken, enrolled.algorithms))
-            return try Self.claims { () throws(SubjectTokenDefect) in
-                let login = verified.claims.string("idp").flatMap(Issuer.init)
-                let claims = try IDTokenClaims(verified, issuer: issuer, provider: login, at: now)
-                guard let login, providers[login] != nil else { throw .notEnrolled }
-                return claims
-            }
+            return .verified(
+                try Self.claims { () throws(SubjectTokenDefect) in
+                    let login = verified.claims.string("idp").flatMap(Issuer.init)
+                    let claims = try IDTokenClaims(verified, issuer: issuer, provider: login, at: now)
+                    guard let login, providers[login] != nil else { throw .notEnrolled }
+                    return claims
+                })
         }
         guard let provider = providers[issuer] else { throw .refused(.issuerMismatch) }
         let token = try parse(idToken, provider.algorithms)
-        let verified = try await provider.keys.verify(token, with: use == .exchange ? .everLive : .current)
-        return try Self.claims { () throws(SubjectTokenDefect) in
-            try IDTokenClaims(
-                verified.token, issuer: issuer, for: use, isKeyCurrent: verified.isKeyCurrent, at: now)
+        let admissible: ProviderKeys.Admissible = use == .exchange ? .everLive : .current
+        @Sendable func claims(_ verified: ProviderKeys.Verified) throws(IDTokenVerificationError) -> IDTokenClaims {
+            try Self.claims { () throws(SubjectTokenDefect) in
+                try IDTokenClaims(
+                    verified.token, issuer: issuer, for: use, isKeyCurrent: verified.isKeyCurrent, at: now)
+            }
+        }
+        switch try provider.keys.find(token, with: admissible) {
+        case .verified(let verified): return .verified(try claims(verified))
+        case .unexplained(let miss):
+            return .keyUnknown { () async throws(IDTokenVerificationError) in
+                try claims(try await provider.keys.verify(token, with: admissible, after: miss))
+            }
         }
     }
 

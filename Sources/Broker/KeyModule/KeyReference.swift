@@ -42,6 +42,6 @@ public protocol SigningKey: Sendable {
 
     var algorithm: KeyAlgorithm { get }
 
-    /// The signature of `message` in JWS form, RFC 7518 §3.3 and §3.4.
-    func signature(over message: [UInt8]) async throws(KeyError) -> [UInt8]
+    /// The signature of `message` in JWS form, RFC 7518 §3.3 and §3.4. Computed on the caller's thread, an event loop.
+    func signature(over message: [UInt8]) throws(KeyError) -> [UInt8]
 }

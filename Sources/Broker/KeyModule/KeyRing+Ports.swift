@@ -2,10 +2,10 @@ public import JOSE
 public import NativeSSO
 
 extension KeyRing: TokenSigner {
-    public func sign(payload: [UInt8], type: JWTType) async throws(PortError) -> String {
+    public func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String {
         let signer = try signer
         do throws(KeyError) {
-            return try await signer.sign(payload, type: type)
+            return try signer.sign(payload, type: type)
         } catch {
             throw PortError(error)
         }

@@ -73,7 +73,7 @@ struct TokenSigning: Sendable {
     var hashFunction: TokenHashFunction { .sha256 }
 
     /// The compact JWS of `payload`. RFC 7515 §7.1.
-    func sign(_ payload: [UInt8], type: JWTType) async throws(KeyError) -> String {
+    func sign(_ payload: [UInt8], type: JWTType) throws(KeyError) -> String {
         let header =
             switch type {
             case .accessToken: accessTokenHeader
@@ -83,7 +83,7 @@ struct TokenSigning: Sendable {
         token.reserveCapacity(header.count + payload.count * 4 / 3 + Self.room)
         token.append(contentsOf: header)
         Base64URL.append(payload, to: &token)
-        let signature = try await key.signature(over: token)
+        let signature = try key.signature(over: token)
         token.append(UInt8(ascii: "."))
         Base64URL.append(signature, to: &token)
         return String(decoding: token, as: UTF8.self)

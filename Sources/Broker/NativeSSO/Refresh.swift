@@ -62,11 +62,9 @@ public struct Refresh: Sendable {
         }
         subject.session = facts.grant?.session.id
         let (_, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
-        do throws(PortError) {
-            // Advanced or sent again, the successor is the same: that is what makes a retry harmless.
-            return try await mint.answer(asked, chain, key: request.proof?.key, at: facts.now)
-        } catch {
-            throw RefreshError(error)
+        // Advanced or sent again, the successor is the same: that is what makes a retry harmless.
+        return try RefreshError.port { () throws(PortError) in
+            try mint.answer(asked, chain, key: request.proof?.key, at: facts.now)
         }
     }
 }

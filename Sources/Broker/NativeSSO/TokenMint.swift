@@ -22,7 +22,7 @@ public struct TokenMint: Sendable {
     /// The answer to an exchange. RFC 8693 §2.2.1.
     func answer(
         _ asked: Admission, _ grant: GrantFacts, at now: UnixTime
-    ) async throws(PortError) -> TokenAnswer {
+    ) throws(PortError) -> TokenAnswer {
         let (client, idToken, device) = (asked.request.client, asked.idToken, asked.request.device)
         let (scope, key) = (asked.checks.scope, asked.request.proof?.key)
         let claims = AccessTokenClaims(
@@ -31,17 +31,17 @@ public struct TokenMint: Sendable {
             scope: scope, login: idToken.login, sessionID: client.includesSessionID ? asked.sessionID : nil, key: key)
         let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
-            accessToken: try await signer.sign(payload: claims.json, type: .accessToken), issued: .accessToken,
+            accessToken: try signer.sign(payload: claims.json, type: .accessToken), issued: .accessToken,
             isBound: key != nil, expiresIn: claims.expiresAt.since(now), scope: scope.description,
             refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
-            idToken: client.issuesIDToken ? try await self.idToken(claims, idToken, asked.sessionID, device) : nil)
+            idToken: client.issuesIDToken ? try self.idToken(claims, idToken, asked.sessionID, device) : nil)
     }
 
     /// The answer to a refresh: the successor of the token that was presented. RFC 6749 §6.
     /// - Parameter key: The one that the new access token is bound to.
     func answer(
         _ asked: Rotation, _ chain: ChainFacts, key: KeyThumbprint?, at now: UnixTime
-    ) async throws(PortError) -> TokenAnswer {
+    ) throws(PortError) -> TokenAnswer {
         let client = asked.request.client
         let (successor, overflow) = asked.token.generation.addingReportingOverflow(1)
         guard !overflow else { throw .broken("generation overflow") }
@@ -54,7 +54,7 @@ public struct TokenMint: Sendable {
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
             scope: scope, login: chain.login, sessionID: client.includesSessionID ? chain.sessionID : nil, key: key)
         return TokenAnswer(
-            accessToken: try await signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
+            accessToken: try signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope.description,
             refreshToken: try refreshToken(asked.token.grantID, successor))
     }
@@ -64,10 +64,10 @@ public struct TokenMint: Sendable {
     func answer(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ session: EnrolledSession, device: DeviceValue,
         accessToken: String? = nil, at now: UnixTime
-    ) async throws(PortError) -> TokenAnswer {
+    ) throws(PortError) -> TokenAnswer {
         let claims = try claims(request, idToken, session, device, accessToken, at: now)
         // RFC 8693 §2.2.1 calls whatever was issued `access_token`; `id_token` is where Native SSO §3.3 has it.
-        let token = try await signer.sign(payload: claims.json, type: .idToken)
+        let token = try signer.sign(payload: claims.json, type: .idToken)
         return TokenAnswer(
             accessToken: token, issued: .idToken, expiresIn: claims.expiresAt.since(now),
             scope: request.scope?.description, idToken: token,
@@ -118,11 +118,11 @@ public struct TokenMint: Sendable {
 
     private func idToken(
         _ access: AccessTokenClaims, _ source: IDTokenClaims, _ sessionID: SessionID, _ device: DeviceValue
-    ) async throws(PortError) -> String {
+    ) throws(PortError) -> String {
         let claims = SiblingIDTokenClaims(
             issuer: issuer, subject: source.subject, audience: access.client, issuedAt: access.issuedAt,
             expiresAt: access.expiresAt, sessionID: sessionID, login: source.login, device: device,
             hashFunction: try signer.hashFunction)
-        return try await signer.sign(payload: claims.json, type: .idToken)
+        return try signer.sign(payload: claims.json, type: .idToken)
     }
 }

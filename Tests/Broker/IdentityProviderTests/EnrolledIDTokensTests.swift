@@ -21,7 +21,8 @@ import Testing
 
     private func fresh(_ token: SubjectToken) async throws(IDTokenVerificationError) -> IDTokenClaims {
         try await provider.validator.verify(
-            token, from: TestProvider.issuer, for: .enrolment, at: provider.wallClock.now)
+            token, from: TestProvider.issuer, for: .enrolment, at: provider.wallClock.now
+        ).claims
     }
 
     private func defect<Value>(
@@ -90,7 +91,7 @@ import Testing
     ) async -> TestProvider.Outcome {
         let validator = validator ?? self.validator()
         return await defect { () throws(IDTokenVerificationError) in
-            try await validator.verify(token, from: Self.broker, for: .exchange, at: provider.wallClock.now)
+            try await validator.verify(token, from: Self.broker, for: .exchange, at: provider.wallClock.now).claims
         }
     }
 
@@ -102,7 +103,8 @@ import Testing
 
     @Test func belongsToTheProviderOfTheLogin() async throws {
         let claims = try await validator().verify(
-            try enrolled(), from: Self.broker, for: .exchange, at: provider.wallClock.now)
+            try enrolled(), from: Self.broker, for: .exchange, at: provider.wallClock.now
+        ).claims
         #expect(claims.issuer == TestProvider.issuer && claims.sessionID?.string == "08a5019c")
     }
 

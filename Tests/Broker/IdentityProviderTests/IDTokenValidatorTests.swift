@@ -261,6 +261,7 @@ import Testing
         let token = try provider.idToken(foreign)
         await #expect {
             try await validator.verify(token, from: TestProvider.issuer, for: .exchange, at: provider.wallClock.now)
+                .claims
         } throws: {
             if case .refused(.unknownKey)? = $0 as? IDTokenVerificationError { true } else { false }
         }

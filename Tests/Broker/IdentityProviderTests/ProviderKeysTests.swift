@@ -354,7 +354,8 @@ import Testing
         let token = try provider.idToken(a)
         await #expect(throws: IDTokenVerificationError.self) {
             try await provider.validator.verify(
-                token, from: Issuer(validated: "https://idp.example.com/"), for: .exchange, at: provider.wallClock.now)
+                token, from: Issuer(validated: "https://idp.example.com/"), for: .exchange, at: provider.wallClock.now
+            ).claims
         }
         #expect(provider.fetcher.count == 0)
     }

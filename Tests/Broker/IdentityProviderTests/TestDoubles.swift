@@ -161,7 +161,7 @@ struct TestProvider {
     }
 
     func verify(_ token: SubjectToken) async throws(IDTokenVerificationError) -> IDTokenClaims {
-        try await validator.verify(token, from: Self.issuer, for: .exchange, at: wallClock.now)
+        try await validator.verify(token, from: Self.issuer, for: .exchange, at: wallClock.now).claims
     }
 
     enum Outcome: Equatable {
@@ -174,7 +174,7 @@ struct TestProvider {
 
     func outcome(_ token: SubjectToken, at now: UnixTime) async -> Outcome {
         do throws(IDTokenVerificationError) {
-            _ = try await validator.verify(token, from: Self.issuer, for: .exchange, at: now)
+            _ = try await validator.verify(token, from: Self.issuer, for: .exchange, at: now).claims
             return .verified
         } catch {
             switch error {

@@ -144,7 +144,7 @@ struct KeyFileTests {
             try directory.write(changed, to: record.reference)
             do throws(KeyError) {
                 let key = try provider.signingKey(record)
-                let signature = try await key.signature(over: pem)
+                let signature = try key.signature(over: pem)
                 #expect(original.verifies(signature, of: pem, algorithm: .es256), "octet \(index)")
             } catch {
                 refused += 1

@@ -27,7 +27,7 @@ struct TokenSigningTests {
     @Test(arguments: [KeyAlgorithm.es256, .rs256], [JWTType.accessToken, .idToken])
     func `JOSE verifies them by the published key set`(algorithm: KeyAlgorithm, type: JWTType) async throws {
         let (ring, kid) = try ring(algorithm)
-        let token = try await ring.sign(payload: Self.payload, type: type)
+        let token = try ring.sign(payload: Self.payload, type: type)
         let keys = try JSONWebKeySet(document: try #require(ring.current).jwks)
         let name = try #require(SignatureAlgorithm(name: algorithm.rawValue))
         let verified = try CompactJWS(token).verified(by: keys, allowing: [name])
@@ -51,7 +51,7 @@ struct TokenSigningTests {
     @Test(arguments: [KeyAlgorithm.es256, .rs256])
     func `JWTKit verifies them by the published key set`(algorithm: KeyAlgorithm) async throws {
         let (ring, _) = try ring(algorithm)
-        let token = try await ring.sign(payload: Self.payload, type: .accessToken)
+        let token = try ring.sign(payload: Self.payload, type: .accessToken)
         let document = String(decoding: try #require(ring.current).jwks, as: UTF8.self)
         let keys = try await JWTKeyCollection().add(
             jwks: try JSONDecoder().decode(JWKS.self, from: Data(document.utf8)))
@@ -62,7 +62,7 @@ struct TokenSigningTests {
     @Test(arguments: [KeyAlgorithm.es256, .rs256])
     func `the openssl program verifies them by the public part of the file`(algorithm: KeyAlgorithm) async throws {
         let (ring, kid) = try ring(algorithm)
-        let token = try await ring.sign(payload: Self.payload, type: .accessToken)
+        let token = try ring.sign(payload: Self.payload, type: .accessToken)
         let parts = token.split(separator: ".")
         try #require(parts.count == 3)
         let signature = try #require(Base64URL.decode(parts[2].utf8))

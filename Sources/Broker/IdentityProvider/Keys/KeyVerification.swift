@@ -17,43 +17,59 @@ extension ProviderKeys {
         let isKeyCurrent: Bool
     }
 
+    /// The result of a verification with the known keys.
+    enum Finding {
+        case verified(Verified)
+        /// No known key made the signature. A key published since may have made it, even with the same `kid` or
+        /// without one: some issuers reuse a `kid`.
+        case unexplained(Miss)
+    }
+
+    struct Miss {
+        /// Why no known key fits; `nil`: there was no usable key set.
+        let defect: SubjectTokenDefect?
+        /// ``KeySnapshot/number`` of those keys.
+        let number: Int
+    }
+
     /// Verifies the signature of `token` with a key of this issuer. Suspends only if no known key verifies it.
     func verify(
         _ token: CompactJWS, with admissible: Admissible = .everLive
     ) async throws(IDTokenVerificationError) -> Verified {
-        var snapshot = snapshot
-        if !isUsable(snapshot) { snapshot = await snapshotAfterMiss() }
-        guard isUsable(snapshot) else { throw .outage(outage(snapshot)) }
-        let first = try verify(token, with: admissible, in: snapshot)
-        guard case .unexplained(var defect) = first else { return try first.get() }
+        switch try find(token, with: admissible) {
+        case .verified(let verified): verified
+        case .unexplained(let miss): try await verify(token, with: admissible, after: miss)
+        }
+    }
 
+    /// Looks for a known key of this issuer that verifies the signature of `token`.
+    func find(_ token: CompactJWS, with admissible: Admissible) throws(IDTokenVerificationError) -> Finding {
+        let snapshot = snapshot
+        guard isUsable(snapshot) else { return .unexplained(Miss(defect: nil, number: snapshot.number)) }
+        return try find(token, with: admissible, in: snapshot)
+    }
+
+    /// Looks again among newer keys.
+    func verify(
+        _ token: CompactJWS, with admissible: Admissible, after miss: Miss
+    ) async throws(IDTokenVerificationError) -> Verified {
         let newer = await snapshotAfterMiss()
-        if newer.number != snapshot.number {
-            let second = try verify(token, with: admissible, in: newer)
-            guard case .unexplained(let remaining) = second else { return try second.get() }
-            defect = remaining
+        guard isUsable(newer) else { throw .outage(outage(newer)) }
+        var defect = miss.defect
+        if defect == nil || newer.number != miss.number {
+            switch try find(token, with: admissible, in: newer) {
+            case .verified(let verified): return verified
+            case .unexplained(let second):
+                guard defect != nil else { return try await verify(token, with: admissible, after: second) }
+                defect = second.defect
+            }
         }
         // If the issuer is unreachable, the key may still exist there: an outage, not a refusal.
-        guard newer.failure == nil else { throw .outage(outage(newer)) }
+        guard let defect, newer.failure == nil else { throw .outage(outage(newer)) }
         throw .refused(defect)
     }
 
-    /// The result of a verification with one snapshot.
-    private enum Finding {
-        case verified(Verified)
-        /// No known key made the signature. A key published since may have made it, even with the same `kid` or
-        /// without one: some issuers reuse a `kid`.
-        case unexplained(SubjectTokenDefect)
-
-        func get() throws(IDTokenVerificationError) -> Verified {
-            switch self {
-            case .verified(let token): return token
-            case .unexplained(let defect): throw .refused(defect)
-            }
-        }
-    }
-
-    private func verify(
+    private func find(
         _ token: CompactJWS, with admissible: Admissible, in snapshot: KeySnapshot
     ) throws(IDTokenVerificationError) -> Finding {
         var failure: JWSError
@@ -78,7 +94,7 @@ extension ProviderKeys {
             case .failure(let error): throw .refused(SubjectTokenDefect(error))
             }
         }
-        return .unexplained(SubjectTokenDefect(failure))
+        return .unexplained(Miss(defect: SubjectTokenDefect(failure), number: snapshot.number))
     }
 
     /// Throws unless a retired key may verify this token.

@@ -52,8 +52,8 @@ public struct Enrolment: Sendable {
         // One statement, one commit; facts either way.
         let facts = try await EnrolmentError.port { () async throws(PortError) in try await registry.enrol(entry) }
         let session = try count(entry) { () throws(EnrolmentError) in try decide(entry, facts) }
-        return try await EnrolmentError.port { () async throws(PortError) in
-            try await mint.answer(
+        return try EnrolmentError.port { () throws(PortError) in
+            try mint.answer(
                 request, idToken, session, device: device, accessToken: accessToken, at: facts.now)
         }
     }
@@ -85,7 +85,8 @@ public struct Enrolment: Sendable {
     func verify(_ request: EnrolmentRequest) async throws(EnrolmentError) -> IDTokenClaims {
         do throws(IDTokenVerificationError) {
             return try await idTokens.verify(
-                request.idToken, from: request.issuer.issuer, for: .enrolment, at: clock.now)
+                request.idToken, from: request.issuer.issuer, for: .enrolment, at: clock.now
+            ).claims
         } catch {
             throw EnrolmentError(error)
         }

@@ -33,8 +33,11 @@ public struct Exchange: Sendable {
         let now = clock.now
         let idToken: IDTokenClaims
         do throws(IDTokenVerificationError) {
-            idToken = try await idTokens.verify(
-                request.subjectToken, from: request.issuer.issuer, for: .exchange, at: now)
+            let issuer = request.issuer.issuer
+            switch try idTokens.verify(request.subjectToken, from: issuer, for: .exchange, at: now) {
+            case .verified(let claims): idToken = claims
+            case .keyUnknown(let fetching): idToken = try await fetching()
+            }
         } catch {
             throw ExchangeError(error)
         }
@@ -49,12 +52,7 @@ public struct Exchange: Sendable {
         subject.session = facts.session?.id
         subject.sourceClient = facts.source.map { _ in idToken.sourceClient }
         let grant = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
-        do throws(PortError) {
-            // After COMMIT: no row lock is held while a key module signs.
-            return try await mint.answer(asked, grant, at: facts.now)
-        } catch {
-            throw ExchangeError(error)
-        }
+        return try ExchangeError.port { () throws(PortError) in try mint.answer(asked, grant, at: facts.now) }
     }
 
     /// All that can be found out before the registry is asked.

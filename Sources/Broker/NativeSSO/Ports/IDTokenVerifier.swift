@@ -1,6 +1,6 @@
 /// The existing identity provider, as far as an id_token needs it: implemented by `IdentityProvider`.
 public protocol IDTokenVerifier: Sendable {
-    /// Verifies signature and claim shape of an id_token.
+    /// Verifies signature and claim shape of an id_token by the keys that are known. Waits for nothing.
     ///
     /// Does not check: `exp` (Native SSO §6.3 allows an expired one), the token's age, for whom it was issued, the device
     /// hash, or whether the session is live.
@@ -8,7 +8,24 @@ public protocol IDTokenVerifier: Sendable {
     ///   token's contents select nothing.
     func verify(
         _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
-    ) async throws(IDTokenVerificationError) -> IDTokenClaims
+    ) throws(IDTokenVerificationError) -> IDTokenVerification
+}
+
+/// What the known keys of an issuer say of an id_token.
+public enum IDTokenVerification: Sendable {
+    case verified(IDTokenClaims)
+    /// No known key made the signature. The issuer may have published one since: `fetching` asks for it.
+    case keyUnknown(fetching: @Sendable () async throws(IDTokenVerificationError) -> IDTokenClaims)
+
+    /// Waits only where the key is unknown.
+    public var claims: IDTokenClaims {
+        get async throws(IDTokenVerificationError) {
+            switch self {
+            case .verified(let claims): claims
+            case .keyUnknown(let fetching): try await fetching()
+            }
+        }
+    }
 }
 
 /// What an id_token is shown for.

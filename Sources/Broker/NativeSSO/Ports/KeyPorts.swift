@@ -2,7 +2,7 @@
 public protocol TokenSigner: Sendable {
     /// The compact JWS of `payload` under the active key. RFC 7515 §7.1.
     /// - Parameter type: The `typ` header.
-    func sign(payload: [UInt8], type: JWTType) async throws(PortError) -> String
+    func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String
 
     /// Implied by the active key's `alg`, for the hash claims of an id_token.
     var hashFunction: TokenHashFunction { get throws(PortError) }

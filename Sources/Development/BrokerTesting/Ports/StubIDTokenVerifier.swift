@@ -27,13 +27,13 @@ public final class StubIDTokenVerifier: IDTokenVerifier {
 
     public func verify(
         _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
-    ) async throws(IDTokenVerificationError) -> IDTokenClaims {
+    ) throws(IDTokenVerificationError) -> IDTokenVerification {
         let answer = state.withLock { state in
             state.questions.append(Question(issuer: issuer, use: use, now: now))
             return state.answer
         }
         switch answer {
-        case .claims(let claims): return claims
+        case .claims(let claims): return .verified(claims)
         case .refusal(let defect): throw .refused(defect)
         case .outage: throw .outage(Outage(.identityProvider, "told to fail"))
         }

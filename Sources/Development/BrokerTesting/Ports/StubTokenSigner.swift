@@ -22,7 +22,7 @@ public final class StubTokenSigner: TokenSigner {
     /// How many tokens it has signed.
     public var count: Int { state.withLock { $0.count } }
 
-    public func sign(payload: [UInt8], type: JWTType) async throws(PortError) -> String {
+    public func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String {
         let failure = state.withLock { state in
             if state.failure == nil { state.count += 1 }
             return state.failure
