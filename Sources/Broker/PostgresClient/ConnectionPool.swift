@@ -27,10 +27,13 @@ public final class ConnectionPool: StatementExecutor {
         try await run(queueWait: limit) { _ throws(PostgresError) in }
     }
 
-    /// Runs one statement in its own transaction. Retries 40001 and 40P01 at most three times, within the deadline.
-    public func query(_ statement: Statement, _ parameters: [PostgresValue]) async throws(PostgresError) -> [Row] {
+    /// Runs one statement in a transaction of its own. 40001 and 40P01 are tried again, three times at most, within
+    /// the deadline.
+    public func query(
+        _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
+    ) async throws(PostgresError) -> [Row] {
         let deadline = MonotonicTime.after(core.configuration.callDeadline)
-        let parameters = try EncodedParameters(parameters)
+        let parameters = try parameters.checked()
         return try await run(queueWait: core.configuration.queueWait) { connection throws(PostgresError) in
             try connection.executeRetrying(statement, parameters, deadline: deadline)
         }

@@ -1,96 +1,202 @@
-/// The encoded parameters of one call. The caller's task encodes them, so the connection threads only send.
-struct EncodedParameters: Sendable {
-    /// One extra octet, which gives an empty value an address, then all values in sequence.
-    var octets: [UInt8] = []
-    /// The length of each value; -1 for NULL.
-    var lengths: [Int32] = []
+/// The parameters of one call as they travel, written where the call is made: the threads of the connections only send them.
+///
+/// The types must be the ones that the server infers for the parameters: an `Int64` does not fit an `integer`.
+public struct EncodedParameters: Sendable {
+    /// Each value as a composite type has it: its length in four octets, -1 for NULL, and its octets.
+    private(set) var octets: [UInt8] = []
+    private(set) var count = 0
+    /// The first value that PostgreSQL would not take. Refused before it is sent, it fails nobody else's call.
+    private var defect: PostgresError?
 
-    /// No parameters, and not even the extra octet.
-    init() {}
+    /// - Parameter capacity: Octets.
+    public init(reservingCapacity capacity: Int = 512) {
+        octets.reserveCapacity(capacity)
+    }
 
-    init(_ values: [PostgresValue]) throws(PostgresError) {
-        octets.reserveCapacity(512)
-        octets.append(0)
-        lengths.reserveCapacity(values.count)
-        for value in values {
-            if case .null = value {
-                lengths.append(-1)
-                continue
-            }
-            let start = octets.count
-            try append(value)
-            guard let length = Int32(exactly: octets.count - start) else { throw Self.refused("54000") }
-            lengths.append(length)
+    init(_ values: [PostgresValue]) {
+        self.init()
+        for value in values { append(value) }
+    }
+
+    /// These, unless a value among them is none.
+    func checked() throws(PostgresError) -> EncodedParameters {
+        if let defect { throw defect }
+        return self
+    }
+
+    /// The parameters of one call, then those of another.
+    public static func + (a: EncodedParameters, b: EncodedParameters) -> EncodedParameters {
+        var sum = a
+        sum.octets += b.octets
+        sum.count += b.count
+        sum.defect = a.defect ?? b.defect
+        return sum
+    }
+
+    // MARK: Writing
+
+    public mutating func appendNull() {
+        write(Int32(-1))
+        count += 1
+    }
+
+    public mutating func append(_ flag: Bool) { value(of: 1) { $0.octets.append(flag ? 1 : 0) } }
+    public mutating func append(_ number: Int32) { value(of: 4) { $0.write(number) } }
+
+    public mutating func append(_ number: Int64?) {
+        if let number { value(of: 8) { $0.write(number) } } else { appendNull() }
+    }
+
+    public mutating func append(_ text: String?) {
+        if let text { value(of: text.utf8.count) { $0.write(text) } } else { appendNull() }
+    }
+
+    public mutating func append(_ bytes: [UInt8]?) {
+        if let bytes { value(of: bytes.count) { $0.octets.append(contentsOf: bytes) } } else { appendNull() }
+    }
+
+    /// A UUID.
+    public mutating func append(uuid high: UInt64, _ low: UInt64) {
+        value(of: 16) {
+            $0.write(high)
+            $0.write(low)
         }
     }
 
-    private mutating func append(_ value: PostgresValue) throws(PostgresError) {
+    /// - Parameter microseconds: Since 1970-01-01T00:00:00Z.
+    public mutating func append(timestamp microseconds: Int64?) {
+        if let microseconds { value(of: 8) { $0.write(timestamp: microseconds) } } else { appendNull() }
+    }
+
+    public mutating func append<Texts: Collection<String>>(_ texts: Texts?) {
+        guard let texts else { return appendNull() }
+        array(of: .text, texts, length: { $0.utf8.count }, { $0.write($1) })
+    }
+
+    private mutating func append(_ value: PostgresValue) {
         switch value {
-        case .null: break
-        case .bool(let flag): octets.append(flag ? 1 : 0)
+        case .null: appendNull()
+        case .bool(let flag): append(flag)
         case .int32(let number): append(number)
         case .int64(let number): append(number)
-        case .text(let text): try append(text)
-        case .bytes(let bytes): octets.append(contentsOf: bytes)
+        case .text(let text): append(text)
+        case .bytes(let bytes): append(bytes)
         case .uuid(let bytes):
-            guard bytes.count == 16 else { throw Self.refused("22P03") }
-            octets.append(contentsOf: bytes)
-        case .timestamp(let microseconds): append(try Self.sinceServerEpoch(microseconds))
-        case .textArray(let elements):
-            arrayHeader(of: 25, count: elements.count)
-            for element in elements {
-                append(Int32(clamping: element.utf8.count))
-                try append(element)
-            }
+            if bytes.count != 16 { refuse("22P03") }
+            append(bytes)
+        case .timestamp(let microseconds): append(timestamp: microseconds)
+        case .textArray(let elements): append(elements)
         case .uuidArray(let elements):
-            arrayHeader(of: 2950, count: elements.count)
-            for element in elements {
-                append(Int32(clamping: element.count))
-                octets.append(contentsOf: element)
-            }
+            array(of: .uuid, elements, length: \.count) { $0.octets.append(contentsOf: $1) }
         case .timestampArray(let elements):
-            arrayHeader(of: 1184, count: elements.count)
+            array(of: .timestamptz, elements, length: { _ in 8 }) { $0.write(timestamp: $1) }
+        }
+    }
+
+    private mutating func value(of length: Int, _ body: (inout EncodedParameters) -> Void) {
+        write(length: length)
+        body(&self)
+        count += 1
+    }
+
+    /// PostgreSQL `array_send`: dimensions, has-NULL flag, element type, then length and lower bound of the dimension.
+    private mutating func array<Elements: Collection>(
+        of type: ColumnType, _ elements: Elements, length: (Elements.Element) -> Int,
+        _ body: (inout EncodedParameters, Elements.Element) -> Void
+    ) {
+        let lengths = elements.reduce(0) { $0 + 4 + length($1) }
+        value(of: elements.isEmpty ? 12 : 20 + lengths) {
+            $0.write(Int32(elements.isEmpty ? 0 : 1))
+            $0.write(Int32(0))
+            $0.write(type.objectID)
+            guard !elements.isEmpty else { return }
+            $0.write(length: elements.count)
+            $0.write(Int32(1))
             for element in elements {
-                append(Int32(8))
-                append(try Self.sinceServerEpoch(element))
+                $0.write(length: length(element))
+                body(&$0, element)
             }
         }
     }
 
-    /// PostgreSQL text cannot contain NUL. A refusal here protects the other calls of the batch.
-    private mutating func append(_ text: String) throws(PostgresError) {
-        let start = octets.count
-        octets.append(contentsOf: text.utf8)
-        guard !octets[start...].contains(0) else { throw Self.refused("22021") }
-    }
-
-    /// The same error as the server's; the message of a data exception is empty anyway.
-    private static func refused(_ code: String) -> PostgresError {
-        .server(SQLState(code), message: "", constraint: nil)
-    }
-
-    mutating func append(_ number: some FixedWidthInteger) {
+    private mutating func write(_ number: some FixedWidthInteger) {
         for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
             octets.append(UInt8(truncatingIfNeeded: number >> shift))
         }
     }
 
-    /// Array header of PostgreSQL's `array_send`: dimensions, has-NULL flag, element type, then length and lower
-    /// bound of the dimension.
-    private mutating func arrayHeader(of element: Int32, count: Int) {
-        append(Int32(count == 0 ? 0 : 1))
-        append(Int32(0))
-        append(element)
-        guard count > 0 else { return }
-        append(Int32(clamping: count))
-        append(Int32(1))
+    private mutating func write(length: Int) {
+        if length > Int32.max { refuse("54000") }
+        write(Int32(clamping: length))
     }
 
-    /// PostgreSQL counts microseconds from 2000-01-01. Its extreme values mean infinity.
-    private static func sinceServerEpoch(_ microseconds: Int64) throws(PostgresError) -> Int64 {
+    /// NUL has no place in a PostgreSQL text.
+    private mutating func write(_ text: String) {
+        if text.utf8.contains(0) { refuse("22021") }
+        octets.append(contentsOf: text.utf8)
+    }
+
+    /// PostgreSQL counts from 2000-01-01; its extremes stand for infinity and are not times.
+    private mutating func write(timestamp microseconds: Int64) {
         let (result, overflow) = microseconds.subtractingReportingOverflow(PostgresTimestamp.serverEpoch)
-        guard !overflow, result != .min else { throw refused("22008") }
-        return result
+        if overflow || result == .min { refuse("22008") }
+        write(result)
+    }
+
+    /// As the server would, whose text for a data exception is not kept.
+    private mutating func refuse(_ code: String) {
+        if defect == nil { defect = .server(SQLState(code), message: "", constraint: nil) }
+    }
+
+    // MARK: Reading
+
+    /// Where the octets of each value are; `nil` for NULL.
+    var ranges: [Range<Int>?] {
+        var ranges: [Range<Int>?] = []
+        ranges.reserveCapacity(count)
+        forEachRange { ranges.append($0) }
+        return ranges
+    }
+
+    func forEachRange(_ body: (Range<Int>?) -> Void) {
+        var position = 0
+        for _ in 0..<count {
+            let length = Int(Int32(truncatingIfNeeded: octets[position..<position + 4].reduce(0) { $0 << 8 | Int($1) }))
+            position += 4
+            body(length < 0 ? nil : position..<position + length)
+            position += max(length, 0)
+        }
+    }
+}
+
+extension EncodedParameters {
+    /// One parameter: an array of composite values (`array_recv`, `record_recv`), an element for each call, whose octets are
+    /// taken as they are. `nil` where together they are too long for a parameter.
+    init?(gathering calls: [EncodedParameters], _ fields: [ColumnType], element: UInt32) {
+        self.init(
+            reservingCapacity: 24 + calls.count * (8 + 4 * fields.count) + calls.reduce(0) { $0 + $1.octets.count })
+        write(Int32(0))  // its length, once it is known
+        write(Int32(1))  // dimensions
+        write(Int32(0))  // no element is NULL
+        write(element)
+        write(length: calls.count)
+        write(Int32(1))  // the first one's index
+        for call in calls {
+            let ranges = call.ranges.prefix(fields.count)
+            write(length: ranges.reduce(4) { $0 + 8 + ($1?.count ?? 0) })
+            write(length: fields.count)
+            for (field, range) in zip(fields, ranges) {
+                write(field.objectID)
+                if let range {
+                    octets += call.octets[range.lowerBound - 4..<range.upperBound]
+                } else {
+                    write(Int32(-1))
+                }
+            }
+        }
+        guard let length = Int32(exactly: octets.count - 4) else { return nil }
+        for index in 0..<4 { octets[index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * Int32(index))) }
+        count = 1
     }
 }
 
@@ -121,15 +227,15 @@ extension PostgresValue {
     public static func optionalBytes(_ value: [UInt8]?) -> PostgresValue { value.map { .bytes($0) } ?? .null }
 }
 
-/// A type by its object id. The ids of built-in types are part of the protocol (`pg_type.dat`).
-struct ColumnType: Hashable, Sendable {
+/// A type by its object id, which for the built-in types is part of the protocol (`pg_type.dat`).
+public struct ColumnType: Hashable, Sendable {
     let objectID: UInt32
 
     init(_ objectID: UInt32) { self.objectID = objectID }
 
-    static let bool = ColumnType(16), bytea = ColumnType(17), int8 = ColumnType(20), int2 = ColumnType(21)
-    static let int4 = ColumnType(23), timestamptz = ColumnType(1184), uuid = ColumnType(2950)
-    static let text = ColumnType(25), textArray = ColumnType(1009)
+    public static let bool = ColumnType(16), bytea = ColumnType(17), int8 = ColumnType(20), int2 = ColumnType(21)
+    public static let int4 = ColumnType(23), timestamptz = ColumnType(1184), uuid = ColumnType(2950)
+    public static let text = ColumnType(25), textArray = ColumnType(1009)
 
     /// Types whose binary form is text: "char", name, text, json, unknown, bpchar, varchar, and types of a schema
     /// (enums).

@@ -28,23 +28,21 @@ public struct Statement: Sendable, Hashable {
 /// A store's access to the database: one statement, one result. The implementation is a connection pool or batching
 /// lanes.
 public protocol StatementExecutor: Sendable {
-    /// Runs one statement, in a transaction of its own or one shared with other calls. Returns only committed rows.
-    func query(_ statement: Statement, _ parameters: [PostgresValue]) async throws(PostgresError) -> [Row]
-
-    /// Runs a statement that locks rows.
+    /// Runs one statement in a transaction of its own, or in one with others of which no caller hears anything; the rows
+    /// are those of a committed statement.
     ///
-    /// - Parameter row: The row that it locks first.
+    /// - Parameter row: The row that it locks first, which does not matter where every statement has a transaction to itself.
     func query(
-        _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey
+        _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
     ) async throws(PostgresError) -> [Row]
 }
 
 extension StatementExecutor {
     /// Ignores `row`: the order of locks does not matter if each statement has its own transaction.
     public func query(
-        _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey
+        _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey = .none
     ) async throws(PostgresError) -> [Row] {
-        try await query(statement, parameters)
+        try await query(statement, EncodedParameters(parameters), locking: row)
     }
 
     /// The same with variadic parameters.

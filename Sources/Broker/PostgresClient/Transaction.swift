@@ -12,8 +12,15 @@ public struct Transaction: ~Copyable {
     public borrowing func query(
         _ statement: Statement, _ parameters: [PostgresValue] = []
     ) throws(PostgresError) -> [Row] {
+        try query(statement, EncodedParameters(parameters))
+    }
+
+    /// The same, from parameters that are written already.
+    public borrowing func query(
+        _ statement: Statement, _ parameters: EncodedParameters
+    ) throws(PostgresError) -> [Row] {
         do throws(PostgresError) {
-            return try connection.execute(statement, parameters, deadline: deadline)
+            return try connection.execute(statement, try parameters.checked(), deadline: deadline)
         } catch .outcomeUnknown(let reason) where reason != .committedLocallyOnly {
             throw .unavailable(reason)  // COMMIT was not sent, so the server rolls back
         }

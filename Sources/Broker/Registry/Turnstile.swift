@@ -77,9 +77,11 @@ public struct BoundedExecutor: StatementExecutor {
         turnstile = Turnstile(width: atOnce, queue: .max)
     }
 
-    public func query(_ statement: Statement, _ parameters: [PostgresValue]) async throws(PostgresError) -> [Row] {
+    public func query(
+        _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
+    ) async throws(PostgresError) -> [Row] {
         _ = await turnstile.enter()
         defer { turnstile.leave() }
-        return try await database.query(statement, parameters)
+        return try await database.query(statement, parameters, locking: row)
     }
 }

@@ -26,10 +26,10 @@ import Testing
         $$
         """
     private static let step = Statement(
-        "SELECT step($1, $2, $3, $4)",
+        "SELECT step($1, $4, $2, $3)",
         gathering: Gathering(
             "SELECT answer, place FROM step_batch($1)", of: "step_call",
-            [.init(0, .int32), .init(2, .text), .init(3, .textArray)], withoutParameters: [1]))
+            [.int4, .text, .textArray]))
     private static let made = Statement("SELECT by, n, note FROM made ORDER BY position")
 
     private func key(_ n: Int32) -> RowKey { RowKey(Array("item \(n)".utf8)) }
@@ -42,7 +42,7 @@ import Testing
             var calls: [PendingCall] = []
             for n in numbers {
                 let parameters: [PostgresValue] = [
-                    .int32(n), .optionalText(shown), .text("note \(n) "), .textArray(n == 2 ? [] : ["a", "\(n)"]),
+                    .int32(n), .text("note \(n) "), .textArray(n == 2 ? [] : ["a", "\(n)"]), .optionalText(shown),
                 ]
                 calls.append(await lanes.queue(Self.step, parameters, locking: key(n)))
             }

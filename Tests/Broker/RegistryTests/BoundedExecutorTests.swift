@@ -35,7 +35,9 @@ private final class CountingExecutor: StatementExecutor {
 
     init(fails: Bool = false) { self.fails = fails }
 
-    func query(_ statement: Statement, _ parameters: [PostgresValue]) async throws(PostgresError) -> [Row] {
+    func query(
+        _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
+    ) async throws(PostgresError) -> [Row] {
         inside.withLock { inside in
             inside.now += 1
             inside.most = max(inside.most, inside.now)

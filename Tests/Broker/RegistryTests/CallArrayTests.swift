@@ -78,12 +78,13 @@ struct CallArrayTests {
             id: .random(), issuer: row.issuer, sid: other.sessionID, subject: row.subject,
             sourceClient: row.sourceClient, device: row.device, expiresIn: row.expiresIn)
         let parameters =
-            try ExchangeStatement.parameters(scenario.admission) + ExchangeStatement.parameters(other.admission)
+            ExchangeStatement.parameters(try scenario.admission)
+            + ExchangeStatement.parameters(try other.admission)
         try await TestDatabase.withFixture { [other] database in
             try await scenario.put(into: database)
             try await other.put(into: database)
             do throws(PostgresError) {
-                _ = try await database.service.query(Self.twoExchanges, parameters)
+                _ = try await database.service.query(Self.twoExchanges, parameters, locking: .none)
                 Issue.record("both were bound")
             } catch {
                 // Then the lanes run each by itself.
@@ -125,7 +126,8 @@ struct CallArrayTests {
             try await put(database)
             let rows = try await database.service.query(
                 Self.twoExchanges,
-                try ExchangeStatement.parameters(first.admission) + ExchangeStatement.parameters(second.admission))
+                ExchangeStatement.parameters(try first.admission) + ExchangeStatement.parameters(try second.admission),
+                locking: .none)
             return try rows.map { row in
                 let facts = try ExchangeStatement.facts(row)
                 return Answer(
@@ -140,7 +142,8 @@ struct CallArrayTests {
             try await first.put(into: database)
             let rows = try await database.service.query(
                 Self.twoRefreshes,
-                try RefreshStatement.parameters(first.rotation) + RefreshStatement.parameters(second.rotation))
+                RefreshStatement.parameters(first.rotation) + RefreshStatement.parameters(second.rotation),
+                locking: .none)
             return try rows.map { try RefreshStatement.facts($0).effect.rawValue }
         }
     }

@@ -65,10 +65,10 @@ struct ExchangeRaceTests {
         try await TestDatabase.withFixture(overLanes: overLanes) { database in
             let scenario = try RefreshScenario()
             try await scenario.put(into: database)
-            let presented = try change.presentedGenerations.map { generation in
+            let presented = change.presentedGenerations.map { generation in
                 var presented = scenario
                 presented.generation = generation
-                return try RefreshStatement.parameters(presented.rotation)
+                return RefreshStatement.parameters(presented.rotation)
             }
             let (attempt, waiting) = try await database.meeting { transaction throws(PostgresError) in
                 _ = try transaction.query(Self.setPath)
@@ -101,11 +101,11 @@ struct ExchangeRaceTests {
             let scenario = try ExchangeScenario()
             try await scenario.put(into: database)
             let thief = try scenario.admission
-            let refreshes = try [1, 2, 1].map { generation in
-                try RefreshStatement.parameters(
+            let refreshes = [1, 2, 1].map { generation in
+                RefreshStatement.parameters(
                     RefreshScenario(after: scenario, grantID: thief.proposedGrantID, generation: generation).rotation)
             }
-            let exchange = try ExchangeStatement.parameters(thief)
+            let exchange = ExchangeStatement.parameters(thief)
             let (attempt, waiting) = try await database.meeting { transaction throws(PostgresError) in
                 _ = try transaction.query(Self.setPath)
                 _ = try transaction.query(ExchangeStatement.statement, exchange)

@@ -127,12 +127,14 @@ private final class FlakyExecutor: StatementExecutor {
         (failures, failure) = AsyncStream.makeStream()
     }
 
-    func query(_ statement: Statement, _ parameters: [PostgresValue]) async throws(PostgresError) -> [Row] {
+    func query(
+        _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
+    ) async throws(PostgresError) -> [Row] {
         guard !isAway.load(ordering: .sequentiallyConsistent) else {
             failure.yield()
             throw .unavailable(.connectFailed)
         }
-        return try await database.query(statement, parameters)
+        return try await database.query(statement, parameters, locking: row)
     }
 
     func failed(times: Int) async {

@@ -38,19 +38,16 @@ public final class BatchingLanes: StatementExecutor {
 
     /// Waits until a lane is connected and its server answers.
     public func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
-        _ = try await run(Self.probe, [], .none, queueWait: limit, limit: limit + core.configuration.callDeadline)
+        _ = try await run(
+            Self.probe, EncodedParameters(), .none, queueWait: limit, limit: limit + core.configuration.callDeadline)
     }
 
     private static let probe = Statement("SELECT")
 
-    public func query(_ statement: Statement, _ parameters: [PostgresValue]) async throws(PostgresError) -> [Row] {
-        try await query(statement, parameters, locking: .none)
-    }
-
-    /// Runs one statement, in a transaction shared with concurrent calls. Retries 40001 and 40P01 at most three
-    /// times, within the deadline.
+    /// Runs one statement, in a transaction with whatever others are there. 40001 and 40P01 are tried again, three times at
+    /// most, within the deadline.
     public func query(
-        _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey
+        _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
     ) async throws(PostgresError) -> [Row] {
         let configuration = core.configuration
         return try await run(
@@ -66,11 +63,11 @@ public final class BatchingLanes: StatementExecutor {
     }
 
     private func run(
-        _ statement: Statement, _ parameters: [PostgresValue], _ row: RowKey, queueWait: Duration, limit: Duration
+        _ statement: Statement, _ parameters: EncodedParameters, _ row: RowKey, queueWait: Duration, limit: Duration
     ) async throws(PostgresError) -> [Row] {
         guard !Task.isCancelled else { throw .unavailable(.cancelledWhileQueued) }
         let call = LaneCall(
-            statement, try EncodedParameters(parameters), row: row, queueWait: queueWait, limit: limit)
+            statement, try parameters.checked(), row: row, queueWait: queueWait, limit: limit)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (caller: LaneCall.Caller) in
                 call.expect(caller)

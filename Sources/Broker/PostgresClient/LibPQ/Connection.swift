@@ -50,7 +50,7 @@ import Glibc
     func execute(
         _ statement: Statement, _ parameters: [PostgresValue], deadline: MonotonicTime
     ) throws(PostgresError) -> [Row] {
-        try execute(statement, try EncodedParameters(parameters), deadline: deadline)
+        try execute(statement, try EncodedParameters(parameters).checked(), deadline: deadline)
     }
 
     func hasPrepared(_ statement: Statement) -> Bool { prepared.contains(statement) }

@@ -11,15 +11,16 @@ import Glibc
 
     /// Sends the parameters to a prepared statement. Returns libpq's result.
     func send(_ parameters: EncodedParameters, to statement: String, on connection: OpaquePointer) -> Int32 {
-        let count = parameters.lengths.count
+        let count = parameters.count
         if unsafe values.count < count { grow(to: count) }
         return unsafe parameters.octets.withUnsafeBytes { octets in
-            var position = 1
-            for (index, length) in parameters.lengths.enumerated() {
-                unsafe lengths[index] = max(length, 0)
-                unsafe values[index] =
-                    length < 0 ? nil : octets.baseAddress?.advanced(by: position).assumingMemoryBound(to: CChar.self)
-                position += Int(max(length, 0))
+            var index = 0
+            parameters.forEachRange { range in
+                unsafe lengths[index] = Int32(clamping: range?.count ?? 0)
+                unsafe values[index] = range.flatMap {
+                    unsafe octets.baseAddress?.advanced(by: $0.lowerBound).assumingMemoryBound(to: CChar.self)
+                }
+                index += 1
             }
             return unsafe PQsendQueryPrepared(
                 connection, statement, Int32(clamping: count), values.baseAddress, lengths.baseAddress,

@@ -17,45 +17,43 @@ enum ExchangeStatement {
     private static let gathering = Gathering(
         "SELECT a.* FROM unnest(native_sso.exchange($1)) AS a", of: "native_sso.exchange_call",
         [
-            .init(0, .uuid), .init(1, .text), .init(2, .text), .init(3, .text), .init(4, .text), .init(5, .textArray),
-            .init(6, .timestamp), .init(7, .text), .init(8, .textArray), .init(9, .timestamp), .init(10, .text),
-            .init(11, .bool), .init(12, .bytes), .init(13, .text), .init(14, .textArray), .init(15, .textArray),
-            .init(16, .text), .init(17, .bool), .init(18, .bool), .init(19, .int64), .init(20, .int64),
-            .init(21, .int64), .init(22, .uuid), .init(23, .uuid),
-        ], withoutParameters: [24, 26])
+            .uuid, .text, .text, .text, .text, .textArray, .timestamptz, .text, .textArray, .timestamptz, .text, .bool,
+            .bytea, .text, .textArray, .textArray, .text, .bool, .bool, .int8, .int8, .int8, .uuid, .uuid,
+        ])
 
     /// The device, which stands for all that is locked: its sessions, and their grants.
     static func row(_ admission: Admission) -> RowKey { RowKey(admission.device.octets) }
 
-    static func parameters(_ admission: Admission) throws(PortError) -> [PostgresValue] {
+    static func parameters(_ admission: Admission) -> EncodedParameters {
         let (request, idToken, checks) = (admission.request, admission.idToken, admission.checks)
         let (client, login) = (request.client, idToken.login)
-        return try [
-            .uuid(request.requestID),
-            .text(idToken.issuer.string),
-            .text(admission.sessionID.string),
-            .text(idToken.subject.string),
-            .text(idToken.sourceClient.string),
-            .textArray(admission.otherAudience.map(\.string)),
-            .instant(login.authenticatedAt),
-            .optionalText(login.contextClass),
-            .textArray(login.methods),
-            .pastInstant(idToken.issuedAt),
-            .text(client.id.string),
-            .bool(client.allowsSelfExchange),
-            .bytes(admission.device.octets),
-            .text(request.profile.rawValue),
-            .textArray(checks.scope.tokens),
-            .textArray(client.audiences),
-            .optionalText(request.proof?.key.string),
-            .bool(client.isKnownByKey),
-            .bool(checks.isPermitted),
-            .int64(checks.idleLimit.count),
-            .optionalInt64(checks.grantLifetime?.count),
-            .optionalInt64(admission.firstSightLifetime?.count),
-            .uuid(admission.proposedGrantID),
-            .uuid(admission.proposedSessionRowID),
-        ] + PostgresValue.shown(request.assertion, request.proof)
+        var parameters = EncodedParameters(reservingCapacity: 768)
+        parameters.append(request.requestID)
+        parameters.append(idToken.issuer.string)
+        parameters.append(admission.sessionID.string)
+        parameters.append(idToken.subject.string)
+        parameters.append(idToken.sourceClient.string)
+        parameters.append(admission.otherAudience.map(\.string))
+        parameters.append(login.authenticatedAt)
+        parameters.append(login.contextClass)
+        parameters.append(login.methods)
+        parameters.append(past: idToken.issuedAt)
+        parameters.append(client.id.string)
+        parameters.append(client.allowsSelfExchange)
+        parameters.append(admission.device.octets)
+        parameters.append(request.profile.rawValue)
+        parameters.append(checks.scope.tokens)
+        parameters.append(client.audiences)
+        parameters.append(request.proof?.key.string)
+        parameters.append(client.isKnownByKey)
+        parameters.append(checks.isPermitted)
+        parameters.append(checks.idleLimit.count)
+        parameters.append(checks.grantLifetime?.count)
+        parameters.append(admission.firstSightLifetime?.count)
+        parameters.append(admission.proposedGrantID)
+        parameters.append(admission.proposedSessionRowID)
+        parameters.append(shown: request.assertion, request.proof)
+        return parameters
     }
 
     static func facts(_ row: Row) throws -> AdmissionFacts {

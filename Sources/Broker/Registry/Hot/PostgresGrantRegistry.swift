@@ -15,23 +15,26 @@ public struct PostgresGrantRegistry: GrantRegistry {
 
     public func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
         try await row(
-            ExchangeStatement.statement, try ExchangeStatement.parameters(admission),
+            ExchangeStatement.statement, ExchangeStatement.parameters(admission),
             locking: ExchangeStatement.row(admission),
             ExchangeStatement.facts)
     }
 
     public func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
         try await row(
-            RefreshStatement.statement, try RefreshStatement.parameters(rotation),
+            RefreshStatement.statement, RefreshStatement.parameters(rotation),
             locking: RefreshStatement.row(rotation), RefreshStatement.facts)
     }
 
     private func row<Facts>(
-        _ statement: Statement, _ parameters: [PostgresValue], locking key: RowKey,
+        _ statement: Statement, _ parameters: EncodedParameters, locking key: RowKey,
         _ decode: (Row) throws -> Facts
     ) async throws(PortError) -> Facts {
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(statement, parameters, locking: key)
+        let rows: [Row]
+        do throws(PostgresError) {
+            rows = try await database.query(statement, parameters, locking: key)
+        } catch {
+            throw PortError(error)
         }
         guard rows.count == 1 else { throw .broken("\(rows.count) rows from a hot statement") }
         do {

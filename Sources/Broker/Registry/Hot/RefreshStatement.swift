@@ -14,29 +14,28 @@ enum RefreshStatement {
     /// Refreshes that show neither proof nor assertion.
     private static let gathering = Gathering(
         "SELECT a.* FROM unnest(native_sso.refresh($1)) AS a", of: "native_sso.refresh_call",
-        [
-            .init(0, .uuid), .init(1, .uuid), .init(2, .int32), .init(3, .text), .init(4, .textArray), .init(5, .text),
-            .init(6, .textArray), .init(7, .bool), .init(8, .int64), .init(9, .int64), .init(10, .int64),
-        ], withoutParameters: [11, 13])
+        [.uuid, .uuid, .int4, .text, .textArray, .text, .textArray, .bool, .int8, .int8, .int8])
 
     /// The grant. Nothing in a refresh tells its device, so that an exchange and a refresh of the same two devices, both in
     /// the same moment, may each lock what the other wants: then one batch gives up after its lock timeout and runs anew.
     static func row(_ asked: Rotation) -> RowKey { RowKey(asked.token.grantID.octets) }
 
-    static func parameters(_ asked: Rotation) throws(PortError) -> [PostgresValue] {
-        try [
-            .uuid(asked.request.requestID),
-            .uuid(asked.token.grantID),
-            .int32(asked.token.generation),
-            .text(asked.request.client.id.string),
-            asked.scope.map { .textArray($0.tokens) } ?? .null,
-            .optionalText(asked.request.proof?.key.string),
-            .textArray(asked.request.client.allowedScope.tokens),
-            .bool(asked.keyUse == .changeable),
-            .int64(asked.grace.count),
-            .int64(asked.lifetimes.refreshGrace.count),
-            .int64(asked.lifetimes.sessionIdle.count),
-        ] + PostgresValue.shown(asked.request.assertion, asked.request.proof)
+    static func parameters(_ asked: Rotation) -> EncodedParameters {
+        let request = asked.request
+        var parameters = EncodedParameters()
+        parameters.append(request.requestID)
+        parameters.append(asked.token.grantID)
+        parameters.append(asked.token.generation)
+        parameters.append(request.client.id.string)
+        parameters.append(asked.scope?.tokens)
+        parameters.append(request.proof?.key.string)
+        parameters.append(request.client.allowedScope.tokens)
+        parameters.append(asked.keyUse == .changeable)
+        parameters.append(asked.grace.count)
+        parameters.append(asked.lifetimes.refreshGrace.count)
+        parameters.append(asked.lifetimes.sessionIdle.count)
+        parameters.append(shown: request.assertion, request.proof)
+        return parameters
     }
 
     static func facts(_ row: Row) throws -> RotationFacts {

@@ -87,13 +87,27 @@ extension PostgresValue {
         return [.bytes(assertion.id.digest), try .instant(assertion.until)]
     }
 
-    /// Four parameters, attributes of `native_sso.shown`: the assertion and until when it is remembered, the proof and for how many
-    /// seconds.
-    static func shown(_ assertion: PresentedAssertion?, _ proof: PresentedProof?) throws(PortError) -> [PostgresValue] {
-        try Self.assertion(assertion) + [
-            proof.map { .bytes($0.id.digest) } ?? .null, proof.map { .int64($0.life.count) } ?? .null,
-        ]
+    fileprivate static let years1To9999: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+}
+
+extension EncodedParameters {
+    mutating func append(_ id: UniqueID) { append(uuid: id.high, id.low) }
+
+    /// NULL for `nil`, and for nothing else. An instant outside the years 1 to 9999 is refused, as by PostgreSQL.
+    mutating func append(_ instant: UnixTime?) {
+        append(
+            timestamp: instant.map { PostgresValue.years1To9999.contains($0.seconds) ? $0.seconds * 1_000_000 : .min })
     }
 
-    private static let years1To9999: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+    /// No row holds the far past; what a token says to be older than 1970 is refused for its age, elsewhere.
+    mutating func append(past instant: UnixTime) { append(max(instant, UnixTime(seconds: 0))) }
+
+    /// Four parameters, attributes of `native_sso.shown`: the assertion and until when it is remembered, the proof and for how many
+    /// seconds.
+    mutating func append(shown assertion: PresentedAssertion?, _ proof: PresentedProof?) {
+        append(assertion?.id.digest)
+        append(assertion?.until)
+        append(proof?.id.digest)
+        append(proof?.life.count)
+    }
 }
