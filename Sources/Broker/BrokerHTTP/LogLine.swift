@@ -1,5 +1,45 @@
 public import Logging
 
+/// A field of a log line. Whole numbers stay numbers in JSON.
+enum LogField: Sendable {
+    case text(String)
+    case number(Int)
+
+    fileprivate init(_ value: Logger.MetadataValue) {
+        switch value {
+        case .string(let text): self = .text(text)
+        case .stringConvertible(let number as Int): self = .number(number)
+        default: self = .text(value.description)
+        }
+    }
+
+    fileprivate var text: String {
+        switch self {
+        case .text(let text): text
+        case .number(let number): String(number)
+        }
+    }
+}
+
+/// Fields in the order of their names, for a line that every request has: an event's metadata that holds nothing else needs
+/// neither a large dictionary nor sorting.
+struct LogFields: Sendable, CustomStringConvertible {
+    let fields: [(name: String, value: LogField)]
+
+    var metadata: Logger.Metadata { ["fields": .stringConvertible(self)] }
+    var description: String { fields.map { "\($0.name)=\($0.value.text)" }.joined(separator: " ") }
+
+    static func of(_ metadata: Logger.Metadata) -> [(name: String, value: LogField)] {
+        if metadata.count == 1, case .stringConvertible(let own as LogFields)? = metadata.first?.value {
+            return own.fields
+        }
+        let fields = metadata.flatMap { name, value -> [(name: String, value: LogField)] in
+            if case .stringConvertible(let own as LogFields) = value { own.fields } else { [(name, LogField(value))] }
+        }
+        return fields.sorted { $0.name < $1.name }
+    }
+}
+
 /// One event as one line of ASCII, line end included.
 struct LogLine {
     private(set) var octets: [UInt8] = []
@@ -7,14 +47,14 @@ struct LogLine {
     init(_ format: LogFormat, _ event: LogEvent, _ metadata: Logger.Metadata, _ time: LogTime) {
         var metadata = metadata
         if let error = event.error { metadata["error"] = .string(String(describing: error)) }
-        self.init(format, event.level, event.message.description, metadata, time)
+        self.init(format, event.level, event.message.description, LogFields.of(metadata), time)
     }
 
     init(
-        _ format: LogFormat, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata, _ time: LogTime
+        _ format: LogFormat, _ level: Logger.Level, _ message: String, _ fields: [(name: String, value: LogField)],
+        _ time: LogTime
     ) {
         octets.reserveCapacity(384)
-        let fields = metadata.sorted { $0.key < $1.key }
         switch format {
         case .json: appendJSON(level, message, fields, time)
         case .text: appendText(level, message, fields, time)
@@ -23,8 +63,7 @@ struct LogLine {
     }
 
     private mutating func appendJSON(
-        _ level: Logger.Level, _ message: String, _ fields: [(key: String, value: Logger.MetadataValue)],
-        _ time: LogTime
+        _ level: Logger.Level, _ message: String, _ fields: [(name: String, value: LogField)], _ time: LogTime
     ) {
         octets.append(contentsOf: "{\"ts\":\"".utf8)
         time.append(to: &octets)
@@ -35,20 +74,19 @@ struct LogLine {
         for (name, value) in fields {
             octets.append(UInt8(ascii: ","))
             // A field that bears one of our names keeps its value under another: no object may hold a name twice.
-            LogText.appendJSON(["ts", "level", "msg"].contains(name) ? "field_\(name)" : name, to: &octets)
+            let isTaken = name == "ts" || name == "level" || name == "msg"
+            LogText.appendJSON(isTaken ? "field_\(name)" : name, to: &octets)
             octets.append(UInt8(ascii: ":"))
-            if let number = Self.number(value) {
-                octets.append(contentsOf: String(number).utf8)
-            } else {
-                LogText.appendJSON(Self.text(value), to: &octets)
+            switch value {
+            case .number(let number): octets.append(contentsOf: String(number).utf8)
+            case .text(let text): LogText.appendJSON(text, to: &octets)
             }
         }
         octets.append(UInt8(ascii: "}"))
     }
 
     private mutating func appendText(
-        _ level: Logger.Level, _ message: String, _ fields: [(key: String, value: Logger.MetadataValue)],
-        _ time: LogTime
+        _ level: Logger.Level, _ message: String, _ fields: [(name: String, value: LogField)], _ time: LogTime
     ) {
         time.appendTimeOfDay(to: &octets)
         octets.append(UInt8(ascii: " "))
@@ -59,18 +97,8 @@ struct LogLine {
             octets.append(UInt8(ascii: " "))
             LogText.appendText(name, to: &octets)
             octets.append(UInt8(ascii: "="))
-            LogText.appendText(Self.text(value), to: &octets)
+            LogText.appendText(value.text, to: &octets)
         }
-    }
-
-    /// Whole numbers stay numbers in JSON.
-    private static func number(_ value: Logger.MetadataValue) -> Int? {
-        guard case .stringConvertible(let value) = value else { return nil }
-        return value as? Int
-    }
-
-    private static func text(_ value: Logger.MetadataValue) -> String {
-        if case .string(let text) = value { text } else { value.description }
     }
 }
 
@@ -162,7 +190,7 @@ struct LineLogHandler: LogHandler {
         }
         let line = LogLine(format, event, metadata, time)
         sink.write(line.octets, isUrgent: event.level >= .error) { lost in
-            LogLine(format, .error, "log lines lost", ["lines": .stringConvertible(lost)], time).octets
+            LogLine(format, .error, "log lines lost", [("lines", .number(lost))], time).octets
         }
     }
 }

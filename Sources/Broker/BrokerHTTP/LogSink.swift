@@ -11,7 +11,7 @@ import Synchronization
 
 /// Where log lines go: a file descriptor that may be slow, or stuck.
 ///
-/// Whoever logs never waits for it. Lines gather in a buffer that one thread writes out every few milliseconds (waking it
+/// Whoever logs never waits for it. Lines gather in a buffer that one thread writes out 25 ms after the first one (waking it
 /// for each line would cost more than the line); when the buffer is full, lines are dropped and counted, and the log
 /// says how many as soon as there is room again.
 public final class LogSink: Sendable {
@@ -28,7 +28,7 @@ public final class LogSink: Sendable {
     private let queue = DispatchQueue(label: "log")
 
     /// How long a line may wait for others.
-    private static let delay = DispatchTimeInterval.milliseconds(5)
+    private static let delay = DispatchTimeInterval.milliseconds(25)
 
     /// - Parameter capacity: Octets that may wait to be written.
     public init(fileDescriptor: Int32, capacity: Int = 1 << 20) {

@@ -63,17 +63,17 @@ struct RequestJournal: Sendable {
         if let refusal, let kind = refusal.auditKind(of: record.grant) {
             audit.note(refusal, as: kind, of: record, client: client)
         }
-        var metadata: Logger.Metadata = [
-            "request_id": .string(record.requestID.description),
-            "grant": .string(record.grant.rawValue),
-            "client_id": .string(client?.string ?? "unknown"),
-            "outcome": .string(label.rawValue),
-            "reason": .string(reason),
-            "status": .stringConvertible(Int(status.code)),
-            "duration_us": .stringConvertible(Int(duration.microseconds)),
+        var fields: [(name: String, value: LogField)] = [
+            ("client_id", .text(client?.string ?? "unknown")),
+            ("duration_us", .number(Int(duration.microseconds))),
+            ("grant", .text(record.grant.rawValue)),
+            ("outcome", .text(label.rawValue)),
+            ("reason", .text(reason)),
+            ("request_id", .text(record.requestID.description)),
+            ("status", .number(Int(status.code))),
         ]
-        if case .rate = refusal { metadata["network"] = .string(record.caller?.network ?? "unknown") }
-        logger.log(level: error?.level ?? .info, "token request", metadata: metadata)
+        if case .rate = refusal { fields.insert(("network", .text(record.caller?.network ?? "unknown")), at: 3) }
+        logger.log(level: error?.level ?? .info, "token request", metadata: LogFields(fields: fields).metadata)
     }
 }
 
