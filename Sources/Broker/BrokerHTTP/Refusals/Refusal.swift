@@ -4,7 +4,7 @@ import NativeSSO
 import OAuthWire
 
 /// Every way in which a request can be refused. Each has its row in the table of refusals.
-enum Refusal: Error, Sendable {
+indirect enum Refusal: Error, Sendable {
     case wire(HTTPFault)
     case request(RequestRefusal)
     case form(FormError)

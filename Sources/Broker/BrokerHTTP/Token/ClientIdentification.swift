@@ -2,18 +2,6 @@ import HTTPServer
 import NativeSSO
 import OAuthWire
 
-/// Who is asking.
-struct IdentifiedClient: Sendable {
-    let client: Client
-    /// By which failures are counted.
-    let presentedID: String
-    let caller: ClientAddress?
-    /// What it proves that with, where that is good for one request: to be used up.
-    let assertion: PresentedAssertion?
-    /// The same, as the form has it.
-    let jwt: Credential?
-}
-
 /// Finds out which registered client is asking, and makes a confidential one prove it.
 struct ClientIdentification: Sendable {
     let directory: any ClientDirectory
@@ -23,9 +11,10 @@ struct ClientIdentification: Sendable {
 
     /// Everything but whether an assertion was used before.
     /// - Parameter record: Is told of a registered client, also of one that is then refused.
+    /// - Returns: Also the assertion that it proves itself with, which is good for one request: to be used up.
     func identify(
         authorization: [String], _ form: FormParameters, _ record: inout RequestRecord
-    ) throws(TokenError) -> IdentifiedClient {
+    ) throws(TokenError) -> (Client, PresentedAssertion?) {
         let caller = record.caller
         let presented = try TokenError.refusing { () throws(Refusal) in
             try PresentedClient(authorization: authorization, form)
@@ -58,26 +47,26 @@ struct ClientIdentification: Sendable {
         if presented.credential != nil {
             try TokenError.counting { () throws(RateLimited) in try limiter.charge(authenticated: client.id) }
         }
-        return IdentifiedClient(
-            client: client, presentedID: presented.id, caller: caller, assertion: assertion,
-            jwt: form[Parameter.clientAssertion].map(Credential.init))
+        record.presentedClient = presented.id
+        record.assertion = form[Parameter.clientAssertion].map(Credential.init)
+        return (client, assertion)
     }
 
     /// Uses the client's assertion up, if it has one, where the grant's own statement does not. Refused where it was used before, here
     /// or at another replica. What the grant then refuses or cannot do has cost the assertion.
-    func use(_ identified: IdentifiedClient) async throws(TokenError) {
-        guard let assertion = identified.assertion else { return }
+    func use(_ assertion: PresentedAssertion?, _ record: RequestRecord) async throws(TokenError) {
+        guard let assertion else { return }
         let isFirstUse = try await TokenError.port { () async throws(PortError) in
             try await assertions.use(assertion.id, until: assertion.until)
         }
-        guard isFirstUse else { throw replayed(identified) }
+        guard isFirstUse else { throw replayed(record) }
     }
 
     /// Its assertion was used before.
-    func replayed(_ identified: IdentifiedClient) -> TokenError {
+    func replayed(_ record: RequestRecord) -> TokenError {
         failed(
-            Refusal.ClientFailure(reason: .assertionReplayed, client: identified.client.id, usedAuthorization: false),
-            identified.presentedID, from: identified.caller)
+            Refusal.ClientFailure(reason: .assertionReplayed, client: record.client, usedAuthorization: false),
+            record.presentedClient, from: record.caller)
     }
 
     /// Something was offered as proof, and is none. Whoever does so again and again is told to wait, whatever name he uses.

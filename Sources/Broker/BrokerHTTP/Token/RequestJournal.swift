@@ -15,8 +15,10 @@ struct RequestRecord: Sendable {
     var client: ClientID?
     /// Which login and grant it turned out to be about.
     var subject = AuditSubject()
-    /// Who asks, once identified.
-    var identified: IdentifiedClient?
+    /// Who asks, as presented, once that is good: failures are counted by it.
+    var presentedClient = ""
+    /// The client's assertion, if that is what it proved itself with.
+    var assertion: Credential?
     /// Whether a proof was shown that holds.
     var showsProof = false
     /// What a refusal is counted by: the refresh token or subject token; the client's assertion while that is used up.

@@ -5,7 +5,7 @@ import StrictCoding
 extension TokenAnswer {
     /// The body. `scope` stands beside every access token of ours, so that the app need not remember what it asked for.
     var json: [UInt8] {
-        var json = JSONWriter(reservingCapacity: 2048)
+        var json = JSONWriter(reservingCapacity: 512 + accessToken.utf8.count + (idToken?.utf8.count ?? 0))
         json.object { json in
             json.member("access_token", accessToken)
             if let issued { json.member("issued_token_type", issued.type.rawValue) }

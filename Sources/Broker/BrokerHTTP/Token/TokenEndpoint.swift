@@ -60,25 +60,31 @@ extension TokenEndpoint: Responder {
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
         var record = journal.begin()
         do throws(TokenError) {
-            switch try prepare(arrival, &record) {
-            case .exchange(let request):
+            let (grantType, reader) = try prepare(arrival, &record)
+            let tokens: TokenAnswer
+            switch grantType {
+            case .tokenExchange where enrolment != nil && reader.asksForIDToken:
+                tokens = try await enrol(reader, &record)
+            case .tokenExchange:
+                let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.exchange)
                 do throws(ExchangeError) {
-                    return granted(try await exchange.run(request, about: &record.subject), record)
+                    tokens = try await exchange.run(request, about: &record.subject)
                 } catch {
                     let provider = record.subject.provider
                     throw TokenError(error) {
                         .exchange($0, profile: request.profile, client: refused(request, $0, of: provider))
                     }
                 }
-            case .refresh(let request):
+            case .refreshToken:
+                let request = try read(reader, Parameter.refreshToken, &record, as: TokenRequestReader.refresh)
                 do throws(RefreshError) {
-                    return granted(try await refresh.run(request, about: &record.subject), record)
+                    tokens = try await refresh.run(request, about: &record.subject)
                 } catch {
                     throw TokenError(error) { .refresh($0) }
                 }
-            case .enrolment(let request): return granted(try await run(request), record)
-            case .code(let request): return granted(try await run(request, &record), record)
+            case .authorizationCode: tokens = try await redeem(reader, &record)
             }
+            return granted(tokens, record)
         } catch {
             return failed(error, &record)
         }
@@ -92,10 +98,10 @@ extension TokenEndpoint: Responder {
 
     private func failed(_ error: TokenError, _ record: inout RequestRecord) -> HTTPAnswer {
         var error = error
-        if error.isOfUsedAssertion, let identified = record.identified {
+        if error.isOfUsedAssertion {
             // Counted by the assertion, whatever else is in the request.
-            record.presented = identified.jwt
-            error = clients.replayed(identified)
+            record.presented = record.assertion
+            error = clients.replayed(record)
         }
         return ended(HTTPAnswer(error), record, error)
     }
@@ -108,7 +114,9 @@ extension TokenEndpoint: Responder {
     }
 
     /// Everything before the grant's own rules. Nothing here waits.
-    private func prepare(_ arrival: Arrival, _ record: inout RequestRecord) throws(TokenError) -> TokenRequest {
+    private func prepare(
+        _ arrival: Arrival, _ record: inout RequestRecord
+    ) throws(TokenError) -> (GrantType, TokenRequestReader) {
         switch arrival {
         case .fault(let fault, from: let caller):
             try count(caller, &record)
@@ -126,7 +134,7 @@ extension TokenEndpoint: Responder {
 
     private func prepare(
         _ request: ReceivedRequest, _ record: inout RequestRecord
-    ) throws(TokenError) -> TokenRequest {
+    ) throws(TokenError) -> (GrantType, TokenRequestReader) {
         let form = try TokenError.refusing { () throws(Refusal) in try request.tokenForm() }
         let grantType = try TokenError.refusing { () throws(Refusal) in try TokenRequestReader.grantType(form) }
         record.grant = GrantLabel(grantType)
@@ -134,40 +142,33 @@ extension TokenEndpoint: Responder {
             throw .refused(.parameter(.grantTypeUnknown))
         }
 
-        let identified = try clients.identify(authorization: request.headers["authorization"], form, &record)
-        let client = identified.client
+        let (client, assertion) = try clients.identify(
+            authorization: request.headers["authorization"], form, &record)
         // Verified here and used up by the grant.
         let proof = try proofs.proof(request.headers["dpop"], of: client)
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
-        record.identified = identified
         record.showsProof = proof != nil
-
         let reader = TokenRequestReader(
-            form: form, client: client, proof: proof, assertion: identified.assertion, requestID: record.requestID,
+            form: form, client: client, proof: proof, assertion: assertion, requestID: record.requestID,
             issuers: issuers)
-        return try TokenError.refusing { () throws(Refusal) in try read(reader, grantType, &record) }
+        return (grantType, reader)
     }
 
     /// Notes also by what a refusal is counted.
-    private func read(
-        _ reader: TokenRequestReader, _ grantType: GrantType, _ record: inout RequestRecord
-    ) throws(Refusal) -> TokenRequest {
-        let request: TokenRequest
-        let presented: String
-        switch grantType {
-        case .tokenExchange where enrolment != nil && reader.asksForIDToken:
-            record.grant = .enrolment
-            (request, presented) = (.enrolment(try reader.enrolment()), Parameter.subjectToken)
-        case .tokenExchange: (request, presented) = (.exchange(try reader.exchange()), Parameter.subjectToken)
-        case .refreshToken: (request, presented) = (.refresh(try reader.refresh()), Parameter.refreshToken)
-        case .authorizationCode:
-            return .code(try reader.code(origin: RequestLimiter.origin(record.caller)))
-        }
+    private func read<Request>(
+        _ reader: TokenRequestReader, _ presented: String, _ record: inout RequestRecord,
+        as grant: (TokenRequestReader) -> () throws(Refusal) -> Request
+    ) throws(TokenError) -> Request {
+        let request = try TokenError.refusing { () throws(Refusal) in try grant(reader)() }
         record.presented = reader.form[presented].map(Credential.init)
         return request
     }
 
-    private func run(_ request: EnrolmentRequest) async throws(TokenError) -> TokenAnswer {
+    private func enrol(
+        _ reader: TokenRequestReader, _ record: inout RequestRecord
+    ) async throws(TokenError) -> TokenAnswer {
+        record.grant = .enrolment
+        let request = try read(reader, Parameter.subjectToken, &record, as: TokenRequestReader.enrolment)
         guard let enrolment else { throw .refused(.request(.enrolmentNotEnabled)) }
         do throws(EnrolmentError) {
             return try await enrolment.run(request)
@@ -176,15 +177,18 @@ extension TokenEndpoint: Responder {
         }
     }
 
-    private func run(
-        _ request: CodeRequest, _ record: inout RequestRecord
+    private func redeem(
+        _ reader: TokenRequestReader, _ record: inout RequestRecord
     ) async throws(TokenError) -> TokenAnswer {
         let caller = record.caller
+        let request = try TokenError.refusing { () throws(Refusal) in
+            try reader.code(origin: RequestLimiter.origin(caller))
+        }
         try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: caller) }
-        guard let codes, let identified = record.identified else { throw .refused(.parameter(.grantTypeUnknown)) }
+        guard let codes else { throw .refused(.parameter(.grantTypeUnknown)) }
         // A refusal is counted by the client's assertion first, and then by the code.
-        record.presented = identified.jwt
-        try await clients.use(identified)
+        record.presented = record.assertion
+        try await clients.use(reader.assertion, record)
         record.presented = Credential(request.code.code)
         do throws(CodeError) {
             return TokenAnswer(try await codes.run(request))

@@ -1,14 +1,6 @@
 import NativeSSO
 import OAuthWire
 
-/// A token request whose form is sound and whose client is known.
-enum TokenRequest {
-    case exchange(ExchangeRequest)
-    case enrolment(EnrolmentRequest)
-    case code(CodeRequest)
-    case refresh(RefreshRequest)
-}
-
 /// What is wrong with the parameters of a well-formed form.
 enum ParameterDefect: Error, Sendable, CaseIterable {
     case grantTypeMissing

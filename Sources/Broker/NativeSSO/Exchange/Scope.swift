@@ -49,8 +49,7 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
 
     /// Collapses duplicates. The caller has checked each token's characters (%x21 / %x23-5B / %x5D-7E).
     public init(_ tokens: some Sequence<String>) {
-        var seen = Set<String>()
-        self.tokens = tokens.filter { seen.insert($0).inserted }
+        self.tokens = tokens.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     public static let empty = Scope([])
@@ -71,7 +70,7 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     public var description: String { tokens.joined(separator: " ") }
 
     /// Order does not matter (RFC 6749 §3.3).
-    public static func == (a: Scope, b: Scope) -> Bool { Set(a.tokens) == Set(b.tokens) }
+    public static func == (a: Scope, b: Scope) -> Bool { a.tokens.count == b.tokens.count && a.isSubset(of: b) }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(Set(tokens)) }
 }

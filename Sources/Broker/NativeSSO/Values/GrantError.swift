@@ -1,5 +1,5 @@
 /// How a grant fails: kinds of failure that must never be mixed up.
-public enum GrantError<Refusal: Error>: Error, Sendable {
+public indirect enum GrantError<Refusal: Error>: Error, Sendable {
     /// The id_token is not genuine, or not of the right form. RFC 8693 §2.2.2.
     case invalidIDToken(SubjectTokenDefect)
     /// The caller's doing: becomes an OAuth error.
