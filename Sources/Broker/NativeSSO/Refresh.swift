@@ -97,13 +97,18 @@ extension RefreshToken {
     /// The token as it travels.
     func encoded(by keys: some RefreshTokenAuthenticator) throws(PortError) -> String {
         let keyID = try keys.currentKeyID
-        let big = UInt32(bitPattern: generation)
-        let body =
-            [keyID] + grantID.octets + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: big >> $0) }
-        guard let tag = try keys.tag(Self.prefix + body, keyID: keyID) else {
+        var token = Self.prefix + CollectionOfOne(keyID)
+        token += grantID.octets
+        for shift in stride(from: 24, through: 0, by: -8) {
+            token.append(UInt8(truncatingIfNeeded: generation >> shift))
+        }
+        guard let tag = try keys.tag(token, keyID: keyID) else {
             throw .broken("the current refresh-token key is not in the key ring")
         }
-        return String(decoding: Self.prefix, as: UTF8.self) + Base64URL.encode(body + tag)
+        token += tag
+        var text = Self.prefix
+        Base64URL.append(token[Self.prefix.count...], to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Reads a presented token; the tag is checked here, before any database is asked.

@@ -44,14 +44,13 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     /// The first 10 bits of SHA-256 over issuer and subject of a login at the identity provider, a 32-bit big-endian length before
     /// each. All rows of a user have one slot, so that users can be spread over several databases by the ids alone.
     public static func slot(issuer: Issuer, subject: Subject) -> UInt64 {
-        var hash = SHA256()
-        for text in [issuer.string, subject.string] {
-            let length = UInt32(truncatingIfNeeded: text.utf8.count).bigEndian
-            withUnsafeBytes(of: length) { hash.update(bufferPointer: $0) }
-            hash.update(data: Array(text.utf8))
+        var login: [UInt8] = []
+        login.reserveCapacity(256)
+        for text in [issuer.string.utf8, subject.string.utf8] {
+            withUnsafeBytes(of: UInt32(truncatingIfNeeded: text.count).bigEndian) { login += $0 }
+            login += text
         }
-        let digest = Array(hash.finalize().prefix(2))
-        return UInt64(digest[0]) << 2 | UInt64(digest[1]) >> 6
+        return SHA256.hash(data: login).prefix(2).reduce(0) { $0 << 8 | UInt64($1) } >> 6
     }
 
     public var octets: [UInt8] {
