@@ -85,7 +85,8 @@ let package = Package(
             path: "Sources/Broker/Registry", swiftSettings: strict),
         .plugin(name: "EmbedMigrations", capability: .buildTool(), path: "Sources/Broker/EmbedMigrations"),
         .target(
-            name: "Migrations", path: "Migrations", swiftSettings: strict, plugins: ["EmbedMigrations"]),
+            name: "Migrations", path: "Migrations", exclude: ["README.md", "schema.sql"], swiftSettings: strict,
+            plugins: ["EmbedMigrations"]),
         .target(
             name: "Migrator", dependencies: ["PostgresClient", "Migrations", .crypto], path: "Sources/Broker/Migrator",
             swiftSettings: strict),
@@ -330,7 +331,8 @@ let package = Package(
             name: "NativeSSOCommandTests",
             dependencies: [
                 "native-sso", "BrokerHTTP", "HTTPServer", "BrokerTesting", "ChildProcesses", "IdentityProvider",
-                "NativeSSO", "JOSE", "OAuthWire", "PostgresClient", "Registry", "StrictCoding", .argumentParser, .logging,
+                "NativeSSO", "JOSE", "OAuthWire", "PostgresClient", "Registry", "StrictCoding", .argumentParser,
+                .logging,
                 .serviceLifecycle,
                 .unixSignals,
             ], path: "Tests/Broker/NativeSSOCommandTests",

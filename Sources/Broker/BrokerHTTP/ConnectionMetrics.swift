@@ -5,16 +5,19 @@ extension ConnectionCounts: MetricSource {
         [
             MetricSample("connections", "Open connections to the public listener.", .gauge, open.value),
             MetricSample(
-                "connections_refused_total", "Connections closed at once: public.max_connections was reached.", .counter, refused.value
+                "connections_refused_total", "Connections closed at once: public.max_connections was reached.",
+                .counter, refused.value
             ),
             MetricSample(
                 "connections_refused_for_address_total",
-                "Connections closed at once: public.max_connections_per_address was reached.", .counter, refusedForAddress.value),
+                "Connections closed at once: public.max_connections_per_address was reached.", .counter,
+                refusedForAddress.value),
             MetricSample(
                 "tls_handshakes_failed_total", "TLS handshakes that failed or took too long.", .counter,
                 handshakesFailed.value),
             MetricSample(
-                "http2_errors_total", "HTTP/2 connections closed because the client broke the protocol or a limit.", .counter,
+                "http2_errors_total", "HTTP/2 connections closed because the client broke the protocol or a limit.",
+                .counter,
                 http2Failures.value),
             MetricSample(
                 "buffered_octets",

@@ -8,7 +8,7 @@ import Testing
 
     deinit { try? FileManager.default.removeItem(at: log) }
 
-    @Test func whoeverIsCancelledHasItKilled() async throws {
+    @Test func cancellationKillsTheProcess() async throws {
         let process = try sleeper()
         let wait = Task { await process.exitStatus }
         wait.cancel()
@@ -91,7 +91,7 @@ import Testing
         #expect(failure.contains("example did not end within 0.2 seconds"))
     }
 
-    @Test func whoeverIsNotReadyIsEnded() async throws {
+    @Test func aProcessThatIsNotReadyIsEnded() async throws {
         let process = try shell("echo waiting; exec sleep 600")
         let failure = await #expect(throws: ManagedProcess.Failure.self) { try await process.waitForReadiness("ready") }
         #expect(failure?.description.contains("test did not say that it is ready, but waiting") == true)
