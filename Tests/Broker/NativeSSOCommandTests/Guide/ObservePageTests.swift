@@ -112,9 +112,12 @@ extension GuidePageTests {
         var found: Set<String> = []
         for case let file as URL in files where file.pathExtension == "swift" {
             let source = try String(contentsOf: file, encoding: .utf8)
-            for match in source.matches(of: /"([a-z_]+)"(?:: \.string(?:Convertible)?\(|, \.(?:text|number)\()|metadata\["([a-z_]+)"\]/)
-            {
+            let inMetadata = /"([a-z_]+)": \.string(?:Convertible)?\(|metadata\["([a-z_]+)"\]/
+            for match in source.matches(of: inMetadata) {
                 found.insert(String(match.output.1 ?? match.output.2 ?? ""))
+            }
+            for match in source.matches(of: /[\s\[(]\("([a-z_]+)", \.(?:text|number)\(/) {
+                found.insert(String(match.output.1))
             }
         }
         for (_, call) in try Self.calls() {
