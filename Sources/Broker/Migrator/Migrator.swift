@@ -173,7 +173,14 @@ extension Migrator {
 }
 
 enum MigratorSQL {
-    static let findTable = Statement("SELECT to_regclass('native_sso.schema_migration') IS NOT NULL")
+    /// A scan and not `to_regclass`, which answers from the session's cache: that may not know yet what another migrator
+    /// committed just before it gave up the lock.
+    static let findTable = Statement(
+        """
+        SELECT EXISTS (
+            SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'native_sso' AND c.relname = 'schema_migration')
+        """)
 
     /// The lock lasts until the transaction ends. The number is arbitrary and unique to this program.
     static let tryLock = Statement("SELECT pg_try_advisory_xact_lock(7017280452245743464)")
