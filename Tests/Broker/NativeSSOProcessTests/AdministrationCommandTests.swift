@@ -60,7 +60,7 @@ struct AdministrationCommandTests {
     @Test(arguments: [["client", "list"], ["migrate", "up"]])
     func `a database that refuses says why, without the password`(command: [String]) async throws {
         try await Installation.withFiles { installation in
-            try installation.write("open-sesame", to: "password")
+            try installation.write("open-sesame", to: "database-password")
             let outcome = try await installation.run(command)
             #expect(outcome.status == 3)
             #expect(outcome.errors.contains("28P01: password authentication failed for user"), "\(outcome.errors)")

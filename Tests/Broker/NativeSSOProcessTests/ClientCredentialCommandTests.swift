@@ -109,8 +109,8 @@ struct ClientCredentialCommandTests {
                 (Self.jwk(try TestKey.shared(.es384)), "ES384"),
                 (Self.jwk(try TestKey.shared(.es384)) { $0["alg"] = nil }, "no key for any of ES256, PS256, RS256"),
                 (Self.jwk(rsa) { $0["alg"] = nil }, "--algorithm"),
-                (Self.jwk(curve) { $0["use"] = .string("enc") }, "no public key"),
-                (Self.jwk(curve) { $0["x"] = $0["y"] }, "no public key"),
+                (Self.jwk(curve) { $0["use"] = .string("enc") }, "not a public key"),
+                (Self.jwk(curve) { $0["x"] = $0["y"] }, "not a public key"),
                 (Self.jwk(curve) { $0["kid"] = .string("k\u{e9}y") }, "kid"),
                 (#"{"keys":[]}"#, "set of keys"), ("[]", "no JSON object"), ("", "no JSON object"),
             ] {
