@@ -2,7 +2,7 @@ import HTTPServer
 import NativeSSO
 
 /// What the broker counts. The set of series is fixed when the program is compiled.
-public final class BrokerMetrics: Sendable {
+package final class BrokerMetrics: Sendable {
     private let inFlight = Counter()
     private let requests: [GrantLabel: [OutcomeLabel: Counter]]
     private let durations: [GrantLabel: Histogram]
@@ -11,7 +11,7 @@ public final class BrokerMetrics: Sendable {
     private let logouts = LogoutCounts()
     private let sources: [any MetricSource]
 
-    public init(sources: [any MetricSource] = []) {
+    package init(sources: [any MetricSource] = []) {
         self.sources = sources
         requests = Self.byLabel { _ in Self.byLabel { (_: OutcomeLabel) in Counter() } }
         durations = Self.byLabel { _ in Histogram() }
@@ -44,7 +44,7 @@ public final class BrokerMetrics: Sendable {
     func auditEventSampledOut() { sampledOut.add() }
 
     /// Prometheus text exposition format 0.0.4.
-    public var text: String {
+    package var text: String {
         var text = PrometheusText()
         text.family("requests_total", "Requests to the public listener.", .counter)
         for grant in GrantLabel.allCases {

@@ -1,30 +1,30 @@
-public import HTTPServer
-public import Logging
-public import NIOCore
+package import HTTPServer
+package import Logging
+package import NIOCore
 import NIOPosix
-public import NativeSSO
-public import ServiceLifecycle
+package import NativeSSO
+import ServiceLifecycle
 import Synchronization
 
 /// Both listeners, from bind to graceful stop.
 ///
 /// A stop goes in this order: `/readyz` says no; the public listener accepts no more, answers what is in flight and closes;
 /// the internal listener follows, so that the stop can be watched to its end.
-public struct BrokerServer: Service {
-    public struct Configuration: Sendable {
-        public var publicAddress: ListenerAddress
-        public var internalAddress: ListenerAddress
-        public var publicLimits: ListenerLimits
+package struct BrokerServer: Service {
+    package struct Configuration: Sendable {
+        package var publicAddress: ListenerAddress
+        package var internalAddress: ListenerAddress
+        package var publicLimits: ListenerLimits
         /// In front of the public listener.
-        public var trustedProxies: TrustedProxies
+        package var trustedProxies: TrustedProxies
         /// Of the public listener; `nil`: it speaks in the clear.
-        public var publicIdentity: CurrentTLSIdentity?
+        package var publicIdentity: CurrentTLSIdentity?
         /// Fewer connections: whoever floods the internal listener takes nothing from the public one.
-        public var internalLimits: ListenerLimits
+        package var internalLimits: ListenerLimits
         /// What is still in flight then is cut off.
-        public var drainTimeout: Duration
+        package var drainTimeout: Duration
 
-        public init(
+        package init(
             publicAddress: ListenerAddress = ListenerAddress(port: 8080),
             internalAddress: ListenerAddress = ListenerAddress(port: 8081),
             publicLimits: ListenerLimits = ListenerLimits(), trustedProxies: TrustedProxies = .none,
@@ -43,9 +43,9 @@ public struct BrokerServer: Service {
     }
 
     /// The ports that the listeners got; 0 for a Unix socket.
-    public struct Ports: Sendable {
-        public let `public`: Int
-        public let `internal`: Int
+    package struct Ports: Sendable {
+        package let `public`: Int
+        package let `internal`: Int
     }
 
     private let configuration: Configuration
@@ -62,7 +62,7 @@ public struct BrokerServer: Service {
     ///   - connections: To the public listener, for the metrics.
     ///   - eventLoopGroup: One loop per core where `nil`.
     ///   - onStarted: Called once, when both listeners are bound.
-    public init(
+    package init(
         configuration: Configuration, tokenEndpoint: TokenEndpoint, internalEndpoint: InternalEndpoint,
         readiness: Readiness, clock: any WallClock, connections: ConnectionCounts = ConnectionCounts(),
         eventLoopGroup: (any EventLoopGroup)? = nil, logger: Logger,
@@ -80,7 +80,7 @@ public struct BrokerServer: Service {
     }
 
     /// Runs until a graceful shutdown or cancellation.
-    public func run() async throws {
+    package func run() async throws {
         let date = DateHeader { [clock] in clock.milliseconds / 1000 }
         let executors = EventLoopExecutors(eventLoopGroup)
         let start = StartGate(onStarted)

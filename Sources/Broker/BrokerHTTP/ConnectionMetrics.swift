@@ -1,7 +1,7 @@
-public import HTTPServer
+package import HTTPServer
 
 extension ConnectionCounts: MetricSource {
-    public var samples: [MetricSample] {
+    package var samples: [MetricSample] {
         [
             MetricSample("connections", "Open connections to the public listener.", .gauge, open.value),
             MetricSample(
@@ -28,7 +28,7 @@ extension ConnectionCounts: MetricSource {
 }
 
 extension CurrentTLSIdentity: MetricSource {
-    public var samples: [MetricSample] {
+    package var samples: [MetricSample] {
         [
             MetricSample(
                 "tls_certificate_not_after_seconds", "When the certificate in use expires, in Unix time.", .gauge,

@@ -1,7 +1,7 @@
 import HTTPServer
-public import Logging
+package import Logging
 import NIOHTTP1
-public import NativeSSO
+package import NativeSSO
 import OAuthWire
 import StrictCoding
 import Synchronization
@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Whatever is not answered with what was asked for has an `X-Request-Id` and a line in the log: a logout that did not even
 /// reach its path must not be lost without a trace.
-public struct InternalEndpoint: Sendable {
+package struct InternalEndpoint: Sendable {
     private let readiness: Readiness
     private let keys: any PublishedKeys
     private let metadata: [UInt8]
@@ -20,7 +20,7 @@ public struct InternalEndpoint: Sendable {
     private let journal: InternalJournal
     private let clock: any WallClock
 
-    public init(
+    package init(
         readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, metrics: BrokerMetrics,
         logout: LogoutEndpoint, clock: any WallClock, logger: Logger
     ) {
@@ -141,7 +141,7 @@ struct InternalJournal: Sendable {
 }
 
 /// The public keys that verify what this broker signs.
-public protocol PublishedKeys: Sendable {
+package protocol PublishedKeys: Sendable {
     /// A JWK Set as JSON. RFC 7517 §5.
     func keySet() async throws(PortError) -> [UInt8]
 
@@ -150,7 +150,7 @@ public protocol PublishedKeys: Sendable {
 }
 
 /// One thing that must be so before this process should get requests.
-public protocol ReadinessCheck: Sendable {
+package protocol ReadinessCheck: Sendable {
     /// For the reader of `/readyz`: a component, or an issuer from the configuration.
     var name: String { get }
 
@@ -162,11 +162,11 @@ public protocol ReadinessCheck: Sendable {
 }
 
 /// Whether this process should get requests: every check passes, and it is not about to stop.
-public final class Readiness: Sendable {
+package final class Readiness: Sendable {
     private let checks: [any ReadinessCheck]
     private let isDraining = Atomic(false)
 
-    public init(checks: [any ReadinessCheck]) {
+    package init(checks: [any ReadinessCheck]) {
         self.checks = checks
     }
 

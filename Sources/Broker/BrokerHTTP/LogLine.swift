@@ -1,4 +1,4 @@
-public import Logging
+package import Logging
 
 /// A field of a log line. Whole numbers stay numbers in JSON.
 enum LogField: Sendable {
@@ -150,21 +150,21 @@ enum LogText {
 }
 
 /// How the log looks.
-public enum LogFormat: String, Sendable, CaseIterable {
+package enum LogFormat: String, Sendable, CaseIterable {
     /// One JSON object per line, for machines.
     case json
     /// For a terminal.
     case text
 
     /// - Parameter now: The wall clock.
-    public func handler(
+    package func handler(
         sink: LogSink, level: Logger.Level = .info, now: @escaping @Sendable () -> LogTime = LogTime.system
     ) -> any LogHandler {
         LineLogHandler(format: self, sink: sink, now: now, logLevel: level)
     }
 
     /// One event as it would be written, with its line end; metadata of the event alone.
-    public func render(_ event: LogEvent, at time: LogTime = LogTime.system()) -> String {
+    package func render(_ event: LogEvent, at time: LogTime = LogTime.system()) -> String {
         String(decoding: LogLine(self, event, event.metadata ?? [:], time).octets, as: UTF8.self)
     }
 }

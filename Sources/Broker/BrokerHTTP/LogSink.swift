@@ -14,7 +14,7 @@ import Synchronization
 /// Whoever logs never waits for it. Lines gather in a buffer that one thread writes out 25 ms after the first one (waking it
 /// for each line would cost more than the line); when the buffer is full, lines are dropped and counted, and the log
 /// says how many as soon as there is room again.
-public final class LogSink: Sendable {
+package final class LogSink: Sendable {
     private struct State {
         var buffer: [UInt8] = []
         var isWriterDue = false
@@ -31,20 +31,20 @@ public final class LogSink: Sendable {
     private static let delay = DispatchTimeInterval.milliseconds(25)
 
     /// - Parameter capacity: Octets that may wait to be written.
-    public init(fileDescriptor: Int32, capacity: Int = 1 << 20) {
+    package init(fileDescriptor: Int32, capacity: Int = 1 << 20) {
         descriptor = fileDescriptor
         self.capacity = capacity
     }
 
-    public static let standardOutput = LogSink(fileDescriptor: STDOUT_FILENO)
-    public static let standardError = LogSink(fileDescriptor: STDERR_FILENO)
+    package static let standardOutput = LogSink(fileDescriptor: STDOUT_FILENO)
+    package static let standardError = LogSink(fileDescriptor: STDERR_FILENO)
 
     /// Lines lost since the start.
-    public var droppedLines: Int { state.withLock(\.dropped) }
+    package var droppedLines: Int { state.withLock(\.dropped) }
 
     /// Waits until everything that was logged before is written, but not for ever: the descriptor may be stuck. For the
     /// end of the process.
-    public func flush() {
+    package func flush() {
         let isWritten = DispatchSemaphore(value: 0)
         queue.async {
             self.writeOut()

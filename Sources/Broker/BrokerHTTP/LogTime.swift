@@ -7,16 +7,16 @@
 #endif
 
 /// The instant of a log line.
-public struct LogTime: Sendable {
+package struct LogTime: Sendable {
     private let seconds: Int64
     private let microseconds: Int
 
-    public init(seconds: Int64, microseconds: Int) {
+    package init(seconds: Int64, microseconds: Int) {
         self.seconds = seconds
         self.microseconds = microseconds
     }
 
-    public static let system: @Sendable () -> LogTime = {
+    package static let system: @Sendable () -> LogTime = {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return LogTime(seconds: Int64(time.tv_sec), microseconds: Int(time.tv_nsec / 1000))

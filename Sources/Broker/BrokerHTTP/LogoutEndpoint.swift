@@ -1,7 +1,7 @@
 import HTTPServer
-public import Logging
+package import Logging
 import NIOHTTP1
-public import NativeSSO
+package import NativeSSO
 import OAuthWire
 
 /// `POST /backchannel-logout` of the internal listener: where an identity provider says that a login is over. OpenID Connect
@@ -11,14 +11,14 @@ import OAuthWire
 /// the broker could not find out, could not do it, or was sent too many: §2.8 knows no other refusal.
 /// Every request that is begun ends in one answer and one line in the log; every refusal is in the audit, under the `X-Request-Id`
 /// of its answer.
-public struct LogoutEndpoint: Sendable {
+package struct LogoutEndpoint: Sendable {
     static let path = "/backchannel-logout"
 
     private let logout: Logout
     private let limiter: RequestLimiter
     private let journal: LogoutJournal
 
-    public init(
+    package init(
         logout: Logout, limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
         logger: Logger
     ) {

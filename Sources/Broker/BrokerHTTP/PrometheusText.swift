@@ -45,19 +45,19 @@ struct PrometheusText {
 }
 
 /// A number that someone else keeps: connections of a database pool, lines that a log lost.
-public struct MetricSample: Sendable {
-    public enum Kind: String, Sendable {
+package struct MetricSample: Sendable {
+    package enum Kind: String, Sendable {
         case counter
         case gauge
     }
 
     /// Snake case, without the prefix `native_sso_`; a counter's ends in `_total`.
-    public let name: StaticString
-    public let help: StaticString
-    public let kind: Kind
-    public let value: Int64
+    package let name: StaticString
+    package let help: StaticString
+    package let kind: Kind
+    package let value: Int64
 
-    public init(_ name: StaticString, _ help: StaticString, _ kind: Kind, _ value: Int64) {
+    package init(_ name: StaticString, _ help: StaticString, _ kind: Kind, _ value: Int64) {
         self.name = name
         self.help = help
         self.kind = kind
@@ -66,7 +66,7 @@ public struct MetricSample: Sendable {
 }
 
 /// Names are literals and values are numbers, so that nothing a caller sent can become a series.
-public protocol MetricSource: Sendable {
+package protocol MetricSource: Sendable {
     /// The same names in the same order every time.
     var samples: [MetricSample] { get }
 }
@@ -100,7 +100,7 @@ final class Histogram: Sendable {
 }
 
 /// What a token request asked for, as a label: a closed set, so that no caller can make a series.
-public enum GrantLabel: String, Sendable, CaseIterable {
+package enum GrantLabel: String, Sendable, CaseIterable {
     case tokenExchange = "token_exchange"
     /// An exchange for an id_token of this broker.
     case enrolment
@@ -118,7 +118,7 @@ public enum GrantLabel: String, Sendable, CaseIterable {
     }
 }
 
-public enum OutcomeLabel: String, Sendable, CaseIterable {
+package enum OutcomeLabel: String, Sendable, CaseIterable {
     case granted
     case refused
     case unavailable

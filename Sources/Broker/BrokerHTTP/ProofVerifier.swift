@@ -1,10 +1,10 @@
-public import JOSE
-public import NativeSSO
+package import JOSE
+package import NativeSSO
 import StrictCoding
 
 /// Verifies the DPoP proofs of token requests: RFC 9449 §4.3 and §5, as far as it can be done before the grant. That a proof is
 /// used once only is seen to by the statement of the grant.
-public struct ProofVerifier: Sendable {
+package struct ProofVerifier: Sendable {
     private let target: TargetURI
     private let nonces: ProofNonces?
     private let clock: any WallClock
@@ -19,7 +19,7 @@ public struct ProofVerifier: Sendable {
     ///   - target: The token endpoint as apps address it. Never from a header of the request: whoever sends one could say what
     ///     the proof was made for.
     ///   - nonces: `nil`: none are asked for.
-    public init(target: TargetURI, nonces: ProofNonces?, clock: any WallClock) {
+    package init(target: TargetURI, nonces: ProofNonces?, clock: any WallClock) {
         self.target = target
         self.nonces = nonces
         self.clock = clock
@@ -70,7 +70,7 @@ public struct ProofVerifier: Sendable {
 /// `tag` is the first half of HMAC-SHA-256 over a label and all that precedes it, under a refresh-token key of the key module.
 /// Those keys are what all replicas share, and they are replaced: the nonces of a key that was active before are good until
 /// they are too old. A refresh token begins with another label, so that neither is ever taken for the other.
-public struct ProofNonces: Sendable {
+package struct ProofNonces: Sendable {
     private let keys: any RefreshTokenAuthenticator
     private let life: Seconds
 
@@ -81,7 +81,7 @@ public struct ProofNonces: Sendable {
     private static let tagLength = 16
 
     /// - Parameter life: From then on an app is told to take another.
-    public init(keys: any RefreshTokenAuthenticator, life: Seconds) {
+    package init(keys: any RefreshTokenAuthenticator, life: Seconds) {
         self.keys = keys
         self.life = life
     }

@@ -1,9 +1,9 @@
 /// So many at once, and then one each interval: the generic cell rate algorithm, ITU-T I.371.
 ///
 /// Over any span of time it admits at most the burst, and one more for each whole interval in the span.
-public struct RateLimit: Sendable, Hashable {
-    public let burst: Int
-    public let interval: Duration
+package struct RateLimit: Sendable, Hashable {
+    package let burst: Int
+    package let interval: Duration
 
     /// - Parameters:
     ///   - burst: At least 1.
@@ -17,7 +17,7 @@ public struct RateLimit: Sendable, Hashable {
     /// - Parameters:
     ///   - count: At least 1.
     ///   - period: More than nothing.
-    public init(_ count: Int, per period: Duration) {
+    package init(_ count: Int, per period: Duration) {
         self.init(burst: count, interval: period / count)
     }
 
@@ -70,35 +70,35 @@ extension Duration {
 }
 
 /// The limits of one broker; `nil`: none. Each broker counts by itself.
-public struct RequestLimits: Sendable, Hashable {
+package struct RequestLimits: Sendable, Hashable {
     /// Requests to the public listener, of everybody. It would keep out those who do nothing wrong, too; the queue before the
     /// database does as much only when there is need: off, unless it is asked for.
-    public var listener: RateLimit?
+    package var listener: RateLimit?
     /// Requests of an IPv4 address, or of the 64-bit prefix of an IPv6 address. Behind one address of a mobile network
     /// there are thousands of phones, each with a refresh every few minutes.
-    public var address: RateLimit?
+    package var address: RateLimit?
     /// Requests of the 48-bit prefix of an IPv6 address: what one customer of a provider can go through at will. Of a mobile
     /// network it holds thousands of subscribers, any of whom could use it up for the others: off, unless it is asked for.
-    public var network: RateLimit?
+    package var network: RateLimit?
     /// Requests of one app, or of one client that has authenticated. An app's is a whole fleet.
-    public var client: RateLimit?
+    package var client: RateLimit?
     /// Failed authentications in the name of one client from one address. What is right always passes.
-    public var clientFailures: RateLimit?
+    package var clientFailures: RateLimit?
     /// Exchanges of one login, of all its apps together; and refreshes of one app in it.
-    public var session: RateLimit?
+    package var session: RateLimit?
     /// Exchanges of one user's logins, and with them the sessions that the user can bring in.
-    public var user: RateLimit?
+    package var user: RateLimit?
     /// Exchanges on one device, whoever logs in on it.
-    public var device: RateLimit?
+    package var device: RateLimit?
     /// Exchanges of one login that fail for the device value; enrolments of one id_token that are refused.
-    public var deviceFailures: RateLimit?
+    package var deviceFailures: RateLimit?
     /// Codes from one address: each becomes a request to an identity provider before anything is known of whoever brings it. A
     /// login is rare, so that this is enough for thousands of phones behind one address.
-    public var code: RateLimit?
+    package var code: RateLimit?
     /// Logout tokens of one issuer from one address; and those that nobody has signed, from one address.
-    public var logout: RateLimit?
+    package var logout: RateLimit?
 
-    public init(
+    package init(
         listener: RateLimit? = nil,
         address: RateLimit? = RateLimit(2000, per: .seconds(10)),
         network: RateLimit? = nil,
@@ -124,7 +124,7 @@ public struct RequestLimits: Sendable, Hashable {
         self.logout = logout
     }
 
-    public static let none = RequestLimits(
+    package static let none = RequestLimits(
         listener: nil, address: nil, network: nil, client: nil, clientFailures: nil, session: nil, user: nil,
         device: nil, deviceFailures: nil, code: nil, logout: nil)
 }

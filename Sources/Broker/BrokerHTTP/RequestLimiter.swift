@@ -1,11 +1,11 @@
 import HTTPServer
 import NIOCore
-public import NativeSSO
+package import NativeSSO
 
 /// Counts requests by whom they are from. All the counts of one request take half a microsecond, and memory is bounded.
 ///
 /// It cannot fail but by being full of debts: then whoever has proved something is admitted, and anybody else waits.
-public final class RequestLimiter: Sendable {
+package final class RequestLimiter: Sendable {
     private let listener: FlowTable?
     private let address: FlowTable?
     private let network: FlowTable?
@@ -21,7 +21,7 @@ public final class RequestLimiter: Sendable {
     /// Nanoseconds since an arbitrary instant.
     private let now: @Sendable () -> Int64
 
-    public convenience init(_ limits: RequestLimits) {
+    package convenience init(_ limits: RequestLimits) {
         // Of the kernel's monotonic clock: a wall clock that is set back would keep everybody out.
         self.init(limits) { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
     }
@@ -130,7 +130,7 @@ public final class RequestLimiter: Sendable {
 }
 
 extension RequestLimiter: UseLimits {
-    public func charge(
+    package func charge(
         exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
     ) throws(RateLimited) {
         let now = now()
@@ -140,11 +140,11 @@ extension RequestLimiter: UseLimits {
         try charge(unauthenticated: client, at: now)
     }
 
-    public func charge(failureOf idToken: IDTokenClaims) throws(RateLimited) {
+    package func charge(failureOf idToken: IDTokenClaims) throws(RateLimited) {
         try charge(deviceFailures, .deviceFailures, Flow.key(sessionOf: idToken), at: now())
     }
 
-    public func check(
+    package func check(
         enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
     ) throws(RateLimited) {
         let now = now()
@@ -154,18 +154,18 @@ extension RequestLimiter: UseLimits {
         try check(self.client, .client, Flow.key(client.id), at: now)
     }
 
-    public func count(enrolmentOf idToken: IDTokenClaims, by client: Client) {
+    package func count(enrolmentOf idToken: IDTokenClaims, by client: Client) {
         let now = now()
         _ = user?.charge(Flow.key(idToken.issuer, idToken.subject.string), at: now)
         guard client.authentication == .none else { return }
         _ = self.client?.charge(Flow.key(client.id), at: now)
     }
 
-    public func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited) {
+    package func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited) {
         try charge(deviceFailures, .deviceFailures, Flow.key(token), at: now())
     }
 
-    public func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {
+    package func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {
         let now = now()
         try charge(session, .session, Flow.key(grant), at: now)
         try charge(unauthenticated: client, at: now)

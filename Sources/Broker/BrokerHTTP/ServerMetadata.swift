@@ -1,25 +1,25 @@
 import JOSE
-public import NativeSSO
+package import NativeSSO
 import OAuthWire
 import StrictCoding
 
 /// The broker as it describes itself to apps and resource servers. RFC 8414 §2, Native SSO §5.
 ///
 /// `response_types_supported` is empty and there is no authorization endpoint: this server has only a token endpoint.
-public struct ServerMetadata: Sendable {
-    public var issuer: Issuer
+package struct ServerMetadata: Sendable {
+    package var issuer: Issuer
     /// Where apps find `POST /token`, as they see it.
-    public var tokenEndpoint: String
+    package var tokenEndpoint: String
     /// Where resource servers find the key set, as they see it.
-    public var keySetURI: String
+    package var keySetURI: String
     /// `alg` values of what this broker signs.
-    public var signingAlgorithms: [String]
-    public var authenticationMethods: [Client.Authentication]
-    public var scopes: Scope
+    package var signingAlgorithms: [String]
+    package var authenticationMethods: [Client.Authentication]
+    package var scopes: Scope
     /// Whether codes of an identity provider are redeemed here.
-    public var relaysCodes: Bool
+    package var relaysCodes: Bool
 
-    public init(
+    package init(
         issuer: Issuer, tokenEndpoint: String, keySetURI: String, signingAlgorithms: [String],
         authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, scopes: Scope = .empty,
         relaysCodes: Bool = false
@@ -33,7 +33,7 @@ public struct ServerMetadata: Sendable {
         self.relaysCodes = relaysCodes
     }
 
-    public var json: [UInt8] {
+    package var json: [UInt8] {
         var json = JSONWriter(reservingCapacity: 1024)
         json.object { json in
             json.member("issuer", issuer.string)

@@ -4,11 +4,11 @@ import NIOHTTP1
 ///
 /// An IPv4 address, or the /64 of an IPv6 address: a subscriber has all addresses of a /64 (RFC 6177), and would be as
 /// many callers. Equal for every way to write one address.
-public struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
+package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     /// `nil`: ``unreadable``.
     package let prefix: NetworkAddress?
 
-    public init(_ address: NetworkAddress) {
+    package init(_ address: NetworkAddress) {
         self.init(prefix: address.family == .v4 ? address : address.prefix(64))
     }
 
@@ -18,36 +18,36 @@ public struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     /// goes uncounted by making himself unreadable.
     static let unreadable = ClientAddress(prefix: nil)
 
-    public var description: String {
+    package var description: String {
         guard let prefix else { return "unreadable" }
         return prefix.family == .v4 ? "\(prefix)" : "\(prefix)/64"
     }
 
     /// The network, too wide to tell one person: what a log may keep. The first 24 bits of IPv4, 48 of IPv6.
-    public var network: String {
+    package var network: String {
         guard let prefix else { return "unreadable" }
         return prefix.family == .v4 ? "\(prefix.prefix(24))/24" : "\(prefix.prefix(48))/48"
     }
 }
 
 /// Whose word on where a request comes from is believed. Nobody's, unless configured.
-public struct TrustedProxies: Sendable {
+package struct TrustedProxies: Sendable {
     /// Which header those proxies write. The other one would be what a client made of it: proxies pass on what they do not
     /// know.
-    public enum Header: String, Sendable, CaseIterable {
+    package enum Header: String, Sendable, CaseIterable {
         case xForwardedFor = "x-forwarded-for"
         /// RFC 7239.
         case forwarded
     }
 
-    public var blocks: [AddressBlock]
+    package var blocks: [AddressBlock]
     /// Whoever may open the Unix socket.
-    public var includesUnixSocket: Bool
-    public var header: Header
+    package var includesUnixSocket: Bool
+    package var header: Header
 
-    public static let none = TrustedProxies(blocks: [])
+    package static let none = TrustedProxies(blocks: [])
 
-    public init(blocks: [AddressBlock], includesUnixSocket: Bool = false, header: Header = .xForwardedFor) {
+    package init(blocks: [AddressBlock], includesUnixSocket: Bool = false, header: Header = .xForwardedFor) {
         self.blocks = blocks
         self.includesUnixSocket = includesUnixSocket
         self.header = header

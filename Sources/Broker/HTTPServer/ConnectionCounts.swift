@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What becomes of connections to the public listener beside their requests.
-public final class ConnectionCounts: Sendable {
+package final class ConnectionCounts: Sendable {
     package let open = Counter()
     package let refused = Counter()
     package let refusedForAddress = Counter()
@@ -9,7 +9,7 @@ public final class ConnectionCounts: Sendable {
     package let http2Failures = Counter()
     private let held = Atomic<Int>(0)
 
-    public init() {}
+    package init() {}
 
     func opened() { open.add(1) }
     func closed() { open.add(-1) }

@@ -73,20 +73,20 @@ package struct HTTPListener: Service {
 }
 
 /// A listener could not be bound.
-public struct ListenError: Error, CustomStringConvertible {
-    public let description: String
+package struct ListenError: Error, CustomStringConvertible {
+    package let description: String
 }
 
 /// Where a listener listens.
-public enum ListenerAddress: Sendable, CustomStringConvertible {
+package enum ListenerAddress: Sendable, CustomStringConvertible {
     /// Port 0: the system chooses one.
     case host(String, port: Int)
     /// A path. Processes with the group of this one may connect.
     case unixSocket(String)
 
-    public init(host: String = "127.0.0.1", port: Int) { self = .host(host, port: port) }
+    package init(host: String = "127.0.0.1", port: Int) { self = .host(host, port: port) }
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unixSocket(let path): "unix:\(path)"

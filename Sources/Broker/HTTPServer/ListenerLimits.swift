@@ -1,41 +1,41 @@
-public import NIOCore
+package import NIOCore
 
 /// How much, and for how long, a listener takes from one connection before it gives up on it.
-public struct ListenerLimits: Sendable {
+package struct ListenerLimits: Sendable {
     /// Octets of a request body.
-    public var bodySize: Int
+    package var bodySize: Int
     /// Octets of all header fields together, names and values.
-    public var headerSize: Int
-    public var headerFields: Int
+    package var headerSize: Int
+    package var headerFields: Int
     /// Octets of the request target.
-    public var targetSize: Int
+    package var targetSize: Int
     /// Octets of all chunk extensions of one body. They mean nothing here.
-    public var chunkExtensionSize: Int
+    package var chunkExtensionSize: Int
     /// From the first octet of a request to the end of its header; of a connection to the end of its TLS handshake.
-    public var headerTimeout: TimeAmount
+    package var headerTimeout: TimeAmount
     /// From the end of the header to the end of the body.
-    public var bodyTimeout: TimeAmount
+    package var bodyTimeout: TimeAmount
     /// Between two requests, and before the first.
-    public var idleTimeout: TimeAmount
+    package var idleTimeout: TimeAmount
     /// Until the kernel has taken an answer whole: how long a client may leave it unread.
-    public var writeTimeout: TimeAmount
+    package var writeTimeout: TimeAmount
     /// After the last answer on a connection: how long the client may take to close its side. Closing both sides at once
     /// would reset the connection, and the answer with it, while the client is still sending.
-    public var lingerTimeout: TimeAmount
+    package var lingerTimeout: TimeAmount
     /// Over HTTP/2, after an answer to what had not come to its end: how long its stream, one of ``streams``, stays open for that.
-    public var streamLingerTimeout: TimeAmount
+    package var streamLingerTimeout: TimeAmount
     /// When the listener stops: how long an idle connection stays open, for a request that is already on its way.
-    public var idleGrace: TimeAmount
+    package var idleGrace: TimeAmount
     /// Connections at one time; what is beyond is closed at once.
-    public var connections: Int
+    package var connections: Int
     /// Of these, from one ``ClientAddress``; trusted proxies have no such limit. `nil`: nobody has.
-    public var connectionsPerAddress: Int?
+    package var connectionsPerAddress: Int?
     /// Requests at one time on one connection of HTTP/2.
-    public var streams: Int
+    package var streams: Int
     /// Octets of bodies and of answers that all connections together keep, beyond 8 KiB of each: see ``BufferBudget``.
-    public var bufferedOctets: Int
+    package var bufferedOctets: Int
 
-    public init(
+    package init(
         bodySize: Int = 64 * 1024, headerSize: Int = 16 * 1024, headerFields: Int = 64, targetSize: Int = 8 * 1024,
         chunkExtensionSize: Int = 1024, headerTimeout: TimeAmount = .seconds(5),
         bodyTimeout: TimeAmount = .seconds(10), idleTimeout: TimeAmount = .seconds(60),

@@ -2,17 +2,17 @@ import NIOCore
 
 /// An IPv4 or IPv6 address in binary: however it was written, one address is one value. An IPv4 address written as IPv6
 /// (RFC 4291 §2.5.5.2) is the IPv4 address.
-public struct NetworkAddress: Sendable, Hashable {
-    public enum Family: Sendable { case v4, v6 }
+package struct NetworkAddress: Sendable, Hashable {
+    package enum Family: Sendable { case v4, v6 }
 
-    public let family: Family
+    package let family: Family
     /// The first 64 bits of an IPv6 address; 0 for IPv4.
     package let high: UInt64
     /// The last 64 bits of an IPv6 address; the 32 bits of an IPv4 address.
     package let low: UInt64
 
     /// - Parameter text: Numeric, without brackets, port or zone.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         // No zone: a scoped address means nothing to anybody else.
         guard !text.utf8.contains(UInt8(ascii: "%")), !text.utf8.contains(0),
             let address = try? SocketAddress(ipAddress: text, port: 0)
@@ -63,7 +63,7 @@ public struct NetworkAddress: Sendable, Hashable {
     }
 
     /// 127.0.0.0/8 (RFC 1122 §3.2.1.3) or `::1` (RFC 4291 §2.5.3).
-    public var isLoopback: Bool {
+    package var isLoopback: Bool {
         switch family {
         case .v4: low >> 24 == 127
         case .v6: high == 0 && low == 1
@@ -86,7 +86,7 @@ public struct NetworkAddress: Sendable, Hashable {
 
 extension NetworkAddress: CustomStringConvertible {
     /// Dotted decimal, or eight groups of hexadecimal digits, none left out.
-    public var description: String {
+    package var description: String {
         switch family {
         case .v4:
             stride(from: 24, through: 0, by: -8).map { String(low >> UInt64($0) & 0xFF) }.joined(separator: ".")
@@ -99,13 +99,13 @@ extension NetworkAddress: CustomStringConvertible {
 }
 
 /// Addresses that begin with the same bits: CIDR notation, RFC 4632 §3.1 and RFC 4291 §2.3. One address is a block too.
-public struct AddressBlock: Sendable, Hashable {
+package struct AddressBlock: Sendable, Hashable {
     private let prefix: NetworkAddress
     private let length: Int
 
     /// - Parameter text: Such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`. No bit after the prefix may be set: whoever
     ///   writes `10.1.2.3/8` means something else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count <= 2, let address = NetworkAddress(parts[0]) else { return nil }
         // `::ffff:10.0.0.0/104`: the prefix would count bits that the address no longer has.
@@ -115,7 +115,7 @@ public struct AddressBlock: Sendable, Hashable {
         guard length >= 0, address.prefix(length) == address else { return nil }
     }
 
-    public func contains(_ address: NetworkAddress) -> Bool {
+    package func contains(_ address: NetworkAddress) -> Bool {
         address.family == prefix.family && address.prefix(length) == prefix
     }
 

@@ -3,8 +3,8 @@ import NIOSSL
 import Synchronization
 
 /// A certificate chain and its private key: what a listener proves its name with.
-public struct TLSIdentity: Sendable {
-    public enum Defect: Error, Sendable {
+package struct TLSIdentity: Sendable {
+    package enum Defect: Error, Sendable {
         /// Not a chain of certificates in PEM, the listener's own first.
         case certificate
         /// Not one unencrypted private key in PEM.
@@ -15,13 +15,13 @@ public struct TLSIdentity: Sendable {
 
     let context: NIOSSLContext
     /// The validity of the listener's own certificate, in seconds since 1970.
-    public let notBefore: Int64
-    public let notAfter: Int64
+    package let notBefore: Int64
+    package let notAfter: Int64
 
     /// - Parameters:
     ///   - certificates: PEM, the listener's own first, then those that lead to a root.
     ///   - key: PEM.
-    public init(certificates: [UInt8], key: [UInt8]) throws(Defect) {
+    package init(certificates: [UInt8], key: [UInt8]) throws(Defect) {
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(certificates), let own = chain.first else {
             throw .certificate
         }
@@ -59,14 +59,14 @@ enum ApplicationProtocol: String, CaseIterable {
 /// The identity that new connections get. Those that are there keep theirs.
 ///
 /// A session of the identity before is not resumed under the new one: each has ticket keys of its own.
-public final class CurrentTLSIdentity: Sendable {
+package final class CurrentTLSIdentity: Sendable {
     private let identity: Mutex<TLSIdentity>
 
-    public init(_ identity: TLSIdentity) {
+    package init(_ identity: TLSIdentity) {
         self.identity = Mutex(identity)
     }
 
-    public var value: TLSIdentity { identity.withLock { $0 } }
+    package var value: TLSIdentity { identity.withLock { $0 } }
 
-    public func replace(by identity: TLSIdentity) { self.identity.withLock { $0 = identity } }
+    package func replace(by identity: TLSIdentity) { self.identity.withLock { $0 = identity } }
 }

@@ -1,17 +1,17 @@
-public import JOSE
-public import NativeSSO
+package import JOSE
+package import NativeSSO
 import StrictCoding
 
 /// Verifies id_tokens of the configured IdPs. ``verify(_:from:for:at:)`` lists the checks; the protocol lists what
 /// callers must check.
-public struct IDTokenValidator: IDTokenVerifier {
-    public struct Provider: Sendable {
-        public let keys: ProviderKeys
+package struct IDTokenValidator: IDTokenVerifier {
+    package struct Provider: Sendable {
+        package let keys: ProviderKeys
         /// The algorithms that this issuer may use (RFC 8725 §3.1). From the configuration, never from a token or
         /// metadata.
-        public let algorithms: Set<SignatureAlgorithm>
+        package let algorithms: Set<SignatureAlgorithm>
 
-        public init(keys: ProviderKeys, algorithms: Set<SignatureAlgorithm>) {
+        package init(keys: ProviderKeys, algorithms: Set<SignatureAlgorithm>) {
             self.keys = keys
             self.algorithms = algorithms
         }
@@ -21,7 +21,7 @@ public struct IDTokenValidator: IDTokenVerifier {
     private let enrolled: EnrolledIDTokens?
 
     /// - Parameter enrolled: `nil`: the broker does not accept its own id_tokens.
-    public init(_ providers: [Provider], enrolled: EnrolledIDTokens? = nil) {
+    package init(_ providers: [Provider], enrolled: EnrolledIDTokens? = nil) {
         self.enrolled = enrolled
         self.providers = Dictionary(providers.map { ($0.keys.issuer, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -32,7 +32,7 @@ public struct IDTokenValidator: IDTokenVerifier {
     /// 4. The claims are those of an id_token: ``IDTokenClaims/init(_:issuer:provider:for:isKeyCurrent:at:)``.
     ///
     /// The broker's own id_tokens are valid for exchanges only. Their `idp` claim must name a configured IdP.
-    public func verify(
+    package func verify(
         _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
     ) throws(IDTokenVerificationError) -> IDTokenVerification {
         if use == .exchange, let enrolled, enrolled.issuer == issuer {
@@ -104,14 +104,14 @@ extension SubjectTokenDefect {
 }
 
 /// The broker's own id_tokens from enrolments, accepted as subject tokens and verified with the broker's keys.
-public struct EnrolledIDTokens: Sendable {
-    public let issuer: Issuer
+package struct EnrolledIDTokens: Sendable {
+    package let issuer: Issuer
     /// The algorithms of the key module.
-    public let algorithms: Set<SignatureAlgorithm>
+    package let algorithms: Set<SignatureAlgorithm>
     /// The published, active or retired key for a header, or why no key fits. Throws an outage if the key may exist.
-    public let key: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>
+    package let key: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>
 
-    public init(
+    package init(
         issuer: Issuer, algorithms: Set<SignatureAlgorithm>,
         key: @escaping @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError>
     ) {

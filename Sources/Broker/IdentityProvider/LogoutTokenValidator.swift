@@ -1,16 +1,16 @@
-public import JOSE
-public import NativeSSO
+package import JOSE
+package import NativeSSO
 import StrictCoding
 
 /// Verifies logout tokens of the configured IdPs. OpenID Connect Back-Channel Logout 1.0 §2.6.
-public struct LogoutTokenValidator: LogoutTokenVerifier {
-    public struct Provider: Sendable {
-        public let keys: ProviderKeys
+package struct LogoutTokenValidator: LogoutTokenVerifier {
+    package struct Provider: Sendable {
+        package let keys: ProviderKeys
         /// The same as for its id_tokens, as §2.6 requires.
-        public let algorithms: Set<SignatureAlgorithm>
-        public let policy: LogoutPolicy
+        package let algorithms: Set<SignatureAlgorithm>
+        package let policy: LogoutPolicy
 
-        public init(keys: ProviderKeys, algorithms: Set<SignatureAlgorithm>, policy: LogoutPolicy) {
+        package init(keys: ProviderKeys, algorithms: Set<SignatureAlgorithm>, policy: LogoutPolicy) {
             self.keys = keys
             self.algorithms = algorithms
             self.policy = policy
@@ -19,7 +19,7 @@ public struct LogoutTokenValidator: LogoutTokenVerifier {
 
     private let providers: [Issuer: Provider]
 
-    public init(_ providers: [Provider]) {
+    package init(_ providers: [Provider]) {
         self.providers = Dictionary(providers.map { ($0.keys.issuer, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -28,7 +28,7 @@ public struct LogoutTokenValidator: LogoutTokenVerifier {
     /// 3. A key of the IdP's current key set verifies the signature. Retired keys do not count, because a logout is
     ///    current.
     /// 4. The claims are those of a logout token: ``LogoutTokenClaims/init(_:issuer:policy:at:)``.
-    public func verify(_ token: LogoutToken, at now: UnixTime) async throws(LogoutError) -> LogoutTokenClaims {
+    package func verify(_ token: LogoutToken, at now: UnixTime) async throws(LogoutError) -> LogoutTokenClaims {
         let (token, provider) = try parse(token)
         let verified = try await verified(token, by: provider.keys)
         do throws(LogoutRefusal) {

@@ -1,20 +1,20 @@
-public import NativeSSO
-public import OAuthWire
+package import NativeSSO
+package import OAuthWire
 
 /// Redeems codes at the IdPs' token endpoints, with the app's client id.
-public struct ProviderCodeRelay: CodeRelay {
-    public struct Provider: Sendable {
-        public let keys: ProviderKeys
+package struct ProviderCodeRelay: CodeRelay {
+    package struct Provider: Sendable {
+        package let keys: ProviderKeys
         /// From the configuration; `nil`: from the discovery document.
-        public let tokenEndpoint: ProviderURL?
+        package let tokenEndpoint: ProviderURL?
         /// From the configuration; `nil`: from the discovery document.
-        public let revocationEndpoint: ProviderURL?
+        package let revocationEndpoint: ProviderURL?
         /// `nil`: its apps are public clients.
-        public let secret: ClientSecret?
-        public let timeout: Duration
+        package let secret: ClientSecret?
+        package let timeout: Duration
         let http: TokenEndpointClient
 
-        public init(
+        package init(
             keys: ProviderKeys, tokenEndpoint: ProviderURL?, revocationEndpoint: ProviderURL? = nil,
             secret: ClientSecret?, timeout: Duration, over http: TokenEndpointClient
         ) {
@@ -28,16 +28,16 @@ public struct ProviderCodeRelay: CodeRelay {
     }
 
     /// The client authentication of the apps at the IdP. RFC 6749 §2.3.1.
-    public struct ClientSecret: Sendable {
-        public enum Method: String, Sendable, CaseIterable {
+    package struct ClientSecret: Sendable {
+        package enum Method: String, Sendable, CaseIterable {
             case basic = "client_secret_basic"
             case post = "client_secret_post"
         }
 
-        public let value: Credential
-        public let method: Method
+        package let value: Credential
+        package let method: Method
 
-        public init(_ value: Credential, by method: Method) {
+        package init(_ value: Credential, by method: Method) {
             self.value = value
             self.method = method
         }
@@ -45,11 +45,11 @@ public struct ProviderCodeRelay: CodeRelay {
 
     private let providers: [Issuer: Provider]
 
-    public init(_ providers: [Provider]) {
+    package init(_ providers: [Provider]) {
         self.providers = Dictionary(providers.map { ($0.keys.issuer, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    public func redeem(
+    package func redeem(
         _ code: PresentedCode, of client: ClientID, at issuer: Issuer
     ) async throws(CodeRelayError) -> ProviderTokens {
         guard let provider = providers[issuer], let url = provider.tokenEndpoint ?? provider.keys.endpoints.token else {
@@ -67,7 +67,7 @@ public struct ProviderCodeRelay: CodeRelay {
         return try answer.tokens()
     }
 
-    public func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome {
+    package func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome {
         guard let provider = providers[issuer],
             let url = provider.revocationEndpoint ?? provider.keys.endpoints.revocation
         else { return .endpointUnknown }

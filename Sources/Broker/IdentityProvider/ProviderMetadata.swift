@@ -1,18 +1,18 @@
 import FoundationEssentials
-public import NativeSSO
-public import StrictCoding
+package import NativeSSO
+package import StrictCoding
 
 /// The parts of an IdP's discovery document that the broker needs: OpenID Connect Discovery 1.0 §3. The signature
 /// algorithms come from the configuration only.
-public struct ProviderMetadata: Sendable {
-    public let jwksURI: ProviderURL
-    public let endpoints: ProviderEndpoints
+package struct ProviderMetadata: Sendable {
+    package let jwksURI: ProviderURL
+    package let endpoints: ProviderEndpoints
 
     /// - Parameters:
     ///   - document: The body of the discovery URL.
     ///   - issuer: The configured issuer. The document must contain exactly this one (§4.3).
     ///   - hosts: The allowed hosts of the key set: that of the discovery URL, and those in the configuration.
-    public init(
+    package init(
         document: some Collection<UInt8>, issuer: Issuer, hosts: Set<String>, allowsLoopbackHTTP: Bool = false
     ) throws(ProviderMetadataError) {
         guard let metadata = try Self.parse(document).object else { throw .notObject }
@@ -44,13 +44,13 @@ public struct ProviderMetadata: Sendable {
 
 /// An IdP's endpoints in its discovery document: OpenID Connect Discovery 1.0 §3, RFC 8414 §2. `nil` if missing or
 /// not a valid URL.
-public struct ProviderEndpoints: Sendable, Hashable {
+package struct ProviderEndpoints: Sendable, Hashable {
     /// Where users log in. The broker only passes it to apps, so it may be on any host.
-    public var authorization: ProviderURL?
-    public var token: ProviderURL?
-    public var revocation: ProviderURL?
+    package var authorization: ProviderURL?
+    package var token: ProviderURL?
+    package var revocation: ProviderURL?
 
-    public init(authorization: ProviderURL? = nil, token: ProviderURL? = nil, revocation: ProviderURL? = nil) {
+    package init(authorization: ProviderURL? = nil, token: ProviderURL? = nil, revocation: ProviderURL? = nil) {
         self.authorization = authorization
         self.token = token
         self.revocation = revocation
@@ -64,7 +64,7 @@ public struct ProviderEndpoints: Sendable, Hashable {
 }
 
 /// Why a discovery document was rejected. Always an outage (503), never a refusal.
-public enum ProviderMetadataError: Error, Sendable, Equatable {
+package enum ProviderMetadataError: Error, Sendable, Equatable {
     case notJSON(JSONError)
     case notObject
     /// `issuer` does not equal the configured one exactly.
@@ -76,7 +76,7 @@ public enum ProviderMetadataError: Error, Sendable, Equatable {
 }
 
 extension ProviderMetadataError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .notJSON(let error): error.description
         case .notObject: "it is no JSON object"
@@ -88,17 +88,17 @@ extension ProviderMetadataError: CustomStringConvertible {
 }
 
 /// A URL of an IdP: https; in development also http on loopback.
-public struct ProviderURL: Sendable, Hashable, CustomStringConvertible {
-    public let string: String
+package struct ProviderURL: Sendable, Hashable, CustomStringConvertible {
+    package let string: String
     /// Lower case; an IPv6 address in brackets.
-    public let host: String
+    package let host: String
 
     /// nil unless the text is an absolute https URL of printable ASCII with a host, without user information and
     /// fragment.
     ///
     /// - Parameter allowsLoopbackHTTP: Also accepts `http` for `localhost`, `127.0.0.1` and `[::1]`. For development
     ///   only: an attacker who can listen there controls the machine anyway.
-    public init?(_ text: String, allowsLoopbackHTTP: Bool = false) {
+    package init?(_ text: String, allowsLoopbackHTTP: Bool = false) {
         guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             let parts = URLComponents(string: text), parts.user == nil, parts.password == nil, parts.fragment == nil,
             let scheme = parts.scheme?.lowercased(), let host = parts.encodedHost?.lowercased(), !host.isEmpty
@@ -112,5 +112,5 @@ public struct ProviderURL: Sendable, Hashable, CustomStringConvertible {
         self.host = host
     }
 
-    public var description: String { string }
+    package var description: String { string }
 }

@@ -19,7 +19,7 @@ struct TokenEndpointRequest: Sendable, CustomStringConvertible, CustomReflectabl
 /// Sends codes to token endpoints, each once: it does not reuse connections, retry, or follow redirects.
 ///
 /// It does not trust the server: one deadline per request, a size limit, no decompression.
-public final class TokenEndpointClient: Sendable {
+package final class TokenEndpointClient: Sendable {
     private let http: HTTPClient
 
     /// In octets. An error response may contain a long page of text.
@@ -28,7 +28,7 @@ public final class TokenEndpointClient: Sendable {
     /// Call ``shutdown()`` before releasing the last reference.
     ///
     /// - Parameter authorities: The CAs that may sign the server's certificate; `nil`: the system's CAs.
-    public init(authorities: CertificateAuthorities? = nil) {
+    package init(authorities: CertificateAuthorities? = nil) {
         var configuration = HTTPClient.Configuration.untrusting(authorities: authorities)
         // Well before the request's deadline: a code that was not sent stays usable.
         configuration.timeout.connect = .seconds(2)
@@ -37,7 +37,7 @@ public final class TokenEndpointClient: Sendable {
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    public func shutdown() async throws { try await http.shutdown() }
+    package func shutdown() async throws { try await http.shutdown() }
 
     func post(
         _ request: TokenEndpointRequest, to url: ProviderURL, within timeout: Duration

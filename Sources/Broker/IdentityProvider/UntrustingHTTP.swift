@@ -64,11 +64,11 @@ func within<Success: Sendable, Failure: Error>(
 }
 
 /// The CAs that may sign an IdP's certificate, instead of the system's CAs.
-public struct CertificateAuthorities: Sendable, Hashable {
+package struct CertificateAuthorities: Sendable, Hashable {
     let certificates: [NIOSSLCertificate]
 
     /// - Parameter pem: One or more certificates; `nil` for anything else.
-    public init?(pem: [UInt8]) {
+    package init?(pem: [UInt8]) {
         guard let certificates = try? NIOSSLCertificate.fromPEMBytes(pem), !certificates.isEmpty else { return nil }
         self.certificates = certificates
     }

@@ -1,23 +1,23 @@
 import JOSE
-public import NativeSSO
+package import NativeSSO
 import StrictCoding
 
 /// Keys in the files of one directory: one PKCS #8 PEM per signing key, 32 octets per MAC key.
 ///
 /// Each call opens the directory again, so new keys and corrected owners take effect without a restart.
-public struct FileKeyProvider: KeyProvider {
+package struct FileKeyProvider: KeyProvider {
     private let path: String
 
-    public init(directory path: String) {
+    package init(directory path: String) {
         self.path = path
     }
 
     /// Throws if the directory itself is unusable.
-    public func check() throws(KeyError) {
+    package func check() throws(KeyError) {
         _ = try KeyDirectory(path)
     }
 
-    public func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> GeneratedKey {
+    package func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> GeneratedKey {
         let directory = try KeyDirectory(path)
         let key = try EVPKey.generate(algorithm, modulusBits: modulusBits)
         let publicKey = try key.publicKey(algorithm)
@@ -31,11 +31,11 @@ public struct FileKeyProvider: KeyProvider {
             publicJWK: String(decoding: json.bytes, as: UTF8.self))
     }
 
-    public func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey {
+    package func generateRefreshTokenKey(id: UInt8) throws(KeyError) -> GeneratedKey {
         try generateMACKey(.refreshToken(id: id))
     }
 
-    public func generateDeviceKey() throws(KeyError) -> GeneratedKey {
+    package func generateDeviceKey() throws(KeyError) -> GeneratedKey {
         try generateMACKey(.device)
     }
 
@@ -48,7 +48,7 @@ public struct FileKeyProvider: KeyProvider {
             kid: try key.checkValue(), reference: reference.fileName, algorithm: .hs256, publicJWK: nil)
     }
 
-    public func signingKey(_ record: KeyRecord) throws(KeyError) -> any SigningKey {
+    package func signingKey(_ record: KeyRecord) throws(KeyError) -> any SigningKey {
         let directory = try KeyDirectory(path)
         let name = try Self.fileName(record)
         let path = directory.path(of: name)
@@ -69,7 +69,7 @@ public struct FileKeyProvider: KeyProvider {
         }
     }
 
-    public func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey {
+    package func macKey(_ record: KeyRecord) throws(KeyError) -> MACKey {
         let directory = try KeyDirectory(path)
         let name = try Self.fileName(record)
         let path = directory.path(of: name)
@@ -78,7 +78,7 @@ public struct FileKeyProvider: KeyProvider {
         return key
     }
 
-    public func destroy(_ record: KeyRecord) throws(KeyError) {
+    package func destroy(_ record: KeyRecord) throws(KeyError) {
         try KeyDirectory(path).remove(try Self.fileName(record))
     }
 
@@ -98,7 +98,7 @@ public struct FileKeyProvider: KeyProvider {
 }
 
 /// Stores private keys, in files or in a token that signs. One conformance suite tests every provider.
-public protocol KeyProvider: Sendable {
+package protocol KeyProvider: Sendable {
     /// Creates a signing key.
     /// - Parameter modulusBits: Only for RSA.
     func generateSigningKey(_ algorithm: KeyAlgorithm, modulusBits: Int) throws(KeyError) -> GeneratedKey
@@ -116,14 +116,14 @@ public protocol KeyProvider: Sendable {
     func destroy(_ record: KeyRecord) throws(KeyError)
 }
 
-public struct GeneratedKey: Sendable, Hashable {
-    public let kid: String
-    public let reference: String
-    public let algorithm: KeyAlgorithm
+package struct GeneratedKey: Sendable, Hashable {
+    package let kid: String
+    package let reference: String
+    package let algorithm: KeyAlgorithm
     /// The public key as JSON; `nil` for a MAC key.
-    public let publicJWK: String?
+    package let publicJWK: String?
 
-    public init(kid: String, reference: String, algorithm: KeyAlgorithm, publicJWK: String?) {
+    package init(kid: String, reference: String, algorithm: KeyAlgorithm, publicJWK: String?) {
         self.kid = kid
         self.reference = reference
         self.algorithm = algorithm

@@ -1,8 +1,8 @@
 import COpenSSL
-public import NativeSSO
+package import NativeSSO
 
 /// Why a key file or the key directory is unusable.
-public enum KeyFileDefect: Error, Sendable, Equatable {
+package enum KeyFileDefect: Error, Sendable, Equatable {
     case missing
     case missingDirectory
     case notDirectory
@@ -73,7 +73,7 @@ public enum KeyFileDefect: Error, Sendable, Equatable {
 }
 
 /// Why a key could not be loaded, created or used. The text says what to do and contains no secret.
-public enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
+package enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A problem with one file or the key directory.
     case file(path: String, KeyFileDefect)
     /// A registry record whose reference is not valid for this provider.
@@ -88,7 +88,7 @@ public enum KeyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// libcrypto failed, independently of the input.
     case cryptography(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .file(let path, let defect): "\(path) \(defect.explanation(for: path))"
         case .badReference(let reference):

@@ -1,5 +1,5 @@
-public import JOSE
-public import NativeSSO
+package import JOSE
+package import NativeSSO
 import StrictCoding
 
 /// The location of a private key, relative to its provider. The database stores references, so only these forms are
@@ -36,7 +36,7 @@ enum KeyReference: Hashable {
 }
 
 /// A private signing key in any provider.
-public protocol SigningKey: Sendable {
+package protocol SigningKey: Sendable {
     /// The public half, with `kid` (its RFC 7638 thumbprint) and `alg`.
     var publicKey: JSONWebKey { get }
 

@@ -1,8 +1,8 @@
-public import JOSE
-public import NativeSSO
+package import JOSE
+package import NativeSSO
 
 extension KeyRing: TokenSigner {
-    public func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String {
+    package func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String {
         let signer = try signer
         do throws(KeyError) {
             return try signer.sign(payload, type: type)
@@ -11,7 +11,7 @@ extension KeyRing: TokenSigner {
         }
     }
 
-    public var hashFunction: TokenHashFunction {
+    package var hashFunction: TokenHashFunction {
         get throws(PortError) { try signer.hashFunction }
     }
 
@@ -26,7 +26,7 @@ extension KeyRing: TokenSigner {
 extension KeyRing {
     /// The active, published or retired key that verifies a broker token with this header, or why no key fits.
     /// Throws an outage if a signing key could not be loaded, because it may be the right one.
-    public func verificationKey(for header: JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError> {
+    package func verificationKey(for header: JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError> {
         let keys = try loaded()
         let found = Result { () throws(JWSError) -> JSONWebKey in
             guard let set = keys.verificationKeys else { throw .unknownKey }
@@ -40,14 +40,14 @@ extension KeyRing {
 }
 
 extension KeyRing: RefreshTokenAuthenticator {
-    public var currentKeyID: UInt8 {
+    package var currentKeyID: UInt8 {
         get throws(PortError) {
             guard let id = try loaded().refreshTokenKeyID else { throw .noActiveKey(for: .refreshToken) }
             return id
         }
     }
 
-    public func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]? {
+    package func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]? {
         // An unknown or removed id: all its tokens are invalid. An id whose key failed to load: undecided.
         let keys = try loaded()
         guard let known = keys.refreshTokenKeys[keyID] else {
@@ -64,7 +64,7 @@ extension KeyRing: RefreshTokenAuthenticator {
 }
 
 extension KeyRing: DeviceDigester {
-    public func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest {
+    package func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest {
         guard let key = try loaded().deviceKey else { throw .noActiveKey(for: .device) }
         guard let digest = DeviceDigest(octets: try .hmac(Self.message(device, issuer), under: key)) else {
             throw .broken("a device digest has not 32 octets")
@@ -82,7 +82,7 @@ extension KeyRing: DeviceDigester {
 }
 
 extension KeyRing: RecordAuthenticator {
-    public func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8] {
+    package func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8] {
         guard let key = try loaded().deviceKey else { throw .noActiveKey(for: .device) }
         // Uses the device key, because it is never replaced. Its other messages have other labels.
         var message = Array("native-sso record\0\(kind.rawValue)\0".utf8)

@@ -1,30 +1,30 @@
 import JOSE
-public import NativeSSO
+package import NativeSSO
 import StrictCoding
 import Synchronization
 
 /// The keys in use, behind the four ports that need them. Empty at first; replaced as a whole while requests run.
 ///
 /// A missing key is an outage, never a refusal: apps delete their login on `invalid_grant`.
-public final class KeyRing: Sendable {
+package final class KeyRing: Sendable {
     // The lock copies one reference: about 20 ns, against 20 µs for the cheapest signature.
     private let keys = Mutex<KeySet?>(nil)
     private let whole = Atomic(false)
 
-    public init() {}
+    package init() {}
 
     /// The keys in use; `nil` before the first load.
-    public var current: KeySet? { keys.withLock { $0 } }
+    package var current: KeySet? { keys.withLock { $0 } }
 
     /// Whether all active and published keys of the registry were ever loaded at the same time.
-    public var hasBeenWhole: Bool { whole.load(ordering: .relaxed) }
+    package var hasBeenWhole: Bool { whole.load(ordering: .relaxed) }
 
     /// Puts `new` into use.
     ///
     /// Keeps the present keys if a reload could not load an active key (a damaged or missing file). Exception: one of the
     /// present active keys was removed in the meantime.
     /// - Returns: Whether `new` is in use.
-    public func adopt(_ new: KeySet) -> Bool {
+    package func adopt(_ new: KeySet) -> Bool {
         keys.withLock { present in
             if let present, present.missing.isEmpty, present.activeKIDs.isSubset(of: new.verifyingKIDs),
                 new.problems.contains(where: { $0.state == .active })
@@ -108,15 +108,15 @@ struct TokenSigning: Sendable {
 }
 
 /// The registry's keys that the provider could load. Immutable.
-public final class KeySet: Sendable {
-    public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        public let kid: String
-        public let use: KeyUse
-        public let state: KeyState
+package final class KeySet: Sendable {
+    package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
+        package let kid: String
+        package let use: KeyUse
+        package let state: KeyState
         /// The problem and how to repair it.
-        public let explanation: String
+        package let explanation: String
 
-        public var description: String { "\(use.rawValue) key \(kid) (\(state.rawValue)): \(explanation)" }
+        package var description: String { "\(use.rawValue) key \(kid) (\(state.rawValue)): \(explanation)" }
     }
 
     let signer: TokenSigning?
@@ -131,22 +131,22 @@ public final class KeySet: Sendable {
     let verifyingKIDs: Set<String>
 
     /// The JWKS to publish: keys that sign, will sign, or have signed. RFC 7517 §5.
-    public let jwks: [UInt8]
+    package let jwks: [UInt8]
     /// The same keys; `nil` if there are none.
     let verificationKeys: JSONWebKeySet?
     /// The `kid` of the active signing key, if one is loaded.
-    public var signingKID: String? { signer?.kid }
-    public let problems: [Problem]
+    package var signingKID: String? { signer?.kid }
+    package let problems: [Problem]
 
     /// The uses without a loaded active key.
-    public var missing: [KeyUse] {
+    package var missing: [KeyUse] {
         (signer == nil ? [.accessToken] : []) + (refreshTokenKeyID == nil ? [.refreshToken] : [])
             + (deviceKey == nil ? [.device] : [])
     }
 
     /// Loads the keys of `records`. A key that cannot be loaded does not stop the others: see ``problems``.
     /// - Parameter isComplete: Whether `records` includes all refresh-token keys of the registry.
-    public init(_ records: [KeyRecord], isComplete: Bool = true, from provider: any KeyProvider) {
+    package init(_ records: [KeyRecord], isComplete: Bool = true, from provider: any KeyProvider) {
         var loading = KeyLoading(provider)
         let records = records.filter(\.state.verifies)
         for record in records { loading.load(record) }

@@ -1,16 +1,16 @@
-public import NativeSSO
+package import NativeSSO
 
 /// The steps in a key's life and the rules that allow them. Pure.
-public struct KeyRotation: Sendable, Hashable {
+package struct KeyRotation: Sendable, Hashable {
     /// How long a key is published before it is used. For a signing key: the longest time that a JWKS may be cached.
     /// For a MAC key: the time in which every broker reads the registry again.
-    public var publication: Seconds
+    package var publication: Seconds
     /// How long a signing key stays published after its last signature: the lifetime of access tokens and id_tokens.
-    public var signatureLife: Seconds
+    package var signatureLife: Seconds
     /// How long a refresh-token key is kept after its last tag: the absolute lifetime of a session.
-    public var refreshTokenLife: Seconds
+    package var refreshTokenLife: Seconds
 
-    public init(
+    package init(
         publication: Seconds = .hours(24), signatureLife: Seconds = .hours(24), refreshTokenLife: Seconds = .days(90)
     ) {
         self.publication = publication
@@ -18,11 +18,11 @@ public struct KeyRotation: Sendable, Hashable {
         self.refreshTokenLife = refreshTokenLife
     }
 
-    public enum Step: String, Sendable, CaseIterable {
+    package enum Step: String, Sendable, CaseIterable {
         case publish, activate, retire, remove
     }
 
-    public enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
         case wrongState(KeyState, Step)
         /// Some JWKS caches may not have the key yet.
         case publishedTooShortly(until: UnixTime)
@@ -33,7 +33,7 @@ public struct KeyRotation: Sendable, Hashable {
         /// The device key is permanent: the database stores its digests.
         case deviceKey
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .wrongState(let state, let step):
                 "\(state == .active ? "an" : "a") \(state.rawValue) key cannot be \(step.participle)"
@@ -63,7 +63,7 @@ extension KeyRotation {
     /// - Parameters:
     ///   - all: Every record of the registry.
     ///   - isForced: Skips the waiting periods, for a key that may be compromised. Never skips a state.
-    public func records(
+    package func records(
         after step: Step, of record: KeyRecord, among all: [KeyRecord], at now: UnixTime, isForced: Bool = false
     ) throws(Refusal) -> [KeyRecord] {
         switch step {
@@ -109,23 +109,23 @@ extension KeyRecord {
 }
 
 /// Creates the next key of each use.
-public struct KeyGenerator: Sendable {
+package struct KeyGenerator: Sendable {
     private let provider: any KeyProvider
 
-    public init(provider: any KeyProvider) {
+    package init(provider: any KeyProvider) {
         self.provider = provider
     }
 
     /// RSA modulus in bits. NIST SP 800-57 part 1 allows 2048 until the end of 2030, and a 3072-bit signature costs
     /// three times as much.
-    public static let defaultModulusBits = 2048
+    package static let defaultModulusBits = 2048
 
     /// Creates the next key for `use`.
     /// - Parameters:
     ///   - algorithm: Of a signing key; MAC keys have only one.
     ///   - existing: The registry's keys; removed ones are ignored.
     /// - Throws: `.deviceKeyExists`, `.noIDsLeft`, `.algorithmDoesNotFit`, or the provider's error.
-    public func generate(
+    package func generate(
         _ use: KeyUse, algorithm: KeyAlgorithm = .es256, modulusBits: Int = defaultModulusBits,
         beside existing: [KeyRecord]
     ) throws(KeyError) -> GeneratedKey {

@@ -1,12 +1,12 @@
-public import Migrations
-public import PostgresClient
+package import Migrations
+package import PostgresClient
 
 /// Brings a database's schema up to date, with one transaction per file. First it applies the missing numbered files,
 /// then the repeatable files whose text changed.
 ///
 /// If it is killed, every file is either applied completely or not at all, and it can run again. If several run at
 /// once, only one applies each file.
-public struct Migrator: Sendable {
+package struct Migrator: Sendable {
     private let configuration: PostgresConfiguration
     private let migrations: [Migration]
     private let patience: Duration
@@ -19,7 +19,7 @@ public struct Migrator: Sendable {
     ///   - patience: The maximum wait for another migrator.
     ///   - limit: The time limit per file.
     ///   - onEvent: Receives connection events on the connection's thread. Must not block.
-    public init(
+    package init(
         _ configuration: PostgresConfiguration, migrations: [Migration] = Migrations.all,
         patience: Duration = .seconds(60), limit: Duration = .seconds(3600),
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
@@ -41,7 +41,7 @@ public struct Migrator: Sendable {
     }
 
     /// Applies the missing files in order. Returns the files that this run applied.
-    public func up() async throws(MigratorError) -> [Migration] {
+    package func up() async throws(MigratorError) -> [Migration] {
         try await withPool { pool throws(MigratorError) in
             let missing = try await history(pool).pending(of: migrations)
             var applied: [Migration] = []
@@ -50,7 +50,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    public func status() async throws(MigratorError) -> (applied: [AppliedMigration], pending: [Migration]) {
+    package func status() async throws(MigratorError) -> (applied: [AppliedMigration], pending: [Migration]) {
         try await withPool { pool throws(MigratorError) in
             let history = try await history(pool)
             return (history.applied, try history.pending(of: migrations))
@@ -58,7 +58,7 @@ public struct Migrator: Sendable {
     }
 
     /// Throws unless every file is applied and unchanged.
-    public func verify() async throws(MigratorError) {
+    package func verify() async throws(MigratorError) {
         let pending = try await status().pending
         guard pending.isEmpty else { throw .pending(files: pending.map(\.file)) }
     }
@@ -154,7 +154,7 @@ extension Migrator {
     ///
     /// The caller decides about a newer database: during an upgrade the older release still serves.
     /// - Returns: `nil` if every file is applied and unchanged.
-    public static func incompatibility(
+    package static func incompatibility(
         of database: some StatementExecutor, with migrations: [Migration] = Migrations.all
     ) async throws(PostgresError) -> MigratorError? {
         let history: SchemaHistory

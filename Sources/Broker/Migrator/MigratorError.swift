@@ -1,7 +1,7 @@
-public import PostgresClient
+package import PostgresClient
 
 /// Why a migration or a check of the schema failed. Each description says what to do.
-public enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible {
+package enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The content of an applied numbered file has changed.
     case changed(file: String)
     /// The database has a later migration, but not this one.
@@ -16,7 +16,7 @@ public enum MigratorError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The database was unreachable, or its answer did not arrive.
     case database(PostgresError)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .changed(let file):
             """

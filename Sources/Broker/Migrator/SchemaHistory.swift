@@ -1,17 +1,17 @@
 import Crypto
 import Migrations
-public import PostgresClient
+package import PostgresClient
 
 /// An applied file: a row of `native_sso.schema_migration`. A repeatable file has a row for each version of its text.
-public struct AppliedMigration: Sendable, Equatable {
+package struct AppliedMigration: Sendable, Equatable {
     /// `nil` for a repeatable file.
-    public let version: Int?
-    public let name: String
+    package let version: Int?
+    package let name: String
     /// SHA-256 of the file when it was applied.
-    public let digest: [UInt8]
-    public let appliedAt: PostgresTimestamp
+    package let digest: [UInt8]
+    package let appliedAt: PostgresTimestamp
     /// The database role that applied it.
-    public let appliedBy: String
+    package let appliedBy: String
 }
 
 /// The files applied to a database, compared with the files that this program knows.

@@ -1,7 +1,7 @@
 /// An identity provider says that a login is over. OpenID Connect Back-Channel Logout 1.0 §2.5 to §2.8.
 ///
 /// Whatever was issued from the sessions that it ends is dead with them, offline access or not (Native SSO §4.3).
-public struct Logout: Sendable {
+package struct Logout: Sendable {
     private let tokens: any LogoutTokenVerifier
     private let registry: any LogoutRegistry
     private let directory: any ClientDirectory
@@ -9,7 +9,7 @@ public struct Logout: Sendable {
     private let clock: any WallClock
 
     /// - Parameter policies: Of every identity provider that is configured.
-    public init(
+    package init(
         tokens: any LogoutTokenVerifier, registry: any LogoutRegistry, directory: any ClientDirectory,
         policies: [Issuer: LogoutPolicy], clock: any WallClock
     ) {
@@ -21,7 +21,7 @@ public struct Logout: Sendable {
     }
 
     /// What one of the identity providers says, to somebody here. §2.6 but for the question whether it was used before.
-    public func verify(_ token: LogoutToken) async throws(LogoutError) -> LogoutTokenClaims {
+    package func verify(_ token: LogoutToken) async throws(LogoutError) -> LogoutTokenClaims {
         let claims = try await tokens.verify(token, at: clock.now)
         try checkAudience(of: claims)
         return claims
@@ -30,7 +30,7 @@ public struct Logout: Sendable {
     /// Returns when the end is committed. To end what has ended, or what was never seen here, is a success.
     /// - Parameter claims: As ``verify(_:)`` gave them.
     /// - Returns: How many sessions this call ended.
-    public func end(_ claims: LogoutTokenClaims, requestID: UniqueID) async throws(LogoutError) -> Int64 {
+    package func end(_ claims: LogoutTokenClaims, requestID: UniqueID) async throws(LogoutError) -> Int64 {
         let record = LogoutRecord(claims, requestID: requestID, milliseconds: clock.milliseconds)
         let ended = try await LogoutError.port { () async throws(PortError) in try await registry.end(record) }
         guard let ended else { throw .refused(.replayed) }
@@ -50,17 +50,17 @@ public struct Logout: Sendable {
 }
 
 /// What the operator configured for the logouts of one identity provider.
-public struct LogoutPolicy: Sendable, Hashable {
+package struct LogoutPolicy: Sendable, Hashable {
     /// As which clients the provider knows the broker, beside the apps that are registered here.
-    public let audiences: [ClientID]
+    package let audiences: [ClientID]
     /// Whether a logout token may come without `exp`, as older providers write them; its `iat` bounds its age then.
-    public let allowsMissingExpiry: Bool
+    package let allowsMissingExpiry: Bool
     /// Whether `typ` may be `JWT` or missing, as it may in an id_token: then only the claims tell the two apart.
-    public let allowsJWTType: Bool
+    package let allowsJWTType: Bool
     /// What a logout token ends that names a session and its user.
-    public let reach: LogoutReach
+    package let reach: LogoutReach
 
-    public init(
+    package init(
         audiences: [ClientID] = [], allowsMissingExpiry: Bool = false, allowsJWTType: Bool = false,
         reach: LogoutReach = .nameless
     ) {
@@ -74,7 +74,7 @@ public struct LogoutPolicy: Sendable, Hashable {
 /// How far a logout token reaches that has both `sid` and `sub`. The raw value is what an operator writes.
 ///
 /// A login whose id_token has no `sid` is nameless here: nobody can say whether it is the session that ended, or another one.
-public enum LogoutReach: String, Sendable, CaseIterable {
+package enum LogoutReach: String, Sendable, CaseIterable {
     /// The session, and nothing else: a nameless login of the user lives on, as whose session it may be. For providers that
     /// name a user who is not logged out otherwise, and whose id_tokens all have a `sid`.
     case session
@@ -87,7 +87,7 @@ public enum LogoutReach: String, Sendable, CaseIterable {
 }
 
 /// Why a logout token is refused: Back-Channel Logout 1.0 §2.6.
-public enum LogoutRefusal: Error, Sendable, CaseIterable {
+package enum LogoutRefusal: Error, Sendable, CaseIterable {
     case missing
     case malformed
     case headerRefused
@@ -116,7 +116,7 @@ public enum LogoutRefusal: Error, Sendable, CaseIterable {
     case replayed
 
     /// Whether a key was looked for and nobody's signature found: the dearest of what anybody can send.
-    public var isOfNobody: Bool { self == .unknownKey || self == .badSignature }
+    package var isOfNobody: Bool { self == .unknownKey || self == .badSignature }
 }
 
-public typealias LogoutError = GrantError<LogoutRefusal>
+package typealias LogoutError = GrantError<LogoutRefusal>

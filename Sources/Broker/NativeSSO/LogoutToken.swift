@@ -1,15 +1,15 @@
 /// A logout token as presented. It prints as `****`: it names a user.
-public struct LogoutToken: Sendable, CustomStringConvertible, CustomReflectable {
-    public let octets: [UInt8]
+package struct LogoutToken: Sendable, CustomStringConvertible, CustomReflectable {
+    package let octets: [UInt8]
 
-    public init(_ text: String) { octets = Array(text.utf8) }
+    package init(_ text: String) { octets = Array(text.utf8) }
 
-    public var description: String { "****" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "****" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Whose sessions a logout token ends. OpenID Connect Back-Channel Logout 1.0 §2.4.
-public enum LogoutSubject: Sendable, Hashable {
+package enum LogoutSubject: Sendable, Hashable {
     /// One session: `sid` is unique at its issuer.
     case session(SessionID)
     /// One session, and every login of the user of which the provider did not say what session it is. Whose `sub` is another
@@ -47,18 +47,18 @@ public enum LogoutSubject: Sendable, Hashable {
 }
 
 /// What a verified logout token says, with the shape rules of Back-Channel Logout 1.0 §2.4 and §2.6 already kept.
-public struct LogoutTokenClaims: Sendable, Hashable {
-    public let issuer: Issuer
-    public let subject: LogoutSubject
+package struct LogoutTokenClaims: Sendable, Hashable {
+    package let issuer: Issuer
+    package let subject: LogoutSubject
     /// Every member of `aud`.
-    public let audience: [ClientID]
-    public let issuedAt: UnixTime
+    package let audience: [ClientID]
+    package let issuedAt: UnixTime
     /// `jti`: unique at its issuer.
-    public let tokenID: String
+    package let tokenID: String
     /// Later than this the token is refused for its age.
-    public let refusedAfter: UnixTime
+    package let refusedAfter: UnixTime
 
-    public init(
+    package init(
         issuer: Issuer, subject: LogoutSubject, audience: [ClientID], issuedAt: UnixTime, tokenID: String,
         refusedAfter: UnixTime
     ) {

@@ -1,19 +1,19 @@
 import StrictCoding
 
 /// A refresh request whose form is sound and whose client is known; it prints as `****`. RFC 6749 §6.
-public final class RefreshRequest: Sendable, CustomStringConvertible, CustomReflectable {
-    public let requestID: UniqueID
-    public let client: Client
+package final class RefreshRequest: Sendable, CustomStringConvertible, CustomReflectable {
+    package let requestID: UniqueID
+    package let client: Client
     /// As presented. A credential.
     let refreshToken: String
     /// `nil` where the request named no scope.
-    public let scope: Scope?
+    package let scope: Scope?
     /// `nil` where the app showed no key, or the client's policy heeds none.
-    public let proof: PresentedProof?
+    package let proof: PresentedProof?
     /// `nil` where the client authenticated otherwise, or not at all.
-    public let assertion: PresentedAssertion?
+    package let assertion: PresentedAssertion?
 
-    public init(
+    package init(
         requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?, proof: PresentedProof? = nil,
         assertion: PresentedAssertion? = nil
     ) {
@@ -25,18 +25,18 @@ public final class RefreshRequest: Sendable, CustomStringConvertible, CustomRefl
         self.assertion = assertion
     }
 
-    public var description: String { "RefreshRequest(****)" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "RefreshRequest(****)" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The refresh of a grant: the chain goes on by one generation, or the lost answer is given once more.
-public struct Refresh: Sendable {
+package struct Refresh: Sendable {
     private let registry: any GrantRegistry
     private let limits: any UseLimits
     private let mint: TokenMint
     private let lifetimes: Lifetimes
 
-    public init(registry: any GrantRegistry, limits: any UseLimits, mint: TokenMint, lifetimes: Lifetimes) {
+    package init(registry: any GrantRegistry, limits: any UseLimits, mint: TokenMint, lifetimes: Lifetimes) {
         self.registry = registry
         self.limits = limits
         self.mint = mint
@@ -44,7 +44,7 @@ public struct Refresh: Sendable {
     }
 
     /// - Parameter subject: What the request is about, as far as that becomes known: also where it is refused.
-    public func run(
+    package func run(
         _ request: RefreshRequest, about subject: inout AuditSubject
     ) async throws(RefreshError) -> TokenAnswer {
         let presented = try RefreshError.port { () throws(PortError) in try mint.read(request.refreshToken) }
@@ -75,12 +75,12 @@ public struct Refresh: Sendable {
 ///
 /// `tag` is HMAC-SHA-256 over everything that precedes it, prefix included, under the key that the key id names. The
 /// fixed prefix and length keep other credentials from being taken for one, and let a secret scanner find a leaked one.
-public struct RefreshToken: Hashable, Sendable {
-    public let grantID: UniqueID
+package struct RefreshToken: Hashable, Sendable {
+    package let grantID: UniqueID
     /// 1 for the token that the first exchange gave, one more with each rotation.
-    public let generation: Int32
+    package let generation: Int32
 
-    public init(grantID: UniqueID, generation: Int32) {
+    package init(grantID: UniqueID, generation: Int32) {
         self.grantID = grantID
         self.generation = generation
     }
@@ -90,7 +90,7 @@ public struct RefreshToken: Hashable, Sendable {
     private static let tagLength = 32
 
     /// Always this many characters.
-    public static let length = 76
+    package static let length = 76
 }
 
 extension RefreshToken {

@@ -101,7 +101,7 @@ extension RefreshRefusal {
 }
 
 /// Why a refresh is refused.
-public enum RefreshRefusal: Error, Sendable, CaseIterable {
+package enum RefreshRefusal: Error, Sendable, CaseIterable {
     /// Not a token of ours: wrong form, unknown key or wrong tag. No database was asked.
     case tokenNotOurs
     /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
@@ -139,7 +139,7 @@ public enum RefreshRefusal: Error, Sendable, CaseIterable {
     case scopeEmpty
 
     /// Whether the token shows that two parties hold the chain, so that it is revoked. RFC 9700 §4.14.2.
-    public var revokesChain: Bool {
+    package var revokesChain: Bool {
         switch self {
         case .foreignClient, .replayed, .late, .stateRegressed: true
         default: false

@@ -1,13 +1,13 @@
 /// What a refresh asks of the registry.
-public struct Rotation: Sendable {
-    public let request: RefreshRequest
+package struct Rotation: Sendable {
+    package let request: RefreshRequest
     /// The token that was presented; its tag holds.
-    public let token: RefreshToken
-    public let lifetimes: Lifetimes
+    package let token: RefreshToken
+    package let lifetimes: Lifetimes
     /// What the request named; `nil`: everything that the grant holds.
-    public let scope: Scope?
+    package let scope: Scope?
 
-    public init(_ request: RefreshRequest, _ token: RefreshToken, _ lifetimes: Lifetimes) {
+    package init(_ request: RefreshRequest, _ token: RefreshToken, _ lifetimes: Lifetimes) {
         self.request = request
         self.token = token
         self.lifetimes = lifetimes
@@ -16,14 +16,14 @@ public struct Rotation: Sendable {
 
     /// The time in which the previous token returns the same successor, where no key binds the token family.
     /// RFC 9449 §5: a confidential client's refresh token is bound by the client's authentication.
-    public var grace: Seconds {
+    package var grace: Seconds {
         request.client.authentication == .none ? lifetimes.unboundRefreshGrace : lifetimes.refreshGrace
     }
 
-    public var keyUse: KeyUse { KeyUse(of: request.client) }
+    package var keyUse: KeyUse { KeyUse(of: request.client) }
 
     /// What a key means to the client that asks.
-    public enum KeyUse: Sendable, Hashable {
+    package enum KeyUse: Sendable, Hashable {
         /// A bound token family goes on with a proof by its own key only. RFC 9449 §5.
         case fixed
         /// The same with a proof by any key: the client's own authentication binds the token family. RFC 9449 §5.
@@ -43,8 +43,8 @@ public struct Rotation: Sendable {
 }
 
 /// What the registry saw, and what it did.
-public struct RotationFacts: Sendable {
-    public enum Effect: String, Sendable, CaseIterable {
+package struct RotationFacts: Sendable {
+    package enum Effect: String, Sendable, CaseIterable {
         /// Nothing was written.
         case none
         /// The chain went on by one generation.
@@ -53,16 +53,16 @@ public struct RotationFacts: Sendable {
         case revoked
     }
 
-    public let now: UnixTime
-    public let effect: Effect
+    package let now: UnixTime
+    package let effect: Effect
     /// Whether the proof was presented before, here or at another replica. Then nothing was written.
-    public let proofWasUsed: Bool
+    package let proofWasUsed: Bool
     /// The same of the client's assertion.
-    public let assertionWasUsed: Bool
+    package let assertionWasUsed: Bool
     /// `nil`: no grant has this id.
-    public let grant: ChainFacts?
+    package let grant: ChainFacts?
 
-    public init(
+    package init(
         now: UnixTime, effect: Effect, proofWasUsed: Bool = false, assertionWasUsed: Bool = false, grant: ChainFacts?
     ) {
         self.now = now
@@ -74,37 +74,37 @@ public struct RotationFacts: Sendable {
 }
 
 /// A refresh chain as it stood when the token was presented, with all that decides whether it may go on.
-public struct ChainFacts: Sendable {
-    public let client: ClientID
+package struct ChainFacts: Sendable {
+    package let client: ClientID
     /// Before this call advanced it, if it did.
-    public let generation: Int32
+    package let generation: Int32
     /// The last one that an exchange made: with it the chain began anew, and all since were made by refreshes.
-    public let exchangedGeneration: Int32
+    package let exchangedGeneration: Int32
     /// The exchange that bound the family made this generation: earlier tokens have no key. It counts only where ``key`` is set.
-    public let keylessBefore: Int32
+    package let keylessBefore: Int32
     /// Whether the presented one is from before the last exchange, and what a refresh made of it was itself presented.
-    public let wasSpent: Bool
-    public let rotatedAt: UnixTime
+    package let wasSpent: Bool
+    package let rotatedAt: UnixTime
     /// Before this call revoked it, if it did.
-    public let revokedAt: UnixTime?
+    package let revokedAt: UnixTime?
     /// Whether that was since its last refreshed token came late, and nothing has shown two holders so far.
-    public let cameLate: Bool
-    public let expiresAt: UnixTime
-    public let scope: Scope
-    public let audiences: [String]
-    public let sessionID: SessionID
-    public let session: SessionFacts
-    public let login: Login
-    public let clientIsEnabled: Bool
+    package let cameLate: Bool
+    package let expiresAt: UnixTime
+    package let scope: Scope
+    package let audiences: [String]
+    package let sessionID: SessionID
+    package let session: SessionFacts
+    package let login: Login
+    package let clientIsEnabled: Bool
     /// Whether the app and the one whose login it uses still share a group, in that direction.
-    public let sharesLogin: Bool
+    package let sharesLogin: Bool
     /// What the app's membership lets it have at most, today; `nil`: no limit.
-    public let scopeCeiling: Scope?
-    public let deviceIsBlocked: Bool
+    package let scopeCeiling: Scope?
+    package let deviceIsBlocked: Bool
     /// What the last exchange bound the chain to.
-    public let key: KeyThumbprint?
+    package let key: KeyThumbprint?
 
-    public init(
+    package init(
         client: ClientID, generation: Int32, exchangedGeneration: Int32, keylessBefore: Int32 = 1,
         wasSpent: Bool = false,
         rotatedAt: UnixTime,

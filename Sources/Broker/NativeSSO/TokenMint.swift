@@ -4,13 +4,13 @@ import StrictCoding
 ///
 /// A signature that fails afterwards leaves a grant nobody holds: the caller gets a 503, and its retry is the same
 /// successor again (refresh) or the next generation (exchange).
-public struct TokenMint: Sendable {
+package struct TokenMint: Sendable {
     private let issuer: Issuer
     private let signer: any TokenSigner
     private let refreshTokens: any RefreshTokenAuthenticator
     private let lifetimes: Lifetimes
 
-    public init(
+    package init(
         issuer: Issuer, signer: any TokenSigner, refreshTokens: any RefreshTokenAuthenticator, lifetimes: Lifetimes
     ) {
         self.issuer = issuer

@@ -4,14 +4,14 @@ import Synchronization
 ///
 /// Every call ends within its deadline, even if the server hangs. The pool never cancels a write that it has sent:
 /// cancelling the caller's task removes only a queued call. The pool reconnects in the background.
-public final class ConnectionPool: StatementExecutor {
+package final class ConnectionPool: StatementExecutor {
     let core: PoolCore
     private let lastID = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - history: The last known position of the database. Share it between all clients of the same database.
     ///   - onEvent: Receives connection events on the pool's threads. Must not block.
-    public init(
+    package init(
         _ configuration: PostgresConfiguration, history: DatabaseHistory = DatabaseHistory(),
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
@@ -21,15 +21,15 @@ public final class ConnectionPool: StatementExecutor {
 
     deinit { core.close() }
 
-    public var statistics: PoolStatistics { core.statistics }
+    package var statistics: PoolStatistics { core.statistics }
 
-    public func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
+    package func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
         try await run(queueWait: limit) { _ throws(PostgresError) in }
     }
 
     /// Runs one statement in a transaction of its own. 40001 and 40P01 are tried again, three times at most, within
     /// the deadline.
-    public func query(
+    package func query(
         _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
     ) async throws(PostgresError) -> [Row] {
         let deadline = MonotonicTime.after(core.configuration.callDeadline)
@@ -43,7 +43,7 @@ public final class ConnectionPool: StatementExecutor {
     ///
     /// Only COMMIT throws `outcomeUnknown`. Nothing is retried.
     /// - Parameter limit: For the whole transaction; default: the call deadline of the configuration.
-    public func withTransaction<Value: Sendable>(
+    package func withTransaction<Value: Sendable>(
         deadline limit: Duration? = nil,
         _ body: @escaping @Sendable (borrowing Transaction) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
@@ -55,7 +55,7 @@ public final class ConnectionPool: StatementExecutor {
     }
 
     /// Refuses new calls, finishes accepted ones, and closes the connections.
-    public func shutdown() async {
+    package func shutdown() async {
         core.close()
         await withCheckedContinuation { core.whenEnded($0) }
     }

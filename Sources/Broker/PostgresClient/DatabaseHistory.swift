@@ -4,7 +4,7 @@ import Synchronization
 /// that lost writes, or another cluster.
 ///
 /// Kept in memory only. The timeline is compared first, because a promotion starts a new one.
-public final class DatabaseHistory: Sendable {
+package final class DatabaseHistory: Sendable {
     struct Point: Sendable, Equatable {
         let system: Int64
         let timeline: Int64
@@ -24,7 +24,7 @@ public final class DatabaseHistory: Sendable {
 
     private let latest = Mutex<Point?>(nil)
 
-    public init() {}
+    package init() {}
 
     /// Asks a new connection for its position. False if it is before the point known at the start of the call.
     /// Positions that other connections report in the meantime do not count, because answers may overtake each other.

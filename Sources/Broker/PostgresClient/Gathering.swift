@@ -3,15 +3,15 @@
 /// The array's element type is composite; its attributes are the first parameters of a call. Each result row has the
 /// columns of the original statement and `place`, the call's position in the array (`bigint`, from 1). Each call has at
 /// most one row. A call without a row had no effect and then runs on its own.
-public final class Gathering: Sendable {
+package final class Gathering: Sendable {
     /// The statement that runs the whole array.
-    public let statement: Statement
+    package let statement: Statement
     /// The composite type, qualified with its schema.
     let element: StaticString
     /// The attribute types. Never a domain: its object id differs between databases.
     let fields: [ColumnType]
 
-    public init(_ sql: StaticString, of element: StaticString, _ fields: [ColumnType]) {
+    package init(_ sql: StaticString, of element: StaticString, _ fields: [ColumnType]) {
         statement = Statement(sql)
         self.element = element
         self.fields = fields

@@ -59,7 +59,7 @@ struct Listener: Sendable {
     private var quotedChannel: String { "\"" + channel.description.replacing("\"", with: "\"\"") + "\"" }
 }
 
-public enum NotificationEvent: Sendable, Equatable {
+package enum NotificationEvent: Sendable, Equatable {
     /// LISTEN is active, for the first time or again. Earlier notifications are lost: read everything again.
     case listening
     case notification(payload: String)
@@ -69,7 +69,7 @@ extension ConnectionPool {
     /// Listens on a channel over its own connection, and reconnects until the stream or the pool ends.
     ///
     /// A notification is only a hint that something changed. If more than 256 wait unread, the oldest are dropped.
-    public func notifications(on channel: StaticString) -> AsyncStream<NotificationEvent> {
+    package func notifications(on channel: StaticString) -> AsyncStream<NotificationEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: NotificationEvent.self, bufferingPolicy: .bufferingNewest(256))
         let waker = Waker()

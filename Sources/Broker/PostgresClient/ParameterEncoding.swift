@@ -1,7 +1,7 @@
 /// The parameters of one call as they travel, written where the call is made: the threads of the connections only send them.
 ///
 /// The types must be the ones that the server infers for the parameters: an `Int64` does not fit an `integer`.
-public struct EncodedParameters: Sendable {
+package struct EncodedParameters: Sendable {
     /// Each value as a composite type has it: its length in four octets, -1 for NULL, and its octets.
     private(set) var octets: [UInt8] = []
     private(set) var count = 0
@@ -9,7 +9,7 @@ public struct EncodedParameters: Sendable {
     private var defect: PostgresError?
 
     /// - Parameter capacity: Octets.
-    public init(reservingCapacity capacity: Int = 512) {
+    package init(reservingCapacity capacity: Int = 512) {
         octets.reserveCapacity(capacity)
     }
 
@@ -25,7 +25,7 @@ public struct EncodedParameters: Sendable {
     }
 
     /// The parameters of one call, then those of another.
-    public static func + (a: EncodedParameters, b: EncodedParameters) -> EncodedParameters {
+    package static func + (a: EncodedParameters, b: EncodedParameters) -> EncodedParameters {
         var sum = a
         sum.octets += b.octets
         sum.count += b.count
@@ -35,28 +35,28 @@ public struct EncodedParameters: Sendable {
 
     // MARK: Writing
 
-    public mutating func appendNull() {
+    package mutating func appendNull() {
         write(Int32(-1))
         count += 1
     }
 
-    public mutating func append(_ flag: Bool) { value(of: 1) { $0.octets.append(flag ? 1 : 0) } }
-    public mutating func append(_ number: Int32) { value(of: 4) { $0.write(number) } }
+    package mutating func append(_ flag: Bool) { value(of: 1) { $0.octets.append(flag ? 1 : 0) } }
+    package mutating func append(_ number: Int32) { value(of: 4) { $0.write(number) } }
 
-    public mutating func append(_ number: Int64?) {
+    package mutating func append(_ number: Int64?) {
         if let number { value(of: 8) { $0.write(number) } } else { appendNull() }
     }
 
-    public mutating func append(_ text: String?) {
+    package mutating func append(_ text: String?) {
         if let text { value(of: text.utf8.count) { $0.write(text) } } else { appendNull() }
     }
 
-    public mutating func append(_ bytes: [UInt8]?) {
+    package mutating func append(_ bytes: [UInt8]?) {
         if let bytes { value(of: bytes.count) { $0.octets.append(contentsOf: bytes) } } else { appendNull() }
     }
 
     /// A UUID.
-    public mutating func append(uuid high: UInt64, _ low: UInt64) {
+    package mutating func append(uuid high: UInt64, _ low: UInt64) {
         value(of: 16) {
             $0.write(high)
             $0.write(low)
@@ -64,11 +64,11 @@ public struct EncodedParameters: Sendable {
     }
 
     /// - Parameter microseconds: Since 1970-01-01T00:00:00Z.
-    public mutating func append(timestamp microseconds: Int64?) {
+    package mutating func append(timestamp microseconds: Int64?) {
         if let microseconds { value(of: 8) { $0.write(timestamp: microseconds) } } else { appendNull() }
     }
 
-    public mutating func append<Texts: Collection<String>>(_ texts: Texts?) {
+    package mutating func append<Texts: Collection<String>>(_ texts: Texts?) {
         guard let texts else { return appendNull() }
         array(of: .text, texts, length: { $0.utf8.count }, { $0.write($1) })
     }
@@ -203,7 +203,7 @@ extension EncodedParameters {
 /// A parameter of a statement, with its PostgreSQL type (binary format).
 ///
 /// The type must be the one that the server infers: an `int64` does not fit an `integer`.
-public enum PostgresValue: Sendable, Hashable {
+package enum PostgresValue: Sendable, Hashable {
     case null
     case bool(Bool)
     case int32(Int32)
@@ -222,20 +222,20 @@ public enum PostgresValue: Sendable, Hashable {
 }
 
 extension PostgresValue {
-    public static func optionalInt64(_ value: Int64?) -> PostgresValue { value.map { .int64($0) } ?? .null }
-    public static func optionalText(_ value: String?) -> PostgresValue { value.map { .text($0) } ?? .null }
-    public static func optionalBytes(_ value: [UInt8]?) -> PostgresValue { value.map { .bytes($0) } ?? .null }
+    package static func optionalInt64(_ value: Int64?) -> PostgresValue { value.map { .int64($0) } ?? .null }
+    package static func optionalText(_ value: String?) -> PostgresValue { value.map { .text($0) } ?? .null }
+    package static func optionalBytes(_ value: [UInt8]?) -> PostgresValue { value.map { .bytes($0) } ?? .null }
 }
 
 /// A type by its object id, which for the built-in types is part of the protocol (`pg_type.dat`).
-public struct ColumnType: Hashable, Sendable {
+package struct ColumnType: Hashable, Sendable {
     let objectID: UInt32
 
     init(_ objectID: UInt32) { self.objectID = objectID }
 
-    public static let bool = ColumnType(16), bytea = ColumnType(17), int8 = ColumnType(20), int2 = ColumnType(21)
-    public static let int4 = ColumnType(23), timestamptz = ColumnType(1184), uuid = ColumnType(2950)
-    public static let text = ColumnType(25), textArray = ColumnType(1009)
+    package static let bool = ColumnType(16), bytea = ColumnType(17), int8 = ColumnType(20), int2 = ColumnType(21)
+    package static let int4 = ColumnType(23), timestamptz = ColumnType(1184), uuid = ColumnType(2950)
+    package static let text = ColumnType(25), textArray = ColumnType(1009)
 
     /// Types whose binary form is text: "char", name, text, json, unknown, bpchar, varchar, and types of a schema
     /// (enums).

@@ -90,17 +90,17 @@ enum Waiters {
 }
 
 /// Counters of a pool, for metrics. Names with `Total` only increase.
-public struct PoolStatistics: Sendable, Equatable {
+package struct PoolStatistics: Sendable, Equatable {
     /// Currently open connections.
-    public var connections = 0
+    package var connections = 0
     /// Connections that currently wait for a call.
-    public var idleConnections = 0
+    package var idleConnections = 0
     /// Calls that currently wait for a connection.
-    public var queueDepth = 0
+    package var queueDepth = 0
     /// Connections opened since the start.
-    public var connectsTotal = 0
+    package var connectsTotal = 0
     /// Failed attempts since the start, one per server tried.
-    public var connectFailuresTotal = 0
+    package var connectFailuresTotal = 0
     /// Calls that timed out in the queue or found it full.
-    public var shedTotal = 0
+    package var shedTotal = 0
 }

@@ -1,5 +1,5 @@
 /// Why a database call failed. Never contains a parameter, a row or a password.
-public enum PostgresError: Error, Sendable, Equatable {
+package enum PostgresError: Error, Sendable, Equatable {
     /// Nothing changed: the call was not sent, or its transaction cannot have committed.
     case unavailable(Reason)
     /// The call was sent but not answered: it may have taken effect, or may still do so.
@@ -11,7 +11,7 @@ public enum PostgresError: Error, Sendable, Equatable {
     /// The answer does not have the expected columns or types.
     case unexpectedResult(column: Int)
 
-    public enum Reason: String, Sendable, CaseIterable {
+    package enum Reason: String, Sendable, CaseIterable {
         case connectFailed = "connect_failed"
         case notWritable = "not_writable"
         /// Another cluster than the known one, or an older state of it: restored, or a fork that lost writes.
@@ -29,7 +29,7 @@ public enum PostgresError: Error, Sendable, Equatable {
 
 /// For the log: a reason code and the server's message.
 extension PostgresError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .unavailable(let reason): "unavailable: \(reason.rawValue)"
         case .outcomeUnknown(let reason): "outcome unknown: \(reason.rawValue)"
@@ -40,26 +40,26 @@ extension PostgresError: CustomStringConvertible {
 }
 
 /// A five-character SQLSTATE, PostgreSQL appendix A.
-public struct SQLState: Sendable, Hashable, CustomStringConvertible {
-    public let code: String
-    public init(_ code: String) { self.code = code }
-    public var description: String { code }
+package struct SQLState: Sendable, Hashable, CustomStringConvertible {
+    package let code: String
+    package init(_ code: String) { self.code = code }
+    package var description: String { code }
 
     /// Class 23: the statement violates a constraint of the schema.
-    public var isConstraintViolation: Bool { code.hasPrefix("23") }
+    package var isConstraintViolation: Bool { code.hasPrefix("23") }
     /// The same statement may succeed on a retry: 40001, 40P01.
-    public var isRetryable: Bool { code == "40001" || code == "40P01" }
+    package var isRetryable: Bool { code == "40001" || code == "40P01" }
     /// A lock was not available within `lock_timeout`: 55P03.
-    public var isLockTimeout: Bool { code == "55P03" }
+    package var isLockTimeout: Bool { code == "55P03" }
     /// The server is read-only, such as a standby: 25006.
-    public var isReadOnly: Bool { code == "25006" }
+    package var isReadOnly: Bool { code == "25006" }
     /// The server ends the connection: 57P01 to 57P05.
-    public var isShutdown: Bool { code.hasPrefix("57P0") }
+    package var isShutdown: Bool { code.hasPrefix("57P0") }
     /// The database lacks a schema, table, column or function that this program needs: migrations are missing.
-    public var isMissingSchema: Bool { ["3F000", "42P01", "42703", "42883"].contains(code) }
+    package var isMissingSchema: Bool { ["3F000", "42P01", "42703", "42883"].contains(code) }
     /// The server's state is the cause, not the statement: connection, resources, shutdown, lock or statement
     /// timeout, read-only, serialization. Callers treat it as an outage.
-    public var isTransient: Bool {
+    package var isTransient: Bool {
         ["08", "40", "53", "57", "58"].contains { code.hasPrefix($0) } || isReadOnly || isLockTimeout
     }
 }

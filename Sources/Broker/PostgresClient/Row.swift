@@ -1,23 +1,23 @@
 /// An instant in microseconds, the resolution of `timestamptz`.
-public struct PostgresTimestamp: Sendable, Hashable, Comparable {
+package struct PostgresTimestamp: Sendable, Hashable, Comparable {
     /// Since 1970-01-01T00:00:00Z.
-    public let microseconds: Int64
+    package let microseconds: Int64
     /// 2000-01-01T00:00:00Z, PostgreSQL's epoch, in microseconds since 1970.
     static let serverEpoch: Int64 = 946_684_800_000_000
 
-    public init(microseconds: Int64) { self.microseconds = microseconds }
+    package init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// Whole seconds since 1970, rounded down.
-    public var flooredSeconds: Int64 {
+    package var flooredSeconds: Int64 {
         let (quotient, remainder) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    public static func < (a: PostgresTimestamp, b: PostgresTimestamp) -> Bool { a.microseconds < b.microseconds }
+    package static func < (a: PostgresTimestamp, b: PostgresTimestamp) -> Bool { a.microseconds < b.microseconds }
 }
 
 /// One result row. Columns are read by position. A wrong type or an unexpected NULL throws `unexpectedResult`.
-public struct Row: Sendable {
+package struct Row: Sendable {
     private let answer: Answer
     private let index: Int
 
@@ -26,19 +26,19 @@ public struct Row: Sendable {
         self.index = index
     }
 
-    public var count: Int { answer.columns }
+    package var count: Int { answer.columns }
 
     /// The position of the column with this name. Throws if it does not exist.
-    public func column(_ name: String) throws(PostgresError) -> Int { try answer.names.position(of: name) }
+    package func column(_ name: String) throws(PostgresError) -> Int { try answer.names.position(of: name) }
 
-    public func isNull(_ column: Int) throws(PostgresError) -> Bool { try answer.isNull(row: index, column: column) }
+    package func isNull(_ column: Int) throws(PostgresError) -> Bool { try answer.isNull(row: index, column: column) }
 
-    public func bool(_ column: Int) throws(PostgresError) -> Bool {
+    package func bool(_ column: Int) throws(PostgresError) -> Bool {
         try read(column) { octets, type in type == .bool && octets.count == 1 ? octets[0] != 0 : nil }
     }
 
     /// From `integer` or `smallint`.
-    public func int32(_ column: Int) throws(PostgresError) -> Int32 {
+    package func int32(_ column: Int) throws(PostgresError) -> Int32 {
         try read(column) { octets, type in
             type == .int4 && octets.count == 4 || type == .int2 && octets.count == 2
                 ? Int32(truncatingIfNeeded: octets.signedInteger) : nil
@@ -46,7 +46,7 @@ public struct Row: Sendable {
     }
 
     /// From `bigint`, `integer` or `smallint`.
-    public func int64(_ column: Int) throws(PostgresError) -> Int64 {
+    package func int64(_ column: Int) throws(PostgresError) -> Int64 {
         try read(column) { octets, type in
             type == .int8 && octets.count == 8 || type == .int4 && octets.count == 4
                 || type == .int2 && octets.count == 2 ? octets.signedInteger : nil
@@ -54,21 +54,21 @@ public struct Row: Sendable {
     }
 
     /// From any type whose binary form is text: `text`, `varchar`, `name`, `json`, an enum, or a domain over these.
-    public func text(_ column: Int) throws(PostgresError) -> String {
+    package func text(_ column: Int) throws(PostgresError) -> String {
         try read(column) { octets, type in type.isTextual ? String(octets: octets) : nil }
     }
 
-    public func bytes(_ column: Int) throws(PostgresError) -> [UInt8] {
+    package func bytes(_ column: Int) throws(PostgresError) -> [UInt8] {
         try read(column) { octets, type in type == .bytea ? octets.array : nil }
     }
 
     /// 16 octets.
-    public func uuid(_ column: Int) throws(PostgresError) -> [UInt8] {
+    package func uuid(_ column: Int) throws(PostgresError) -> [UInt8] {
         try read(column) { octets, type in type == .uuid && octets.count == 16 ? octets.array : nil }
     }
 
     /// Throws for infinity.
-    public func timestamp(_ column: Int) throws(PostgresError) -> PostgresTimestamp {
+    package func timestamp(_ column: Int) throws(PostgresError) -> PostgresTimestamp {
         try read(column) { octets, type in
             guard type == .timestamptz, octets.count == 8 else { return nil }
             let sinceServerEpoch = octets.signedInteger
@@ -78,7 +78,7 @@ public struct Row: Sendable {
     }
 
     /// A one-dimensional array without NULLs.
-    public func textArray(_ column: Int) throws(PostgresError) -> [String] {
+    package func textArray(_ column: Int) throws(PostgresError) -> [String] {
         try read(column) { octets, type in type.isTextualArray ? ArrayReader.texts(in: octets) : nil }
     }
 
@@ -94,28 +94,28 @@ public struct Row: Sendable {
 }
 
 extension Row {
-    public func optionalBool(_ column: Int) throws(PostgresError) -> Bool? {
+    package func optionalBool(_ column: Int) throws(PostgresError) -> Bool? {
         try isNull(column) ? nil : try bool(column)
     }
-    public func optionalInt32(_ column: Int) throws(PostgresError) -> Int32? {
+    package func optionalInt32(_ column: Int) throws(PostgresError) -> Int32? {
         try isNull(column) ? nil : try int32(column)
     }
-    public func optionalInt64(_ column: Int) throws(PostgresError) -> Int64? {
+    package func optionalInt64(_ column: Int) throws(PostgresError) -> Int64? {
         try isNull(column) ? nil : try int64(column)
     }
-    public func optionalText(_ column: Int) throws(PostgresError) -> String? {
+    package func optionalText(_ column: Int) throws(PostgresError) -> String? {
         try isNull(column) ? nil : try text(column)
     }
-    public func optionalBytes(_ column: Int) throws(PostgresError) -> [UInt8]? {
+    package func optionalBytes(_ column: Int) throws(PostgresError) -> [UInt8]? {
         try isNull(column) ? nil : try bytes(column)
     }
-    public func optionalUUID(_ column: Int) throws(PostgresError) -> [UInt8]? {
+    package func optionalUUID(_ column: Int) throws(PostgresError) -> [UInt8]? {
         try isNull(column) ? nil : try uuid(column)
     }
-    public func optionalTimestamp(_ column: Int) throws(PostgresError) -> PostgresTimestamp? {
+    package func optionalTimestamp(_ column: Int) throws(PostgresError) -> PostgresTimestamp? {
         try isNull(column) ? nil : try timestamp(column)
     }
-    public func optionalTextArray(_ column: Int) throws(PostgresError) -> [String]? {
+    package func optionalTextArray(_ column: Int) throws(PostgresError) -> [String]? {
         try isNull(column) ? nil : try textArray(column)
     }
 }

@@ -1,7 +1,7 @@
 /// SQL that is fixed at compile time: a `StaticString` cannot contain input.
 ///
 /// Each connection prepares it on first use. The server infers the parameter types.
-public struct Statement: Sendable, Hashable {
+package struct Statement: Sendable, Hashable {
     let sql: StaticString
     /// Digest of the text. It only has to distinguish this program's own statements.
     private let digest: UInt64
@@ -9,9 +9,9 @@ public struct Statement: Sendable, Hashable {
     let name: String
 
     /// How lanes run several calls as one statement; `nil`: each call runs on its own.
-    public let gathering: Gathering?
+    package let gathering: Gathering?
 
-    public init(_ sql: StaticString, gathering: Gathering? = nil) {
+    package init(_ sql: StaticString, gathering: Gathering? = nil) {
         self.sql = sql
         self.gathering = gathering
         digest = FNV1a.digest(sql.description.utf8)
@@ -19,15 +19,15 @@ public struct Statement: Sendable, Hashable {
     }
 
     /// The SQL text, for the server and for the test that prepares all statements against the schema.
-    public var text: String { sql.description }
+    package var text: String { sql.description }
 
-    public static func == (a: Statement, b: Statement) -> Bool { a.digest == b.digest }
-    public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+    package static func == (a: Statement, b: Statement) -> Bool { a.digest == b.digest }
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }
 
 /// A store's access to the database: one statement, one result. The implementation is a connection pool or batching
 /// lanes.
-public protocol StatementExecutor: Sendable {
+package protocol StatementExecutor: Sendable {
     /// Runs one statement in a transaction of its own, or in one with others of which no caller hears anything; the rows
     /// are those of a committed statement.
     ///
@@ -39,14 +39,14 @@ public protocol StatementExecutor: Sendable {
 
 extension StatementExecutor {
     /// Ignores `row`: the order of locks does not matter if each statement has its own transaction.
-    public func query(
+    package func query(
         _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey = .none
     ) async throws(PostgresError) -> [Row] {
         try await query(statement, EncodedParameters(parameters), locking: row)
     }
 
     /// The same with variadic parameters.
-    public func query(_ statement: Statement, _ parameters: PostgresValue...) async throws(PostgresError) -> [Row] {
+    package func query(_ statement: Statement, _ parameters: PostgresValue...) async throws(PostgresError) -> [Row] {
         try await query(statement, parameters)
     }
 }
@@ -56,18 +56,18 @@ extension StatementExecutor {
 /// A batch holds its locks until commit. Every batch of every process runs its statements in the order of these keys,
 /// so two batches cannot deadlock. If two rows share a key by chance, their order is arbitrary, and the server
 /// resolves a deadlock.
-public struct RowKey: Sendable, Hashable, Comparable {
+package struct RowKey: Sendable, Hashable, Comparable {
     private let position: UInt64
 
     /// - Parameter octets: The identity of the row; equal for all statements that lock it.
-    public init(_ octets: [UInt8]) { position = FNV1a.digest(octets) }
+    package init(_ octets: [UInt8]) { position = FNV1a.digest(octets) }
 
     private init(position: UInt64) { self.position = position }
 
     /// For a statement that locks no row.
-    public static let none = RowKey(position: 0)
+    package static let none = RowKey(position: 0)
 
-    public static func < (a: RowKey, b: RowKey) -> Bool { a.position < b.position }
+    package static func < (a: RowKey, b: RowKey) -> Bool { a.position < b.position }
 }
 
 /// A result as libpq received it, shared by its rows and freed with the last one.

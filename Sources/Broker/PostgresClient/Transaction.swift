@@ -1,5 +1,5 @@
 /// A transaction, lent to a closure that cannot suspend or keep it.
-public struct Transaction: ~Copyable {
+package struct Transaction: ~Copyable {
     private let connection: Connection
     private let deadline: MonotonicTime
 
@@ -9,14 +9,14 @@ public struct Transaction: ~Copyable {
     }
 
     /// Runs one statement. After an error the transaction refuses further statements and rolls back.
-    public borrowing func query(
+    package borrowing func query(
         _ statement: Statement, _ parameters: [PostgresValue] = []
     ) throws(PostgresError) -> [Row] {
         try query(statement, EncodedParameters(parameters))
     }
 
     /// The same, from parameters that are written already.
-    public borrowing func query(
+    package borrowing func query(
         _ statement: Statement, _ parameters: EncodedParameters
     ) throws(PostgresError) -> [Row] {
         do throws(PostgresError) {
@@ -28,7 +28,7 @@ public struct Transaction: ~Copyable {
 
     /// Runs a constant script of several commands, such as a migration. Never pass external text: scripts have no
     /// parameters. The script must not end the transaction.
-    public borrowing func executeScript(_ octets: [UInt8]) throws(PostgresError) {
+    package borrowing func executeScript(_ octets: [UInt8]) throws(PostgresError) {
         guard !octets.contains(0), let script = String(validating: octets, as: UTF8.self) else {
             throw .server(SQLState("22021"), message: "the script is not UTF-8 text", constraint: nil)
         }

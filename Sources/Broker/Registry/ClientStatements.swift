@@ -1,4 +1,4 @@
-public import NativeSSO
+package import NativeSSO
 import PostgresClient
 
 /// Maps the tables `client` and `scope` to domain values.
@@ -45,16 +45,16 @@ enum ClientStatements {
 }
 
 /// The stored digest of a client secret.
-public struct RegisteredSecret: Sendable, Hashable {
-    public let client: ClientID
-    public let digest: ClientSecretDigest
-    public let createdAt: UnixTime
+package struct RegisteredSecret: Sendable, Hashable {
+    package let client: ClientID
+    package let digest: ClientSecretDigest
+    package let createdAt: UnixTime
 }
 
-public struct RegisteredClientKey: Sendable, Hashable {
-    public let client: ClientID
-    public let key: ClientKey
-    public let createdAt: UnixTime
+package struct RegisteredClientKey: Sendable, Hashable {
+    package let client: ClientID
+    package let key: ClientKey
+    package let createdAt: UnixTime
 }
 
 /// Maps the tables `client_secret` and `client_key` to domain values.

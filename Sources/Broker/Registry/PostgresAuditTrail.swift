@@ -1,12 +1,12 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 import Synchronization
 
 /// Writes refusals to `audit_event`, in batches in the background.
 ///
 /// A statement that changes state writes its own audit record; this type serves requests that changed nothing. During
 /// a database outage the events wait. If the buffer is full, new events are lost and counted.
-public final class PostgresAuditTrail: AuditTrail {
+package final class PostgresAuditTrail: AuditTrail {
     private let database: any StatementExecutor
     private let buffer: AuditBuffer
     private let retryDelay: Duration
@@ -17,7 +17,7 @@ public final class PostgresAuditTrail: AuditTrail {
     /// - Parameters:
     ///   - capacity: Maximum number of waiting events.
     ///   - onLoss: Receives the number of lost events: the buffer was full, or the broker stopped during an outage.
-    public init(
+    package init(
         database: any StatementExecutor, capacity: Int = 10_000, retryDelay: Duration = .seconds(1),
         onLoss: @escaping @Sendable (Int) -> Void
     ) {
@@ -27,11 +27,11 @@ public final class PostgresAuditTrail: AuditTrail {
         self.onLoss = onLoss
     }
 
-    public func record(_ event: AuditEvent) { buffer.append(event) }
+    package func record(_ event: AuditEvent) { buffer.append(event) }
 
     /// Writes events until ``finish()``, then tries once to write the rest. Events that still fail are lost and
     /// counted.
-    public func run() async {
+    package func run() async {
         for await _ in buffer.arrivals {
             while !buffer.isEmpty {
                 guard await writeBatch() else {
@@ -47,7 +47,7 @@ public final class PostgresAuditTrail: AuditTrail {
     }
 
     /// Lets ``run()`` return after the last write.
-    public func finish() { buffer.finish() }
+    package func finish() { buffer.finish() }
 
     private func writeBatch() async -> Bool {
         let (events, lost) = buffer.take(atMost: Self.batchSize)
@@ -142,7 +142,7 @@ final class AuditBuffer: Sendable {
 
 /// The kinds of audit events that SQL functions and this target record. `native-sso explain` must have a sentence for
 /// each, or it does not compile.
-public enum AuditKind: String, Sendable, CaseIterable {
+package enum AuditKind: String, Sendable, CaseIterable {
     // Requests of apps and IdPs. A kind that ends in `_refused` changed nothing.
     case requestRefused = "request_refused"
     case exchangeRefused = "exchange_refused"

@@ -1,11 +1,11 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 
 /// Relayed codes in PostgreSQL.
 ///
 /// Uses the pool, not the lanes, and a concurrency limit. A flood of codes therefore leaves connections for other
 /// calls and delays no exchange or refresh.
-public struct PostgresCodeRegister: CodeRegister {
+package struct PostgresCodeRegister: CodeRegister {
     private let database: any StatementExecutor
     private let claims: Turnstile
     /// Separate from the claims and unlimited in queue length: a flood of claims must not lose tokens that an IdP has
@@ -16,13 +16,13 @@ public struct PostgresCodeRegister: CodeRegister {
     ///   - claims: Maximum concurrent claims.
     ///   - settlements: Maximum concurrent calls for granted claims; each code makes three.
     ///   - waiting: Maximum waiting claims. Further claims get an outage and must retry.
-    public init(database: any StatementExecutor, claims: Int = 1, settlements: Int = 2, waiting: Int = 64) {
+    package init(database: any StatementExecutor, claims: Int = 1, settlements: Int = 2, waiting: Int = 64) {
         self.database = database
         self.claims = Turnstile(width: claims, queue: waiting)
         self.settlements = Turnstile(width: settlements, queue: .max)
     }
 
-    public func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
+    package func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
         let (claim, isRepeated) = try await one(
             claims, CodeStatements.claim, CodeStatements.parameters(entry), CodeStatements.claim)
         // The proof may be used by the first attempt, whose outcome is unknown.
@@ -32,7 +32,7 @@ public struct PostgresCodeRegister: CodeRegister {
         return claim
     }
 
-    public func send(
+    package func send(
         _ code: CodeName, of request: UniqueID, patience: Seconds
     ) async throws(PortError) -> Bool {
         try await one(
@@ -40,7 +40,7 @@ public struct PostgresCodeRegister: CodeRegister {
         ) { try $0.bool(0) }.value
     }
 
-    public func settle(
+    package func settle(
         _ code: CodeName, of request: UniqueID, as settlement: CodeSettlement
     ) async throws(PortError) -> Bool {
         try await one(settlements, CodeStatements.settle, CodeStatements.parameters(code, request, settlement)) {
@@ -48,7 +48,7 @@ public struct PostgresCodeRegister: CodeRegister {
         }.value
     }
 
-    public func finish(
+    package func finish(
         _ code: CodeName, _ binding: CodeBinding, answer: [UInt8]
     ) async throws(PortError) -> [UInt8]? {
         try await one(
@@ -56,7 +56,7 @@ public struct PostgresCodeRegister: CodeRegister {
         ) { try $0.optionalBytes(0) }.value
     }
 
-    public func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool {
+    package func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool {
         try await one(settlements, CodeStatements.forget, [.bytes(code.octets), .bytes(binding.octets)]) {
             try $0.bool(0)
         }.value

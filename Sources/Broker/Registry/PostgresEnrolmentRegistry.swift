@@ -1,11 +1,11 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 
 /// Sessions created by enrolment, in PostgreSQL.
 ///
 /// Uses the pool, not the lanes: an enrolment is rare and waits for concurrent changes of the same login, and it must
 /// not delay exchanges. A concurrency limit leaves connections to the pool's other users.
-public struct PostgresEnrolmentRegistry: EnrolmentRegistry {
+package struct PostgresEnrolmentRegistry: EnrolmentRegistry {
     private let database: any StatementExecutor
     private let turnstile: Turnstile
 
@@ -13,14 +13,14 @@ public struct PostgresEnrolmentRegistry: EnrolmentRegistry {
     ///   - atOnce: Maximum concurrent enrolments.
     ///   - waiting: Maximum waiting enrolments. Further ones get an outage and must retry.
     ///   - patience: Maximum waiting time; a longer wait ends in an outage too.
-    public init(
+    package init(
         database: any StatementExecutor, atOnce: Int = 1, waiting: Int = 64, patience: Duration = .seconds(1)
     ) {
         self.database = database
         turnstile = Turnstile(width: atOnce, queue: waiting, patience: patience)
     }
 
-    public func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts {
+    package func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts {
         let parameters = try EnrolStatement.parameters(entry)
         guard await turnstile.enter() else {
             throw .outage(Outage(.database, "too many enrolments at once"))

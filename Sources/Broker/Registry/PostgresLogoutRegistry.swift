@@ -1,12 +1,12 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 
 /// Logouts in PostgreSQL: first a record that blocks new logins, then the sessions in short transactions, last the
 /// token.
 ///
 /// A user may have a hundred thousand sessions. A single transaction would lock their rows for seconds and delay
 /// every exchange and refresh of that user, together with the rest of their batches.
-public struct PostgresLogoutRegistry: LogoutRegistry {
+package struct PostgresLogoutRegistry: LogoutRegistry {
     private let database: any StatementExecutor
     private let turnstile: Turnstile
     private let batch: Int64
@@ -15,13 +15,13 @@ public struct PostgresLogoutRegistry: LogoutRegistry {
     ///   - atOnce: Maximum concurrent logouts. The limit leaves connections to other calls.
     ///   - waiting: Maximum waiting logouts. Further ones get an outage and must retry.
     ///   - batch: Sessions per transaction. Small, because other commits wait until this transaction's log is on disk.
-    public init(database: any StatementExecutor, atOnce: Int = 2, waiting: Int = 64, batch: Int64 = 100) {
+    package init(database: any StatementExecutor, atOnce: Int = 2, waiting: Int = 64, batch: Int64 = 100) {
         self.database = database
         turnstile = Turnstile(width: atOnce, queue: waiting)
         self.batch = batch
     }
 
-    public func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
+    package func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
         guard await turnstile.enter() else {
             throw .outage(Outage(.database, "too many logouts at once"))
         }

@@ -1,22 +1,22 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 
 /// A key that an IdP's JWKS has contained, with one `kid` and algorithm.
-public struct ProviderKeyRow: Sendable, Hashable {
+package struct ProviderKeyRow: Sendable, Hashable {
     /// RFC 7638, SHA-256, base64url.
-    public let thumbprint: String
-    public let kid: String?
+    package let thumbprint: String
+    package let kid: String?
     /// `alg`; `nil`: all algorithms of the key type.
-    public let algorithm: String?
-    public let publicJWK: String
-    public let firstSeenAt: UnixTime
-    public let lastSeenAt: UnixTime
+    package let algorithm: String?
+    package let publicJWK: String
+    package let firstSeenAt: UnixTime
+    package let lastSeenAt: UnixTime
     /// base64url, 43 characters. It proves that a broker wrote the row.
-    public let tag: String
+    package let tag: String
     /// When an operator revoked the key; it verifies nothing from then on.
-    public let revokedAt: UnixTime?
+    package let revokedAt: UnixTime?
 
-    public init(
+    package init(
         thumbprint: String, kid: String?, algorithm: String?, publicJWK: String, firstSeenAt: UnixTime,
         lastSeenAt: UnixTime, tag: String, revokedAt: UnixTime? = nil
     ) {
@@ -32,14 +32,14 @@ public struct ProviderKeyRow: Sendable, Hashable {
 }
 
 /// The table `idp_key`: every key that an IdP has ever used. A subject token may be older than the current key set.
-public struct ProviderKeyStore: Sendable {
+package struct ProviderKeyStore: Sendable {
     private let database: any StatementExecutor
 
-    public init(database: any StatementExecutor) {
+    package init(database: any StatementExecutor) {
         self.database = database
     }
 
-    public func keys(of issuer: Issuer) async throws(PortError) -> [ProviderKeyRow] {
+    package func keys(of issuer: Issuer) async throws(PortError) -> [ProviderKeyRow] {
         try await database.all(Self.select, [.text(issuer.string)], of: "idp_key") { row in
             ProviderKeyRow(
                 thumbprint: try row.text(0), kid: try row.optionalText(1), algorithm: try row.optionalText(2),
@@ -50,7 +50,7 @@ public struct ProviderKeyStore: Sendable {
 
     /// Inserts or replaces `rows`, which must be distinct entries. Ignores ``ProviderKeyRow/revokedAt``: a broker
     /// neither revokes a key nor changes a revoked one.
-    public func record(_ rows: [ProviderKeyRow], of issuer: Issuer) async throws(PortError) {
+    package func record(_ rows: [ProviderKeyRow], of issuer: Issuer) async throws(PortError) {
         let (first, last) = (try rows.microseconds(\.firstSeenAt), try rows.microseconds(\.lastSeenAt))
         _ = try await PortError.database { () async throws(PostgresError) in
             try await database.query(
@@ -88,7 +88,7 @@ extension [ProviderKeyRow] {
 
 extension Administration {
     /// Every entry that the key set of `issuer` has ever contained, as the brokers recorded it.
-    public func providerKeys(of issuer: Issuer) async throws(AdministrationError) -> [ProviderKeyRow] {
+    package func providerKeys(of issuer: Issuer) async throws(AdministrationError) -> [ProviderKeyRow] {
         do throws(PortError) {
             return try await ProviderKeyStore(database: pool).keys(of: issuer)
         } catch {
@@ -99,7 +99,7 @@ extension Administration {
     /// Revokes a key permanently, in all entries of the key set, present or not. No token signed by it is accepted.
     /// Takes effect on every broker within seconds.
     /// - Parameter thumbprint: RFC 7638, SHA-256, base64url.
-    public func revokeProviderKey(
+    package func revokeProviderKey(
         _ thumbprint: String, of issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(

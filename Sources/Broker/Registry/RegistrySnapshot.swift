@@ -1,12 +1,12 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 import Synchronization
 
 /// An in-memory copy of clients, their credentials, and scopes. Each reload replaces it as a whole.
 ///
 /// It identifies and authenticates clients without a round trip. During a database outage the last copy stays in use.
 /// Before the first load, a look-up is an outage, not an unknown client.
-public final class RegistrySnapshot: ClientDirectory {
+package final class RegistrySnapshot: ClientDirectory {
     private struct Contents {
         let clients: [ClientID: Client]
         let credentials: [ClientID: ClientCredentials]
@@ -16,27 +16,27 @@ public final class RegistrySnapshot: ClientDirectory {
     private let contents = Mutex<Contents?>(nil)
     private let database: any StatementExecutor
 
-    public init(database: any StatementExecutor) {
+    package init(database: any StatementExecutor) {
         self.database = database
     }
 
-    public func client(_ id: ClientID) throws(PortError) -> Client? {
+    package func client(_ id: ClientID) throws(PortError) -> Client? {
         try loaded().clients[id]
     }
 
-    public func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
+    package func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
         try loaded().credentials[id] ?? .none
     }
 
-    public var scopesRequiringConsent: Scope {
+    package var scopesRequiringConsent: Scope {
         get throws(PortError) { try loaded().scopesRequiringConsent }
     }
 
     /// Whether a load has ever succeeded.
-    public var isLoaded: Bool { contents.withLock { $0 != nil } }
+    package var isLoaded: Bool { contents.withLock { $0 != nil } }
 
     /// Reads everything again and replaces the copy atomically.
-    public func reload() async throws(PortError) {
+    package func reload() async throws(PortError) {
         let clients = try await database.all(ClientStatements.all, [], of: "the registry", ClientStatements.client)
         let secrets = try await database.all(
             CredentialStatements.secrets, [], of: "the registry", CredentialStatements.secret)

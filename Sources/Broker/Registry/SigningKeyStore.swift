@@ -1,11 +1,11 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 
 /// The keys that are not removed, oldest first.
-public struct SigningKeys: Sendable, Hashable {
-    public let records: [KeyRecord]
+package struct SigningKeys: Sendable, Hashable {
+    package let records: [KeyRecord]
     /// Keys of a newer version, with a use, algorithm or state unknown to this one: their use, by `kid`.
-    public let unknown: [String: String]
+    package let unknown: [String: String]
 
     fileprivate init(_ rows: [(kid: String, use: String, record: KeyRecord?)]) {
         records = rows.compactMap(\.record)
@@ -14,14 +14,14 @@ public struct SigningKeys: Sendable, Hashable {
 }
 
 /// The table `signing_key` for the service.
-public struct SigningKeyStore: Sendable {
+package struct SigningKeyStore: Sendable {
     private let database: any StatementExecutor
 
-    public init(database: any StatementExecutor) {
+    package init(database: any StatementExecutor) {
         self.database = database
     }
 
-    public func keys() async throws(PortError) -> SigningKeys {
+    package func keys() async throws(PortError) -> SigningKeys {
         SigningKeys(try await database.all(SigningKeyStatements.all, [], of: "signing_key", SigningKeyStatements.row))
     }
 }
@@ -31,7 +31,7 @@ extension Administration {
     ///
     /// Returns the state. If it throws anything but `outcomeUnknown`, the key is not registered, and its private part
     /// may be destroyed.
-    public func addKey(
+    package func addKey(
         _ key: KeyRecord, isPending: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> KeyState {
         try await change(
@@ -50,7 +50,7 @@ extension Administration {
             returning: { row throws(PostgresError) in KeyState(rawValue: try row.text(0)) ?? .pending })
     }
 
-    public func keys() async throws(AdministrationError) -> SigningKeys {
+    package func keys() async throws(AdministrationError) -> SigningKeys {
         SigningKeys(try await rows(SigningKeyStatements.all, [], SigningKeyStatements.row))
     }
 }
@@ -91,12 +91,12 @@ enum SigningKeyStatements {
     }
 }
 
-public struct KeyTransition: Sendable, Hashable {
-    public let kid: String
-    public let from: KeyState
-    public let to: KeyState
+package struct KeyTransition: Sendable, Hashable {
+    package let kid: String
+    package let from: KeyState
+    package let to: KeyState
 
-    public init(kid: String, from: KeyState, to: KeyState) {
+    package init(kid: String, from: KeyState, to: KeyState) {
         self.kid = kid
         self.from = from
         self.to = to
@@ -105,7 +105,7 @@ public struct KeyTransition: Sendable, Hashable {
 
 extension Administration {
     /// The database's clock, which dates the rows.
-    public func now() async throws(AdministrationError) -> UnixTime {
+    package func now() async throws(AdministrationError) -> UnixTime {
         guard let now = try await rows(KeyStepStatements.now, [], { try $0.instant(0) }).first else {
             throw .corrupt(column: "now")
         }
@@ -115,7 +115,7 @@ extension Administration {
     /// Performs all transitions in order, or none. If a key has left its expected state, another operator was faster,
     /// and nothing changes.
     /// - Parameter isForced: Whether a waiting period was skipped; for the audit.
-    public func move(
+    package func move(
         _ transitions: [KeyTransition], isForced: Bool, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         let kinds = transitions.compactMap { AuditKind(rawValue: "key_\($0.to.rawValue)") }

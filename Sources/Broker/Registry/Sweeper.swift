@@ -1,11 +1,11 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 
 /// Deletes records after their retention period.
 ///
 /// It uses small transactions with pauses and skips locked rows, so no exchange or refresh waits for it. A stopped
 /// sweep keeps its progress, and the next one continues. Only one sweep per database runs at a time.
-public struct Sweeper: Sendable {
+package struct Sweeper: Sendable {
     private let database: any StatementExecutor
     private let batch: Int64
     private let pause: Duration
@@ -13,7 +13,7 @@ public struct Sweeper: Sendable {
     /// - Parameters:
     ///   - batch: Rows examined per transaction, at most 1000.
     ///   - pause: The pause between two transactions.
-    public init(database: any StatementExecutor, batch: Int64 = 500, pause: Duration = .milliseconds(50)) {
+    package init(database: any StatementExecutor, batch: Int64 = 500, pause: Duration = .milliseconds(50)) {
         self.database = database
         self.batch = batch
         self.pause = pause
@@ -22,7 +22,7 @@ public struct Sweeper: Sendable {
     /// Creates the audit partitions of the coming months, and sweeps once.
     /// - Parameter interval: Minimum time since the start of the last sweep by any broker.
     /// - Returns: `nil` if the last sweep is more recent, or another one is running.
-    public func sweep(unlessWithin interval: Seconds) async throws(PostgresError) -> SweepReport? {
+    package func sweep(unlessWithin interval: Seconds) async throws(PostgresError) -> SweepReport? {
         guard
             try await query(
                 RetentionStatements.begin, [.int64(interval.count)], { row throws(PostgresError) in try row.bool(0) })
@@ -42,7 +42,7 @@ public struct Sweeper: Sendable {
     }
 
     /// The records that a sweep would delete now.
-    public func prospect() async throws(PostgresError) -> SweepReport {
+    package func prospect() async throws(PostgresError) -> SweepReport {
         var report = SweepReport()
         let counts = try await query(RetentionStatements.count, []) { row throws(PostgresError) in
             try RetentionStatements.parts.indices.map { index throws(PostgresError) in try row.int64(index) }

@@ -1,4 +1,4 @@
-public import PostgresClient
+package import PostgresClient
 import Synchronization
 
 /// A semaphore with a bounded queue. Calls that find the queue full are refused.
@@ -67,17 +67,17 @@ final class Turnstile: Sendable {
 /// than `atOnce`.
 ///
 /// It refuses no call: its users limit their own concurrency, and each has a deadline, so waits are short.
-public struct BoundedExecutor: StatementExecutor {
+package struct BoundedExecutor: StatementExecutor {
     private let database: any StatementExecutor
     private let turnstile: Turnstile
 
     /// - Parameter atOnce: Maximum concurrent statements; at least one.
-    public init(_ database: any StatementExecutor, atOnce: Int) {
+    package init(_ database: any StatementExecutor, atOnce: Int) {
         self.database = database
         turnstile = Turnstile(width: atOnce, queue: .max)
     }
 
-    public func query(
+    package func query(
         _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
     ) async throws(PostgresError) -> [Row] {
         _ = await turnstile.enter()

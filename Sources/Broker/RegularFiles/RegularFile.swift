@@ -1,20 +1,20 @@
-public import Glibc
+package import Glibc
 
 /// Reads a whole small file. It refuses anything but a regular file before reading: a FIFO would block, and a device
 /// would never end.
-public enum RegularFile {
-    public struct Contents: Sendable {
-        public let octets: [UInt8]
+package enum RegularFile {
+    package struct Contents: Sendable {
+        package let octets: [UInt8]
         /// The permission bits of the opened file, even if the path names another file by now.
-        public let permissions: mode_t
+        package let permissions: mode_t
 
         /// Whether the group or others have any access.
-        public var isOpenToOthers: Bool { permissions & 0o077 != 0 }
+        package var isOpenToOthers: Bool { permissions & 0o077 != 0 }
         /// Whether any local user can change it.
-        public var isWritableByAnyone: Bool { permissions & 0o002 != 0 }
+        package var isWritableByAnyone: Bool { permissions & 0o002 != 0 }
     }
 
-    public enum Failure: Error, Sendable, Equatable {
+    package enum Failure: Error, Sendable, Equatable {
         /// The text comes from `strerror`.
         case cannotOpen(String)
         case cannotRead(String)
@@ -23,7 +23,7 @@ public enum RegularFile {
         case tooLong(Int)
     }
 
-    public static func read(_ path: String, limit: Int) throws(Failure) -> Contents {
+    package static func read(_ path: String, limit: Int) throws(Failure) -> Contents {
         // O_NONBLOCK: open must not wait for the other end of a FIFO.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .cannotOpen(text(of: errno)) }

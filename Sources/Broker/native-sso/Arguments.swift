@@ -1,41 +1,41 @@
-public import ArgumentParser
-public import NativeSSO
+import ArgumentParser
+package import NativeSSO
 import OAuthWire
-public import Registry
+package import Registry
 import StrictCoding
 
 // The values of the domain as arguments: what does not fit is a usage error before anything is done.
 
 extension ClientID: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension GroupID: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension Issuer: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension SessionID: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension Subject: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension DeviceDigest: ExpressibleByArgument {
     /// 64 hexadecimal digits.
-    public init?(argument: String) {
+    package init?(argument: String) {
         guard let octets = Hexadecimal.decode(argument) else { return nil }
         self.init(octets: octets)
     }
 }
 
 extension UniqueID: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension Membership.Role: ExpressibleByArgument {}
@@ -50,20 +50,20 @@ extension Client.ProofPolicy: ExpressibleByArgument {}
 
 /// `grant_type` as it travels, or `token-exchange` for the long one.
 extension Client.Grant: ExpressibleByArgument {
-    public init?(argument: String) {
+    package init?(argument: String) {
         self.init(rawValue: argument.hasSameOctets(as: "token-exchange") ? Self.tokenExchange.rawValue : argument)
     }
 
-    public var defaultValueDescription: String { rawValue }
+    package var defaultValueDescription: String { rawValue }
 }
 
 extension ClientKeyID: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 /// `90d`, `12h`, `30m` or `60s`; never nothing.
 extension Seconds: ExpressibleByArgument {
-    public init?(argument: String) {
+    package init?(argument: String) {
         guard let span = DurationText.parse(argument), span.count > 0 else { return nil }
         self = span
     }
@@ -71,7 +71,7 @@ extension Seconds: ExpressibleByArgument {
 
 /// Scope tokens separated by single spaces; the empty text is the empty scope. RFC 6749 §3.3.
 extension Scope: ExpressibleByArgument {
-    public init?(argument: String) {
+    package init?(argument: String) {
         if argument.isEmpty {
             self = .empty
         } else {

@@ -2,16 +2,16 @@ import OAuthWire
 import StrictCoding
 
 /// What every answer of the broker keeps, whatever was asked: the one judge for fuzzer and tests.
-public enum AnswerContract {
+package enum AnswerContract {
     /// The body of every refusal that depends on the state of a login: one text for all reasons.
-    public static let unusableBody =
+    package static let unusableBody =
         #"{"error":"invalid_grant","error_description":"The presented token or device value cannot be used."}"#
 
     /// Why an answer breaks the contract; `nil` if it keeps it.
     /// - Parameters:
     ///   - isHead: It answers a HEAD request, and has no body.
     ///   - mayBeUnavailable: Something may be down, in use or asked for too often. Otherwise an outage breaks the contract.
-    public static func fault(of answer: HTTPAnswer, isHead: Bool = false, mayBeUnavailable: Bool = false) -> String? {
+    package static func fault(of answer: HTTPAnswer, isHead: Bool = false, mayBeUnavailable: Bool = false) -> String? {
         for (name, value) in required where answer[name] != value { return "\(name) is not \(value)" }
         guard answer["Date"] != nil else { return "no Date" }
         guard let id = answer["X-Request-Id"], id.utf8.count == 36, id.utf8.allSatisfy(isOfID) else {
@@ -70,5 +70,5 @@ public enum AnswerContract {
 
 extension HTTPAnswer {
     /// Whether it keeps the contract, while something may be down.
-    public var keepsContract: Bool { AnswerContract.fault(of: self, mayBeUnavailable: true) == nil }
+    package var keepsContract: Bool { AnswerContract.fault(of: self, mayBeUnavailable: true) == nil }
 }

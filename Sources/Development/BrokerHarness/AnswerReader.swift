@@ -1,25 +1,25 @@
 import Glibc
 
 /// Reads HTTP/1.1 answers from octets that arrive in any portions. RFC 9112 §6.
-public struct AnswerReader: Sendable {
+package struct AnswerReader: Sendable {
     private var buffer: [UInt8] = []
     private var start = 0
 
-    public init() {}
+    package init() {}
 
-    public mutating func append(_ octets: some Collection<UInt8>) {
+    package mutating func append(_ octets: some Collection<UInt8>) {
         if isEmpty { (buffer, start) = ([], 0) }
         buffer += octets
     }
 
-    public var isEmpty: Bool { start == buffer.count }
+    package var isEmpty: Bool { start == buffer.count }
 
     /// The next complete answer, taken out of the buffer; `nil` if more octets are needed.
     /// - Parameters:
     ///   - hasNoBody: Whether it answers a HEAD request.
     ///   - isEnd: Whether nothing more will come: ends a body of unknown length.
     ///   - showsInterim: Gives answers below 200, too.
-    public mutating func next(
+    package mutating func next(
         hasNoBody: Bool = false, isEnd: Bool = false, showsInterim: Bool = false
     ) throws(HTTPFailure) -> HTTPAnswer? {
         guard let headEnd = position(of: "\r\n\r\n", from: start) else { return nil }

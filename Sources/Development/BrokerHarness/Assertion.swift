@@ -1,19 +1,19 @@
-public import BrokerTesting
+package import BrokerTesting
 import Glibc
 import OAuthWire
-public import StrictCoding
+package import StrictCoding
 
 /// A client assertion in the making, RFC 7523 §3: every part of it can be bent before it is signed.
-public struct Assertion: Sendable {
-    public var header: JSONObject
-    public var claims: JSONObject
-    public var key: TestKey
+package struct Assertion: Sendable {
+    package var header: JSONObject
+    package var claims: JSONObject
+    package var key: TestKey
     /// Rewrites the finished token.
-    public var rewritesToken: @Sendable (String) -> String = { $0 }
+    package var rewritesToken: @Sendable (String) -> String = { $0 }
 
     /// A good one, for one request.
     /// - Parameter audience: The broker's issuer.
-    public init(client: String, audience: String, key: TestKey) {
+    package init(client: String, audience: String, key: TestKey) {
         self.key = key
         header = key.header(type: "client-authentication+jwt")
         let now = Int64(time(nil))
@@ -26,14 +26,14 @@ public struct Assertion: Sendable {
         claims["jti"] = .string(Unguessable.make())
     }
 
-    public func signed() throws -> String { rewritesToken(try key.sign(header: header, payload: claims)) }
+    package func signed() throws -> String { rewritesToken(try key.sign(header: header, payload: claims)) }
 }
 
 extension TokenForm {
-    public static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+    package static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
     /// The same request by a client that proves itself with an assertion, and names itself in it alone.
-    public func asserted(_ assertion: String) -> TokenForm {
+    package func asserted(_ assertion: String) -> TokenForm {
         var form = self
         form["client_id"] = nil
         form["client_assertion_type"] = Self.assertionType
@@ -42,7 +42,7 @@ extension TokenForm {
     }
 
     /// The same request by a client that proves itself with a secret: its octets.
-    public func withSecret(_ secret: String, of client: String) -> HTTPRequest {
+    package func withSecret(_ secret: String, of client: String) -> HTTPRequest {
         var form = self
         form["client_id"] = nil
         let credentials = BasicCredentials(clientID: client, clientSecret: Credential(secret))

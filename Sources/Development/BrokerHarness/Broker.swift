@@ -1,12 +1,12 @@
-public import Foundation
+package import Foundation
 import PrivateCluster
 import Synchronization
 
 /// One running broker.
-public final class Broker: Sendable {
-    public let publicPort: UInt16
-    public let internalPort: UInt16
-    public let log: URL
+package final class Broker: Sendable {
+    package let publicPort: UInt16
+    package let internalPort: UInt16
+    package let log: URL
     private let configuration: URL
     private let environment: [String: String]
     private let running: Mutex<ManagedProcess>
@@ -15,7 +15,7 @@ public final class Broker: Sendable {
     /// - Parameters:
     ///   - ports: Free ones by default.
     ///   - environment: Settings that win over its configuration.
-    public init(
+    package init(
         configuration: URL, log: URL, ports: (public: UInt16, internal: UInt16)? = nil,
         environment: [String: String] = [:]
     ) throws {
@@ -31,26 +31,26 @@ public final class Broker: Sendable {
 
     deinit { running.withLock { $0.signal(SIGKILL) } }
 
-    public var process: ManagedProcess { running.withLock { $0 } }
+    package var process: ManagedProcess { running.withLock { $0 } }
 
-    public var pid: Int32 { process.pid }
+    package var pid: Int32 { process.pid }
 
     /// Starts it again, on the same ports, after its process has ended.
-    public func restart() throws {
+    package func restart() throws {
         let process = try Self.launch(configuration, environment, log)
         running.withLock { $0 = process }
     }
 
     /// Asks it to end and waits for the end.
     /// - Throws: ``ManagedProcess/Failure`` if it has not ended after a minute and was killed.
-    public func stop() async throws {
+    package func stop() async throws {
         guard await process.terminate() == 128 + SIGKILL else { return }
         throw await process.ended(because: "did not end within 60 s of SIGTERM, and was killed")
     }
 
     /// Waits until it says that it can serve.
     /// - Parameter pause: Between two requests.
-    public func untilReady(every pause: Duration = .milliseconds(10)) async throws {
+    package func untilReady(every pause: Duration = .milliseconds(10)) async throws {
         _ = try await eventually("the broker is ready", every: pause) { [self] in
             guard process.isRunning else { throw await process.ended(because: "has ended") }
             return try await readiness() == 200 ? true : nil
@@ -58,7 +58,7 @@ public final class Broker: Sendable {
     }
 
     /// Waits until it accepts connections, ready or not.
-    public func untilAlive() async throws {
+    package func untilAlive() async throws {
         _ = try await eventually("the broker is alive") { [self] in
             guard process.isRunning else { throw await process.ended(because: "has ended") }
             return (try? await get("/livez"))?.status == 200 ? true : nil
@@ -66,22 +66,22 @@ public final class Broker: Sendable {
     }
 
     /// Asks the internal listener.
-    public func get(_ path: String) async throws -> HTTPAnswer {
+    package func get(_ path: String) async throws -> HTTPAnswer {
         try await HTTPRequest("GET", path).send(to: internalPort)
     }
 
     /// Status of `/readyz`; `nil` where nobody listens.
-    public func readiness() async throws -> Int? {
+    package func readiness() async throws -> Int? {
         try? await get("/readyz").status
     }
 
     /// Sends one token request over a connection of its own.
-    public func token(_ form: TokenForm) async throws -> HTTPAnswer {
+    package func token(_ form: TokenForm) async throws -> HTTPAnswer {
         try await HTTPRequest.token(form.parameters).send(to: publicPort)
     }
 
     /// Everything it has logged, over all its lives.
-    public func logText() throws -> String { try String(contentsOf: log, encoding: .utf8) }
+    package func logText() throws -> String { try String(contentsOf: log, encoding: .utf8) }
 
     private static func launch(
         _ configuration: URL, _ environment: [String: String], _ log: URL
@@ -95,7 +95,7 @@ public final class Broker: Sendable {
 extension Broker {
     /// Sends one token request, and again while the broker says that it cannot do its work just now, as an app would: on a
     /// busy machine, whoever comes last in a crowd is told so.
-    public func settledToken(_ form: TokenForm) async throws -> HTTPAnswer {
+    package func settledToken(_ form: TokenForm) async throws -> HTTPAnswer {
         try await eventually("an answer that is no outage") {
             let answer = try await token(form)
             return answer.status == 503 && answer.error == "temporarily_unavailable" ? nil : answer
@@ -109,7 +109,7 @@ extension Broker {
 ///   - limit: Generous: it bounds a failing test, never a passing one.
 ///   - pause: Between two looks; longer where looking is counted.
 /// - Returns: The first value that is not `nil`.
-public func eventually<Value: Sendable>(
+package func eventually<Value: Sendable>(
     _ what: String, within limit: Duration = .seconds(30), every pause: Duration = .milliseconds(10),
     _ look: () async throws -> Value?
 ) async throws -> Value {
@@ -121,7 +121,7 @@ public func eventually<Value: Sendable>(
     }
 }
 
-public struct NeverHappened: Error, CustomStringConvertible {
+package struct NeverHappened: Error, CustomStringConvertible {
     let what: String
-    public var description: String { "it never happened: \(what)" }
+    package var description: String { "it never happened: \(what)" }
 }

@@ -1,33 +1,33 @@
-public import BrokerTesting
+package import BrokerTesting
 
 /// What the configuration file of a broker says. The only writer of such files outside the broker's own tests.
-public struct BrokerConfiguration: Sendable {
-    public struct Provider: Sendable {
-        public var issuer: String
+package struct BrokerConfiguration: Sendable {
+    package struct Provider: Sendable {
+        package var issuer: String
         /// Where the broker gets its keys.
-        public var keys: Keys
-        public var profiles: [String]
-        public var algorithms: [String]
-        public var admitsOnFirstSight: Bool
-        public var isDisabled: Bool
-        public var enrolsByExchange = false
+        package var keys: Keys
+        package var profiles: [String]
+        package var algorithms: [String]
+        package var admitsOnFirstSight: Bool
+        package var isDisabled: Bool
+        package var enrolsByExchange = false
         /// How it computes `ds_hash`.
-        public var hashMode = "left_half"
+        package var hashMode = "left_half"
         /// Other values of `audience` that mean it.
-        public var audienceAliases: [String] = []
+        package var audienceAliases: [String] = []
         /// What is allowed of its logout tokens, by the names of the configuration.
-        public var logout: [String] = []
+        package var logout: [String] = []
         /// `code_relay` as a flow mapping, such as `{ timeout: 2s }`; `nil`: none.
-        public var codeRelay: String?
+        package var codeRelay: String?
 
-        public enum Keys: Sendable {
+        package enum Keys: Sendable {
             case discovery
             case jwks(String)
             /// A file with these, beside the configuration: ``Installation/keySet``.
             case file([TestKey])
         }
 
-        public init(
+        package init(
             _ issuer: String, keys: Keys = .discovery, profiles: [String] = ["device-id", "device-secret"],
             algorithms: [String] = ["ES256", "RS256"], admitsOnFirstSight: Bool = true, isDisabled: Bool = false
         ) {
@@ -63,27 +63,27 @@ public struct BrokerConfiguration: Sendable {
         }
     }
 
-    public var issuer: String
-    public var providers: [Provider]
+    package var issuer: String
+    package var providers: [Provider]
     /// For how long a public client may ask again for a lost answer, in seconds.
-    public var unboundRefreshGrace = 10
+    package var unboundRefreshGrace = 10
     /// The lifetime of an access token, in seconds.
-    public var accessTokenLifetime = 300
+    package var accessTokenLifetime = 300
     /// Those of one login are out of the way: tests ask more of it in a second than an app in a day.
-    public var limits = ["session": "1000000/1s", "user": "1000000/1s", "device": "1000000/1s"]
+    package var limits = ["session": "1000000/1s", "user": "1000000/1s", "device": "1000000/1s"]
     /// Who may say where a request comes from.
-    public var trustedProxies: [String] = []
+    package var trustedProxies: [String] = []
 
     /// Connections to its database beside those for exchanges and refreshes; `nil`: as many as there are by default.
-    public var pool: Int?
+    package var pool: Int?
 
     /// Ports of the two listeners, which the environment of a broker may still change.
-    public var listen: (public: UInt16, internal: UInt16)?
+    package var listen: (public: UInt16, internal: UInt16)?
 
     /// Files in PEM. Without them it speaks in the clear.
-    public var tls: (certificate: String, key: String)?
+    package var tls: (certificate: String, key: String)?
 
-    public init(issuer: String, providers: [Provider]) {
+    package init(issuer: String, providers: [Provider]) {
         self.issuer = issuer
         self.providers = providers
     }

@@ -4,30 +4,30 @@ import OAuthWire
 import StrictCoding
 
 /// A person with a browser: logs in at the development identity provider's page for an app.
-public struct BrowserLogin: Sendable {
-    public struct Failure: Error {
-        public let step: String
-        public let answer: String
+package struct BrowserLogin: Sendable {
+    package struct Failure: Error {
+        package let step: String
+        package let answer: String
     }
 
     /// What the app holds afterwards.
-    public struct Outcome: Sendable {
-        public let idToken: String
+    package struct Outcome: Sendable {
+        package let idToken: String
         /// The app's own `device_id`, or the `device_secret` that it was given.
-        public let device: String
+        package let device: String
         /// Everything else that nobody may write down.
-        public let secrets: [String]
+        package let secrets: [String]
     }
 
-    public let port: UInt16
-    public let client: String
-    public let redirectURI: String
-    public let username: String
-    public let password: String
+    package let port: UInt16
+    package let client: String
+    package let redirectURI: String
+    package let username: String
+    package let password: String
     /// What else the app asks of the login, such as `max_age`.
-    public var demands: [(name: String, value: String)] = []
+    package var demands: [(name: String, value: String)] = []
 
-    public init(port: UInt16, client: String, redirectURI: String, username: String, password: String) {
+    package init(port: UInt16, client: String, redirectURI: String, username: String, password: String) {
         self.port = port
         self.client = client
         self.redirectURI = redirectURI
@@ -35,7 +35,7 @@ public struct BrowserLogin: Sendable {
         self.password = password
     }
 
-    public func run(_ profile: NativeProfile) async throws -> Outcome {
+    package func run(_ profile: NativeProfile) async throws -> Outcome {
         let verifier = Unguessable.make()
         let code = try await code(profile, verifier)
         let deviceID = Unguessable.make()
@@ -53,7 +53,7 @@ public struct BrowserLogin: Sendable {
     }
 
     /// The code that the app gets, for whoever redeems it.
-    public func code(_ profile: NativeProfile, _ verifier: String) async throws -> String {
+    package func code(_ profile: NativeProfile, _ verifier: String) async throws -> String {
         let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
         let request: KeyValuePairs = [
             "response_type": "code", "client_id": client, "redirect_uri": redirectURI,

@@ -1,15 +1,15 @@
 import Foundation
 
 /// The programs that were built together with this one.
-public enum BuildProducts {
-    public struct Missing: Error, Equatable, CustomStringConvertible {
+package enum BuildProducts {
+    package struct Missing: Error, Equatable, CustomStringConvertible {
         let path: String
-        public var description: String { "there is no \(path): build the package first (swift build --build-tests)" }
+        package var description: String { "there is no \(path): build the package first (swift build --build-tests)" }
     }
 
     /// The path of a program.
     /// - Parameter directory: Where it lies; by default beside this program.
-    public static func path(of program: String, in directory: String? = nil) throws -> String {
+    package static func path(of program: String, in directory: String? = nil) throws -> String {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let path = "\(directory ?? URL(filePath: own).deletingLastPathComponent().path)/\(program)"
         guard FileManager.default.isExecutableFile(atPath: path) else { throw Missing(path: path) }

@@ -1,25 +1,25 @@
 /// An app in the registry, written straight into its tables: what a test needs of it and nothing else.
-public struct ClientRow: Sendable {
-    public var id: String
-    public var isEnabled = true
+package struct ClientRow: Sendable {
+    package var id: String
+    package var isEnabled = true
     /// How it proves who it is; it gets what it does that with by command.
-    public var authentication = "none"
-    public var grants = ["urn:ietf:params:oauth:grant-type:token-exchange", "refresh_token"]
-    public var allowedScope: [String] = []
-    public var defaultScope: [String] = []
-    public var acceptedACR: [String] = []
-    public var maximumAuthenticationSeconds: Int?
-    public var dpop = "off"
+    package var authentication = "none"
+    package var grants = ["urn:ietf:params:oauth:grant-type:token-exchange", "refresh_token"]
+    package var allowedScope: [String] = []
+    package var defaultScope: [String] = []
+    package var acceptedACR: [String] = []
+    package var maximumAuthenticationSeconds: Int?
+    package var dpop = "off"
     /// Group, role and ceiling.
-    public var membership: Membership?
+    package var membership: Membership?
 
-    public struct Membership: Sendable {
-        public var group: String
-        public var issuer: String
-        public var role: String
-        public var ceiling: [String]?
+    package struct Membership: Sendable {
+        package var group: String
+        package var issuer: String
+        package var role: String
+        package var ceiling: [String]?
 
-        public init(group: String, issuer: String, role: String = "both", ceiling: [String]? = nil) {
+        package init(group: String, issuer: String, role: String = "both", ceiling: [String]? = nil) {
             self.group = group
             self.issuer = issuer
             self.role = role
@@ -27,14 +27,14 @@ public struct ClientRow: Sendable {
         }
     }
 
-    public init(_ id: String, membership: Membership? = nil, _ change: (inout ClientRow) -> Void = { _ in }) {
+    package init(_ id: String, membership: Membership? = nil, _ change: (inout ClientRow) -> Void = { _ in }) {
         self.id = id
         self.membership = membership
         change(&self)
     }
 
     /// The statements that bring it in.
-    public var sql: [String] {
+    package var sql: [String] {
         var statements = [
             """
             INSERT INTO native_sso.client (

@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 
 /// A request to the token endpoint of an identity provider, as it came.
-public struct CodeCall: Sendable {
-    public let head: String
-    public let body: String
+package struct CodeCall: Sendable {
+    package let head: String
+    package let body: String
 
     /// A header field.
-    public func field(_ name: String) -> String? {
+    package func field(_ name: String) -> String? {
         for line in head.split(separator: "\r\n") {
             let parts = line.split(separator: ":", maxSplits: 1)
             if parts.count == 2, parts[0].lowercased() == name.lowercased() {
@@ -18,7 +18,7 @@ public struct CodeCall: Sendable {
     }
 
     /// A parameter of the form, not decoded.
-    public func parameter(_ name: String) -> String? {
+    package func parameter(_ name: String) -> String? {
         for pair in body.split(separator: "&") where pair.hasPrefix("\(name)=") {
             return String(pair.dropFirst(name.utf8.count + 1))
         }
@@ -27,7 +27,7 @@ public struct CodeCall: Sendable {
 }
 
 /// What a token endpoint does with a code.
-public enum CodeReply: Sendable {
+package enum CodeReply: Sendable {
     case answers(_ status: Int = 200, _ body: String, type: String = "application/json", fields: String = "")
     /// Takes the request and never says a word.
     case hangs
@@ -55,13 +55,13 @@ public enum CodeReply: Sendable {
 }
 
 /// Holds threads of a stub until a test lets them go on.
-public final class StubGate: Sendable {
+package final class StubGate: Sendable {
     private let condition = NSCondition()
     nonisolated(unsafe) private var isOpen = false  // only under the condition's lock
 
-    public init() {}
+    package init() {}
 
-    public func open() {
+    package func open() {
         condition.lock()
         isOpen = true
         condition.broadcast()

@@ -4,11 +4,11 @@ import StrictCoding
 import Synchronization
 
 /// The development identity provider in a process of its own.
-public final class DevelopmentProvider: Sendable {
-    public static let redirectURI = "com.example.app:/callback"
+package final class DevelopmentProvider: Sendable {
+    package static let redirectURI = "com.example.app:/callback"
 
-    public let port: UInt16
-    public var issuer: String { "http://127.0.0.1:\(port)" }
+    package let port: UInt16
+    package var issuer: String { "http://127.0.0.1:\(port)" }
     private let algorithm: String
     private let hashMode: String
     private let apps: [String]
@@ -17,7 +17,7 @@ public final class DevelopmentProvider: Sendable {
 
     /// Chooses a port and starts nothing yet.
     /// - Parameter hashMode: How it computes `ds_hash`.
-    public init(algorithm: String, hashMode: String, apps: [String]) throws {
+    package init(algorithm: String, hashMode: String, apps: [String]) throws {
         port = try LoopbackPort.free()
         self.algorithm = algorithm
         self.hashMode = hashMode
@@ -33,7 +33,7 @@ public final class DevelopmentProvider: Sendable {
     }
 
     /// - Parameter broker: The port of the internal listener that hears of logouts.
-    public func start(tellingLogoutsTo broker: UInt16) async throws {
+    package func start(tellingLogoutsTo broker: UInt16) async throws {
         func file(_ name: String) -> String { directory.appending(path: name).path }
         let configuration = ProviderFile(
             port: port, hashMode: hashMode, clients: apps.map { ($0, Self.redirectURI) },
@@ -49,24 +49,24 @@ public final class DevelopmentProvider: Sendable {
         try await process.waitForReadiness("ready", within: .seconds(120))
     }
 
-    public func signal(_ signal: Int32) { running.withLock { $0?.signal(signal) } }
+    package func signal(_ signal: Int32) { running.withLock { $0?.signal(signal) } }
 
     /// Alice, as an app sends her here.
-    public func login(for app: String) -> BrowserLogin {
+    package func login(for app: String) -> BrowserLogin {
         BrowserLogin(
             port: port, client: app, redirectURI: Self.redirectURI, username: "alice", password: "alice-demo-password")
     }
 }
 
 /// The configuration file of the development identity provider.
-public struct ProviderFile: Sendable {
+package struct ProviderFile: Sendable {
     var port: UInt16
     var hashMode: String?
     var clients: [(id: String, redirectURI: String)]
     /// Where the broker hears of logouts.
     var logoutURI: String
 
-    public init(
+    package init(
         port: UInt16, hashMode: String? = nil, clients: [(id: String, redirectURI: String)], logoutURI: String
     ) {
         self.port = port
@@ -75,7 +75,7 @@ public struct ProviderFile: Sendable {
         self.logoutURI = logoutURI
     }
 
-    public var json: [UInt8] {
+    package var json: [UInt8] {
         var json = JSONWriter()
         json.object { json in
             json.member("port", Int64(port))

@@ -1,14 +1,14 @@
 import Foundation
-public import StrictCoding
+package import StrictCoding
 
 /// A `native-sso-dev up` that runs beside the tests, and where everything of it is.
-public final class DevelopmentRun: Sendable {
-    public let process: ManagedProcess
+package final class DevelopmentRun: Sendable {
+    package let process: ManagedProcess
     /// The line that it printed.
-    public let description: JSONObject
+    package let description: JSONObject
 
     /// Starts one on free ports; returns when all of it answers.
-    public init(_ arguments: String...) async throws {
+    package init(_ arguments: String...) async throws {
         let log = FileManager.default.temporaryDirectory.appending(path: "native-sso-dev-\(Unguessable.make()).log")
         defer { try? FileManager.default.removeItem(at: log) }
         process = try ManagedProcess(
@@ -21,7 +21,7 @@ public final class DevelopmentRun: Sendable {
     deinit { process.signal(SIGTERM) }
 
     /// A member by its path: `broker.token_endpoint`.
-    public func text(_ path: String) throws -> String {
+    package func text(_ path: String) throws -> String {
         var object = description
         let names = path.split(separator: ".").map(String.init)
         for name in names.dropLast() {
@@ -33,17 +33,17 @@ public final class DevelopmentRun: Sendable {
     }
 
     /// The number of a process: `broker`, `identity_provider`.
-    public func pid(of name: String) throws -> Int32 {
+    package func pid(of name: String) throws -> Int32 {
         guard let pid = description.object(name)?.number("pid")?.int64.flatMap({ Int32(exactly: $0) }) else {
             throw Missing(path: "\(name).pid")
         }
         return pid
     }
 
-    public func port(_ path: String) throws -> UInt16 { try Self.port(try text(path)) }
+    package func port(_ path: String) throws -> UInt16 { try Self.port(try text(path)) }
 
     /// Of a resource server.
-    public func serverPort(_ index: Int) throws -> UInt16 {
+    package func serverPort(_ index: Int) throws -> UInt16 {
         let servers = (description.array("servers") ?? []).compactMap(\.object)
         guard servers.indices.contains(index), let address = servers[index].string("address") else {
             throw Missing(path: "servers.\(index)")
@@ -53,15 +53,15 @@ public final class DevelopmentRun: Sendable {
 
     /// Runs the broker's command line as its operator.
     @discardableResult
-    public func command(_ arguments: String...) async throws -> ManagedProcess.Outcome {
+    package func command(_ arguments: String...) async throws -> ManagedProcess.Outcome {
         try await ManagedProcess.run(
             try text("broker.program"), ["--config", try text("broker.administration_configuration")] + arguments)
     }
 
-    public struct Missing: Error {
+    package struct Missing: Error {
         let path: String
 
-        public init(path: String) { self.path = path }
+        package init(path: String) { self.path = path }
     }
 
     private static func port(_ address: String) throws -> UInt16 {

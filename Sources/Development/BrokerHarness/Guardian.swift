@@ -60,13 +60,13 @@ final class Guardian: Sendable {
 }
 
 /// A directory for everything that belongs together. It is removed at the end of this process, even after SIGKILL.
-public struct WorkingDirectory: Sendable {
-    public let path: String
+package struct WorkingDirectory: Sendable {
+    package let path: String
     private let isKept: Bool
 
-    public struct NotEmpty: Error, CustomStringConvertible {
+    package struct NotEmpty: Error, CustomStringConvertible {
         let path: String
-        public var description: String {
+        package var description: String {
             "\(path) holds something already: name an empty directory, or one that does not exist"
         }
     }
@@ -74,7 +74,7 @@ public struct WorkingDirectory: Sendable {
     /// - Parameters:
     ///   - path: Must not exist, or be empty: nothing that was there before is ever removed.
     ///   - isKept: The directory stays.
-    public init(_ path: String, isKept: Bool = false) throws {
+    package init(_ path: String, isKept: Bool = false) throws {
         // A relative path would mean another place to a program that changes its directory.
         self.path = URL(filePath: path).standardizedFileURL.path
         self.isKept = isKept
@@ -92,7 +92,7 @@ public struct WorkingDirectory: Sendable {
     /// - Parameters:
     ///   - name: What its name begins with.
     ///   - parent: `nil`: the temporary directory.
-    public init(named name: String, in parent: String? = nil, isKept: Bool = false) throws {
+    package init(named name: String, in parent: String? = nil, isKept: Bool = false) throws {
         let random = String(UInt64.random(in: 0...UInt64.max), radix: 36)
         try self.init(
             "\(parent ?? FileManager.default.temporaryDirectory.path)/\(name)-\(random)", isKept: isKept)
@@ -100,7 +100,7 @@ public struct WorkingDirectory: Sendable {
 
     /// A directory below this one that only this user sees.
     @discardableResult
-    public func subdirectory(_ name: String) throws -> String {
+    package func subdirectory(_ name: String) throws -> String {
         let path = "\(self.path)/\(name)"
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -108,7 +108,7 @@ public struct WorkingDirectory: Sendable {
     }
 
     /// Removes the directory, unless it is kept. Tries for a minute, because others may still write into it.
-    public func remove() async {
+    package func remove() async {
         guard !isKept else { return }
         let deadline = ContinuousClock.now + .seconds(60)
         while FileManager.default.fileExists(atPath: path), ContinuousClock.now < deadline {

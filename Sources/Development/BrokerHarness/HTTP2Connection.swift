@@ -1,11 +1,11 @@
-public import BrokerTesting
+package import BrokerTesting
 
 /// An HTTP/2 connection that sends any header block, whether or not it may be sent.
 ///
 /// In the clear, to a ``TLSTunnel`` which speaks `h2`.
-public final class HTTP2Connection {
+package final class HTTP2Connection {
     /// How a request ends.
-    public enum End: Sendable {
+    package enum End: Sendable {
         case answer(HTTPAnswer)
         /// The stream alone: RFC 9113 §5.4.2.
         case reset
@@ -25,14 +25,14 @@ public final class HTTP2Connection {
 
     private init(_ connection: HTTPConnection) { self.connection = connection }
 
-    public static func open(port: UInt16) async throws -> HTTP2Connection {
+    package static func open(port: UInt16) async throws -> HTTP2Connection {
         let connection = HTTP2Connection(try await HTTPConnection.open(port: port))
         try await connection.connection.send(RawFrame.preface + RawFrame(.settings).octets)
         return connection
     }
 
     /// One request at a time. Its head has the fields of the request as they are, their names in small letters.
-    public func send(_ request: HTTPRequest) async throws -> End {
+    package func send(_ request: HTTPRequest) async throws -> End {
         (end, streamWindow) = (nil, 65_535)
         lastStream += lastStream == 0 ? 1 : 2
         let frames = RawFrame.head(request.block, stream: lastStream, isEnd: request.body.isEmpty)
@@ -76,7 +76,7 @@ public final class HTTP2Connection {
 }
 
 extension HTTPAnswer {
-    public init(_ answer: FrameReader.Answer) {
+    package init(_ answer: FrameReader.Answer) {
         self.init(
             status: answer.status, fields: answer.fields.map { Field(name: $0.name, value: $0.value) },
             body: answer.body)

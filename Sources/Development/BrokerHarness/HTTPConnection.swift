@@ -5,7 +5,7 @@ import Synchronization
 /// A TCP connection to a loopback port that sends exactly the octets it is given.
 ///
 /// No HTTP library would send what a broken or hostile caller sends.
-public final class HTTPConnection: Sendable {
+package final class HTTPConnection: Sendable {
     private let descriptor: Int32
     private let reader = Mutex(AnswerReader())
 
@@ -16,11 +16,11 @@ public final class HTTPConnection: Sendable {
 
     deinit { Glibc.close(descriptor) }
 
-    public static func open(port: UInt16) async throws -> HTTPConnection {
+    package static func open(port: UInt16) async throws -> HTTPConnection {
         HTTPConnection(descriptor: try await onOwnThread { try LoopbackSocket.connect(to: port, patience: patience) })
     }
 
-    public func send(_ octets: some Collection<UInt8> & Sendable) async throws {
+    package func send(_ octets: some Collection<UInt8> & Sendable) async throws {
         let descriptor = descriptor
         let octets = Array(octets)
         try await onOwnThread {
@@ -38,7 +38,7 @@ public final class HTTPConnection: Sendable {
 
     /// The next answer; `nil` if the server closed the connection before one began.
     /// - Parameter hasNoBody: Whether it answers a HEAD request.
-    public func receive(hasNoBody: Bool = false) async throws -> HTTPAnswer? {
+    package func receive(hasNoBody: Bool = false) async throws -> HTTPAnswer? {
         try await onOwnThread { [self] in
             if let answer = try reader.withLock({ try $0.next(hasNoBody: hasNoBody, isEnd: false) }) { return answer }
             var portion = [UInt8](repeating: 0, count: 65_536)
@@ -62,7 +62,7 @@ public final class HTTPConnection: Sendable {
     }
 
     /// Some of what the server has sent, as it is; `nil` at its end.
-    public func octets() async throws -> [UInt8]? {
+    package func octets() async throws -> [UInt8]? {
         let descriptor = descriptor
         return try await onOwnThread {
             var portion = [UInt8](repeating: 0, count: 65_536)
@@ -73,8 +73,8 @@ public final class HTTPConnection: Sendable {
     }
 
     /// Neither sends nor receives from now on; ends a ``send(_:)`` that waits. The descriptor stays until nobody uses it.
-    public func abort() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    package func abort() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Tells the server that nothing more will be sent.
-    public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+    package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 }

@@ -1,17 +1,17 @@
 import OAuthWire
 
 /// A well-formed request, to be sent as it is or bent afterwards.
-public struct HTTPRequest: Sendable {
-    public var method: String
-    public var target: String
+package struct HTTPRequest: Sendable {
+    package var method: String
+    package var target: String
     /// Beside `Host` and `Content-Length`.
-    public var fields: [(name: String, value: String)]
-    public var body: [UInt8]
-    public var host: String? = "127.0.0.1"
+    package var fields: [(name: String, value: String)]
+    package var body: [UInt8]
+    package var host: String? = "127.0.0.1"
     /// Leaves `Content-Length` to ``fields``.
-    public var omitsLength = false
+    package var omitsLength = false
 
-    public init(
+    package init(
         _ method: String, _ target: String, fields: [(name: String, value: String)] = [], body: [UInt8] = []
     ) {
         self.method = method
@@ -21,7 +21,7 @@ public struct HTTPRequest: Sendable {
     }
 
     /// `POST /token` with this form.
-    public static func token(
+    package static func token(
         _ form: [(name: String, value: String)], fields: [(name: String, value: String)] = []
     ) -> HTTPRequest {
         HTTPRequest(
@@ -29,7 +29,7 @@ public struct HTTPRequest: Sendable {
             body: FormEncoder.encode(form))
     }
 
-    public var octets: [UInt8] {
+    package var octets: [UInt8] {
         var head = "\(method) \(target) HTTP/1.1\r\n"
         if let host { head += "Host: \(host)\r\n" }
         for field in fields { head += "\(field.name): \(field.value)\r\n" }
@@ -38,7 +38,7 @@ public struct HTTPRequest: Sendable {
     }
 
     /// Sends the request over a connection of its own.
-    public func send(to port: UInt16) async throws -> HTTPAnswer {
+    package func send(to port: UInt16) async throws -> HTTPAnswer {
         let connection = try await HTTPConnection.open(port: port)
         try await connection.send(octets)
         guard let answer = try await connection.receive(hasNoBody: method == "HEAD") else { throw HTTPFailure.cutOff }

@@ -1,21 +1,21 @@
-public import BrokerTesting
+package import BrokerTesting
 import Crypto
 import Glibc
-public import StrictCoding
+package import StrictCoding
 
 /// An id_token in the making: every part of it can be bent before it is signed.
-public struct IDToken: Sendable {
-    public var header: JSONObject
-    public var claims: JSONObject
-    public var key: TestKey
+package struct IDToken: Sendable {
+    package var header: JSONObject
+    package var claims: JSONObject
+    package var key: TestKey
     /// Rewrites the JSON texts just before they are signed, for what no JSON writer would write.
-    public var rewritesHeader: @Sendable (String) -> String = { $0 }
-    public var rewritesClaims: @Sendable (String) -> String = { $0 }
+    package var rewritesHeader: @Sendable (String) -> String = { $0 }
+    package var rewritesClaims: @Sendable (String) -> String = { $0 }
     /// Rewrites the finished token.
-    public var rewritesToken: @Sendable (String) -> String = { $0 }
+    package var rewritesToken: @Sendable (String) -> String = { $0 }
 
     /// A good one: a login of a minute ago, on `device`.
-    public init(issuer: String, client: String, subject: String, sid: String, device: String, key: TestKey) {
+    package init(issuer: String, client: String, subject: String, sid: String, device: String, key: TestKey) {
         self.key = key
         header = key.header()
         let now = Int64(time(nil))
@@ -31,14 +31,14 @@ public struct IDToken: Sendable {
         claims["ds_hash"] = claims["di_hash"]
     }
 
-    public func signed() throws -> String {
+    package func signed() throws -> String {
         let header = rewritesHeader(Self.text(of: header))
         let claims = rewritesClaims(Self.text(of: claims))
         return rewritesToken(try key.sign(header: header, payload: claims))
     }
 
     /// OpenID Connect Core §3.1.3.6 for an `alg` that ends in 256.
-    public static func leftHalfHash(_ value: String) -> String {
+    package static func leftHalfHash(_ value: String) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(value.utf8)))[..<16])
     }
 
@@ -50,9 +50,9 @@ public struct IDToken: Sendable {
 }
 
 /// Values that nobody can guess, for devices and sessions.
-public enum Unguessable {
+package enum Unguessable {
     /// 43 base64url characters.
-    public static func make() -> String {
+    package static func make() -> String {
         var generator = SystemRandomNumberGenerator()
         return Base64URL.encode((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })
     }

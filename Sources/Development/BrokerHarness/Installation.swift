@@ -1,18 +1,18 @@
-public import BrokerTesting
-public import Foundation
+package import BrokerTesting
+package import Foundation
 import JOSE
-public import PrivateCluster
+package import PrivateCluster
 import StrictCoding
 
 /// A broker's database, keys and configuration, made with the broker's own commands as an operator would.
-public final class Installation: Sendable {
-    public let cluster: PrivateCluster
-    public let database: String
+package final class Installation: Sendable {
+    package let cluster: PrivateCluster
+    package let database: String
     /// Configuration, keys and logs.
-    public let directory: URL
-    public let configuration: BrokerConfiguration
+    package let directory: URL
+    package let configuration: BrokerConfiguration
     /// The role that the brokers connect as.
-    public let serviceRole: String
+    package let serviceRole: String
     /// Removes the directory with the installation.
     private let ownsDirectory: Bool
     private let ownCommandLog: URL?
@@ -21,16 +21,16 @@ public final class Installation: Sendable {
 
     /// The names of the two configurations, with `.yaml` behind: the commands connect as the owner, the brokers as
     /// ``serviceRole``.
-    public static let (administration, service) = ("administration", "native-sso")
+    package static let (administration, service) = ("administration", "native-sso")
 
     /// A new database, migrated, with keys in use and no client.
-    public convenience init(_ configuration: BrokerConfiguration, on cluster: PrivateCluster) async throws {
+    package convenience init(_ configuration: BrokerConfiguration, on cluster: PrivateCluster) async throws {
         try self.init(files: configuration, on: cluster)
         try await prepare()
     }
 
     /// The same on two servers, one of which takes the writes: the programs know both.
-    public convenience init(_ configuration: BrokerConfiguration, on pair: ReplicatedPair) async throws {
+    package convenience init(_ configuration: BrokerConfiguration, on pair: ReplicatedPair) async throws {
         try self.init(files: configuration, on: await pair.primary) { pair.connectionURI(database: $0, user: $1) }
         try await prepare()
     }
@@ -42,7 +42,7 @@ public final class Installation: Sendable {
     ///   - serviceRole: By default a login for this database alone: roles belong to the whole cluster.
     ///   - commandLog: Gets what commands write to standard error; by default a file for each in the directory.
     ///   - address: Where programs find a database, for a user.
-    public init(
+    package init(
         files configuration: BrokerConfiguration, on cluster: PrivateCluster, database: String? = nil,
         directory: String? = nil, serviceRole: String? = nil, commandLog: String? = nil,
         address: (@Sendable (_ database: String, _ user: String) -> String)? = nil
@@ -80,22 +80,22 @@ public final class Installation: Sendable {
     }
 
     /// Makes the role that the brokers connect as.
-    public func createServiceRole() async throws {
+    package func createServiceRole() async throws {
         try await cluster.psql(
             "CREATE ROLE \(serviceRole) LOGIN PASSWORD '\(cluster.password)' IN ROLE native_sso_broker")
     }
 
     /// The path of a file of the installation.
-    public func file(_ name: String) -> String { directory.appending(path: name).path }
+    package func file(_ name: String) -> String { directory.appending(path: name).path }
 
     /// Writes a file that only this user reads.
-    public func write(_ text: String, to name: String) throws {
+    package func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: directory.appending(path: name))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file(name))
     }
 
     /// Writes the certificate and its key: `tls.pem` and `tls.key`.
-    public func write(_ certificate: TestCertificate) throws -> (certificate: String, key: String) {
+    package func write(_ certificate: TestCertificate) throws -> (certificate: String, key: String) {
         try write(certificate.certificate, to: "tls.pem")
         try write(certificate.key, to: "tls.key")
         return (file("tls.pem"), file("tls.key"))
@@ -109,17 +109,17 @@ public final class Installation: Sendable {
 
     /// Runs `native-sso` as the database's owner; what it wrote.
     @discardableResult
-    public func command(_ arguments: String...) async throws -> String { try await command(arguments) }
+    package func command(_ arguments: String...) async throws -> String { try await command(arguments) }
 
     @discardableResult
-    public func command(_ arguments: [String]) async throws -> String {
+    package func command(_ arguments: [String]) async throws -> String {
         try await ManagedProcess.output(
             of: try BuildProducts.path(of: "native-sso"), withConfiguration(arguments),
             name: (["native-sso"] + arguments).joined(separator: " "), log: commandLog)
     }
 
     /// The same, whatever its exit status.
-    public func run(
+    package func run(
         _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> ManagedProcess.Outcome {
         try await ManagedProcess.run(
@@ -143,7 +143,7 @@ public final class Installation: Sendable {
     ///   - name: Of its log, and of its configuration if that is another.
     ///   - environment: Settings that win over its configuration.
     ///   - change: What its configuration says otherwise.
-    public func startBroker(
+    package func startBroker(
         _ name: String = "broker", ports: (public: UInt16, internal: UInt16)? = nil,
         environment: [String: String] = [:], _ change: ((inout BrokerConfiguration) -> Void)? = nil
     ) throws -> Broker {
@@ -158,7 +158,7 @@ public final class Installation: Sendable {
     }
 
     /// Runs `body` with a broker that is ready, and stops the broker afterwards, whatever happened.
-    public func withBroker<Value>(
+    package func withBroker<Value>(
         _ name: String = "broker", environment: [String: String] = [:],
         _ change: ((inout BrokerConfiguration) -> Void)? = nil, body: (Broker) async throws -> Value
     ) async throws -> Value {
@@ -177,14 +177,14 @@ public final class Installation: Sendable {
 
     /// A look into the database.
     /// - Parameter server: Where it is now, if it has moved.
-    public func session(on server: PrivateCluster? = nil) throws -> SQLSession {
+    package func session(on server: PrivateCluster? = nil) throws -> SQLSession {
         try SQLSession(server ?? cluster, database: database, log: directory.appending(path: "psql.log"))
     }
 }
 
 extension Installation {
     /// Makes a secret for a client, by command.
-    public func rotateSecret(of client: String) async throws -> String {
+    package func rotateSecret(of client: String) async throws -> String {
         let output = try await command("client", "secret", "rotate", client, "--json")
         guard let secret = (try JSONReader.parse(Array(output.utf8))).object?.string("client_secret") else {
             throw ManagedProcess.Failure(description: "client secret rotate showed no secret")
@@ -193,7 +193,7 @@ extension Installation {
     }
 
     /// Registers the public part of a client's key, by command.
-    public func addKey(_ key: TestKey, of client: String) async throws {
+    package func addKey(_ key: TestKey, of client: String) async throws {
         var json = JSONWriter()
         json.value(.object(key.publicKey.json))
         let file = directory.appending(path: "\(client).jwk")

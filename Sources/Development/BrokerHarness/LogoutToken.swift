@@ -1,15 +1,15 @@
-public import BrokerTesting
+package import BrokerTesting
 import Glibc
-public import StrictCoding
+package import StrictCoding
 
 /// A logout token in the making: every part of it can be bent before it is signed.
-public struct LogoutToken: Sendable {
-    public var header: JSONObject
-    public var claims: JSONObject
-    public var key: TestKey
+package struct LogoutToken: Sendable {
+    package var header: JSONObject
+    package var claims: JSONObject
+    package var key: TestKey
 
     /// A good one, of this moment.
-    public init(issuer: String, audience: String, subject: String? = nil, sid: String? = nil, key: TestKey) {
+    package init(issuer: String, audience: String, subject: String? = nil, sid: String? = nil, key: TestKey) {
         self.key = key
         header = key.header()
         header["typ"] = .string("logout+jwt")
@@ -27,7 +27,7 @@ public struct LogoutToken: Sendable {
         claims["events"] = .object(events)
     }
 
-    public func signed() throws -> String {
+    package func signed() throws -> String {
         try key.sign(header: Self.text(of: header), payload: Self.text(of: claims))
     }
 
@@ -40,7 +40,7 @@ public struct LogoutToken: Sendable {
 
 extension HTTPRequest {
     /// `POST /backchannel-logout`, for the internal listener.
-    public static func logout(_ token: String) -> HTTPRequest {
+    package static func logout(_ token: String) -> HTTPRequest {
         var request = HTTPRequest.token([(name: "logout_token", value: token)])
         request.target = "/backchannel-logout"
         return request
@@ -49,19 +49,19 @@ extension HTTPRequest {
 
 extension Broker {
     /// Tells this broker of a logout.
-    public func logout(_ token: LogoutToken) async throws -> HTTPAnswer {
+    package func logout(_ token: LogoutToken) async throws -> HTTPAnswer {
         try await HTTPRequest.logout(try token.signed()).send(to: internalPort)
     }
 }
 
 extension LoginFactory {
     /// The end of a login, by its `sid`.
-    public func logout(_ login: Login) -> LogoutToken {
+    package func logout(_ login: Login) -> LogoutToken {
         LogoutToken(issuer: issuer, audience: source, sid: login.sid, key: key)
     }
 
     /// The end of all logins of its user.
-    public func logoutEverywhere(_ login: Login) -> LogoutToken {
+    package func logoutEverywhere(_ login: Login) -> LogoutToken {
         LogoutToken(issuer: issuer, audience: source, subject: login.token.claims.string("sub"), key: key)
     }
 }

@@ -1,12 +1,12 @@
 import Glibc
 
 /// Sockets of 127.0.0.1, as their descriptors, which the caller closes.
-public enum LoopbackSocket {
+package enum LoopbackSocket {
     /// Connects to a port.
     /// - Parameters:
     ///   - patience: Seconds that a call blocks for at most.
     ///   - isNonBlocking: Calls after connect(2) do not block.
-    public static func connect(
+    package static func connect(
         to port: UInt16, patience: Int = 30, isNonBlocking: Bool = false
     ) throws(HTTPFailure) -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

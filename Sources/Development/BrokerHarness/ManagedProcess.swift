@@ -1,31 +1,31 @@
 import ChildProcesses
-public import Foundation
+package import Foundation
 import Synchronization
 
 /// A program that runs beside this process and never outlives it.
 ///
 /// A task that waits for the program and is cancelled kills it, so that a test with a time limit ends.
-public final class ManagedProcess: Sendable {
-    public let name: String
-    public let pid: Int32
+package final class ManagedProcess: Sendable {
+    package let name: String
+    package let pid: Int32
     /// What it wrote to standard error.
-    public let log: URL
+    package let log: URL
     private let child: ChildProcess
     private let output: LineReader
 
     /// How a program ended, and what it wrote.
-    public struct Outcome: Sendable {
+    package struct Outcome: Sendable {
         /// The exit status, or 128 + the signal that ended it.
-        public let status: Int32
-        public let output: String
-        public let errors: String
+        package let status: Int32
+        package let output: String
+        package let errors: String
     }
 
     /// A program did not do what it was started for.
-    public struct Failure: Error, CustomStringConvertible {
-        public let description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
 
-        public init(description: String) { self.description = description }
+        package init(description: String) { self.description = description }
 
         /// - Parameter log: What it wrote to standard error.
         init(_ name: String, _ outcome: String, log: String) {
@@ -39,7 +39,7 @@ public final class ManagedProcess: Sendable {
     ///   - environment: All that it sees of the environment, beside a `PATH`.
     ///   - log: Standard error is appended to this file.
     ///   - input: What it reads; nothing by default.
-    public init(
+    package init(
         _ program: String, _ arguments: [String], name: String? = nil, environment: [String: String] = [:], log: URL,
         input: FileHandle? = nil
     ) throws {
@@ -62,15 +62,15 @@ public final class ManagedProcess: Sendable {
         }
     }
 
-    public var isRunning: Bool { child.isRunning }
+    package var isRunning: Bool { child.isRunning }
 
     /// Waits for the end. The exit status, or 128 + the signal that ended it.
-    public var exitStatus: Int32 {
+    package var exitStatus: Int32 {
         get async { await killedOnCancellation { await child.exitStatus } }
     }
 
     /// The next line of standard output; `nil` when there are no more. When none comes in time, the program is killed.
-    public func nextLine(within limit: Duration = .seconds(120)) async throws -> String? {
+    package func nextLine(within limit: Duration = .seconds(120)) async throws -> String? {
         do {
             return try await killedOnCancellation { try await output.next(within: limit) }
         } catch {
@@ -80,7 +80,7 @@ public final class ManagedProcess: Sendable {
     }
 
     /// Waits for the line by which the program says that it is ready. Ends the program if it says anything else, or nothing.
-    public func waitForReadiness(_ line: String, within limit: Duration = .seconds(30)) async throws {
+    package func waitForReadiness(_ line: String, within limit: Duration = .seconds(30)) async throws {
         let said: String?
         do throws(LineReader.Silence) {
             said = try await output.next(within: limit)
@@ -92,16 +92,16 @@ public final class ManagedProcess: Sendable {
     }
 
     /// Ends it. The failure that it is then.
-    public func ended(because trouble: String) async -> Failure {
+    package func ended(because trouble: String) async -> Failure {
         let status = await terminate(within: .seconds(5))
         return Failure(name, "\(trouble) (status \(status))", log: errors)
     }
 
     /// Everything in its log.
-    public var errors: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
+    package var errors: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
 
     /// Waits for a line on standard error that holds `text`; `nil` if the program ended without it.
-    public func errorLine(containing text: String) async throws -> String? {
+    package func errorLine(containing text: String) async throws -> String? {
         while true {
             let isRunning = isRunning
             let lines = errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
@@ -111,11 +111,11 @@ public final class ManagedProcess: Sendable {
         }
     }
 
-    public func signal(_ signal: Int32) { child.signal(signal) }
+    package func signal(_ signal: Int32) { child.signal(signal) }
 
     /// Asks the program to end, even if it is frozen, and waits for it. Kills it when it has not ended in time: its status
     /// says so then.
-    @discardableResult public func terminate(within limit: Duration = .seconds(60)) async -> Int32 {
+    @discardableResult package func terminate(within limit: Duration = .seconds(60)) async -> Int32 {
         signal(SIGTERM)
         signal(SIGCONT)
         return await killed(after: limit) { await exitStatus }
@@ -123,7 +123,7 @@ public final class ManagedProcess: Sendable {
 
     /// Runs a program to its end, and kills it after `limit`.
     /// - Parameter log: Gets what it writes to standard error; by default a temporary file.
-    public static func run(
+    package static func run(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], log: URL? = nil,
         within limit: Duration = .seconds(300)
     ) async throws -> Outcome {
@@ -144,7 +144,7 @@ public final class ManagedProcess: Sendable {
     }
 
     /// What a program that must succeed writes to standard output.
-    public static func output(
+    package static func output(
         of program: String, _ arguments: [String], name: String? = nil, environment: [String: String] = [:],
         log: URL? = nil, within limit: Duration = .seconds(300)
     ) async throws -> String {
@@ -158,7 +158,7 @@ public final class ManagedProcess: Sendable {
     }
 
     /// Whether a process runs; one that ended and was not waited for does not.
-    public static func isAlive(_ pid: Int32) -> Bool {
+    package static func isAlive(_ pid: Int32) -> Bool {
         guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
             let name = stat.lastIndex(of: ")")  // pid (name) state …
         else { return false }

@@ -1,18 +1,18 @@
 import ChildProcesses
-public import Foundation
-public import PrivateCluster
+package import Foundation
+package import PrivateCluster
 
 /// A `psql` that stays: a look into a database that owes nothing to the code under test.
-public actor SQLSession {
-    public struct Failure: Error, CustomStringConvertible {
-        public let description: String
+package actor SQLSession {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
     private static let endOfAnswer = "--- end of answer ---"
     private let process: ManagedProcess
     private let input: FileHandle
 
-    public init(_ cluster: PrivateCluster, database: String, log: URL) throws {
+    package init(_ cluster: PrivateCluster, database: String, log: URL) throws {
         let channel = try PrivateChannel()
         input = channel.writing
         process = try ManagedProcess(
@@ -32,7 +32,7 @@ public actor SQLSession {
     ///
     /// The statement is text of a test, never anything that came over a wire.
     @discardableResult
-    public func rows(_ sql: String) async throws -> [String] {
+    package func rows(_ sql: String) async throws -> [String] {
         do {
             try input.send("\(sql);\n\\echo \(Self.endOfAnswer)\n")
         } catch {
@@ -52,7 +52,7 @@ public actor SQLSession {
     }
 
     /// The only row.
-    public func row(_ sql: String) async throws -> String {
+    package func row(_ sql: String) async throws -> String {
         let rows = try await rows(sql)
         guard rows.count == 1 else { throw Failure(description: "\(rows.count) rows for \(sql)") }
         return rows[0]

@@ -4,7 +4,7 @@ import StrictCoding
 extension SecretSearch {
     /// Adds whatever a request could hold that nobody should find in a log: by the names of parameters and header fields, as
     /// they lie on the wire.
-    public mutating func addCredentials(of octets: [UInt8], _ name: String) {
+    package mutating func addCredentials(of octets: [UInt8], _ name: String) {
         let text = String(decoding: octets, as: UTF8.self)
         let parts = text.split(separator: "\r\n\r\n", maxSplits: 1).map(String.init)
         let head = parts[0].split(separator: "\r\n").map(String.init)
@@ -30,7 +30,7 @@ extension SecretSearch {
     }
 
     /// Adds the tokens of an answer.
-    public mutating func addTokens(of answer: HTTPAnswer, _ name: String) {
+    package mutating func addTokens(of answer: HTTPAnswer, _ name: String) {
         for member in ["access_token", "refresh_token", "id_token", "device_secret"] {
             if let token = answer.json?.string(member) { add(token, "\(name): \(member)") }
         }

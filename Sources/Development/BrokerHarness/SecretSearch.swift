@@ -1,28 +1,28 @@
 import Crypto
-public import Foundation
+package import Foundation
 import OAuthWire
 import StrictCoding
 
 /// Looks for secrets where they must not be, in every form in which somebody might have written them down.
 ///
 /// Not seen: what was compressed, encrypted, or cut into pieces other than the parts of a token.
-public struct SecretSearch: Sendable {
+package struct SecretSearch: Sendable {
     /// A form of a secret in a file.
-    public struct Finding: Hashable, Sendable, CustomStringConvertible {
-        public let form: String
+    package struct Finding: Hashable, Sendable, CustomStringConvertible {
+        package let form: String
         /// Below the directory that was searched.
-        public let file: String
-        public var description: String { "\(form), in \(file)" }
+        package let file: String
+        package var description: String { "\(form), in \(file)" }
     }
 
     private var names: [String] = []
     private var search = OctetSearch()
     private var known: Set<[UInt8]> = []
 
-    public init() {}
+    package init() {}
 
     /// One that was added before keeps its first name.
-    public mutating func add(_ secret: String, _ name: String) {
+    package mutating func add(_ secret: String, _ name: String) {
         add(octets: Array(secret.utf8), name)
         // A token that was cut is still a token to whoever finds both halves: its last part is what makes it one.
         let parts = secret.split(separator: ".")
@@ -35,7 +35,7 @@ public struct SecretSearch: Sendable {
     }
 
     /// One that is no text.
-    public mutating func add(octets: [UInt8], _ name: String) {
+    package mutating func add(octets: [UInt8], _ name: String) {
         guard !octets.isEmpty, !known.contains(octets) else { return }
         add(octets, name)
         for offset in 0..<3 {
@@ -64,14 +64,14 @@ public struct SecretSearch: Sendable {
     }
 
     /// The forms that were found.
-    public func findings(in text: String) -> [String] {
+    package func findings(in text: String) -> [String] {
         search.matches(in: Data(text.utf8)).sorted().map { names[$0] }
     }
 
     /// The forms that were found in the files of a directory and of those in it.
     ///
     /// A file that goes away meanwhile is passed over.
-    public func findings(inFilesUnder directory: URL) throws -> Set<Finding> {
+    package func findings(inFilesUnder directory: URL) throws -> Set<Finding> {
         var findings: Set<Finding> = []
         for file in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
             let location = directory.appending(path: file)

@@ -1,13 +1,13 @@
-public import BrokerTesting
+package import BrokerTesting
 import Foundation
 import Glibc
 import StrictCoding
 import Synchronization
 
 /// An identity provider of which only discovery document and JWKS exist, and which misbehaves as a test asks.
-public final class StubIdentityProvider: Sendable {
+package final class StubIdentityProvider: Sendable {
     /// What it does with a request for its JWKS (or for its discovery document).
-    public enum Behaviour: Sendable {
+    package enum Behaviour: Sendable {
         case answers
         /// Takes the connection and never says a word.
         case hangs
@@ -29,13 +29,13 @@ public final class StubIdentityProvider: Sendable {
         var revocation: @Sendable (CodeCall) -> CodeReply = { _ in .answers(200, "") }
     }
 
-    public let port: UInt16
-    public let issuer: String
+    package let port: UInt16
+    package let issuer: String
     private let listener: LoopbackListener
     private let state: Mutex<State>
 
     /// - Parameter port: 0: any that is free.
-    public init(keys: [TestKey], port: UInt16 = 0) throws {
+    package init(keys: [TestKey], port: UInt16 = 0) throws {
         listener = try LoopbackListener(port: port)
         self.port = listener.port
         issuer = "http://127.0.0.1:\(self.port)"
@@ -48,36 +48,36 @@ public final class StubIdentityProvider: Sendable {
     deinit { stop() }
 
     /// Ends it: connections are refused from now on.
-    public func stop() { listener.stop() }
+    package func stop() { listener.stop() }
 
-    public func publish(_ keys: [TestKey]) throws {
+    package func publish(_ keys: [TestKey]) throws {
         let document = try TestKey.document(keys)
         state.withLock { $0.keys = document }
     }
 
-    public func jwks(_ behaviour: Behaviour) { state.withLock { $0.jwks = behaviour } }
+    package func jwks(_ behaviour: Behaviour) { state.withLock { $0.jwks = behaviour } }
 
-    public func discovery(_ behaviour: Behaviour) { state.withLock { $0.discovery = behaviour } }
+    package func discovery(_ behaviour: Behaviour) { state.withLock { $0.discovery = behaviour } }
 
     /// What its token endpoint does with a code.
-    public func token(_ reply: @escaping @Sendable (CodeCall) -> CodeReply) { state.withLock { $0.token = reply } }
+    package func token(_ reply: @escaping @Sendable (CodeCall) -> CodeReply) { state.withLock { $0.token = reply } }
 
     /// Every request that its token endpoint got, complete.
-    public var codeCalls: [CodeCall] { state.withLock { $0.calls } }
+    package var codeCalls: [CodeCall] { state.withLock { $0.calls } }
 
     /// What its revocation endpoint does with a token.
-    public func revocation(_ reply: @escaping @Sendable (CodeCall) -> CodeReply) {
+    package func revocation(_ reply: @escaping @Sendable (CodeCall) -> CodeReply) {
         state.withLock { $0.revocation = reply }
     }
 
     /// Every request that its revocation endpoint got.
-    public var revocations: [CodeCall] { state.withLock { $0.revocations } }
+    package var revocations: [CodeCall] { state.withLock { $0.revocations } }
 
     /// How often its JWKS was asked for.
-    public var jwksRequests: Int { state.withLock { $0.fetches } }
+    package var jwksRequests: Int { state.withLock { $0.fetches } }
 
     /// How often it was asked for anything.
-    public var requests: Int { state.withLock { $0.requests } }
+    package var requests: Int { state.withLock { $0.requests } }
 
     private func serve(_ peer: Int32) {
         guard let (path, call) = Self.request(peer) else { return }

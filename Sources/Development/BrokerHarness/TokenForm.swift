@@ -1,13 +1,13 @@
 /// The parameters of a token request, to be bent one at a time.
-public struct TokenForm: Sendable {
-    public private(set) var parameters: [(name: String, value: String)]
+package struct TokenForm: Sendable {
+    package private(set) var parameters: [(name: String, value: String)]
 
-    public init(_ parameters: KeyValuePairs<String, String>) {
+    package init(_ parameters: KeyValuePairs<String, String>) {
         self.parameters = parameters.map { (name: $0.key, value: $0.value) }
     }
 
     /// Sets a parameter in its place, or appends it; `nil` leaves it out.
-    public subscript(_ name: String) -> String? {
+    package subscript(_ name: String) -> String? {
         get { parameters.first { $0.name == name }?.value }
         set {
             let index = parameters.firstIndex { $0.name == name }
@@ -21,14 +21,14 @@ public struct TokenForm: Sendable {
     }
 
     /// Adds a parameter even where it is there already.
-    public mutating func append(_ name: String, _ value: String) { parameters.append((name: name, value: value)) }
+    package mutating func append(_ name: String, _ value: String) { parameters.append((name: name, value: value)) }
 
-    public static func refresh(_ token: String, client: String) -> TokenForm {
+    package static func refresh(_ token: String, client: String) -> TokenForm {
         TokenForm(["grant_type": "refresh_token", "client_id": client, "refresh_token": token])
     }
 
     /// Native SSO §4.1.
-    public static func exchange(
+    package static func exchange(
         _ idToken: String, issuer: String, device: String, profile: NativeProfile, client: String, scope: String? = nil
     ) -> TokenForm {
         var form = TokenForm([
@@ -42,7 +42,7 @@ public struct TokenForm: Sendable {
 }
 
 /// The three profiles by the type of their actor token.
-public enum NativeProfile: String, Sendable, CaseIterable {
+package enum NativeProfile: String, Sendable, CaseIterable {
     /// The 2018 slides.
     case deviceID = "urn:x-oath:params:oauth:token-type:device-id"
     /// Drafts 02 to 06.
@@ -51,5 +51,5 @@ public enum NativeProfile: String, Sendable, CaseIterable {
     case deviceSecret = "urn:openid:params:token-type:device-secret"
 
     /// The claim that binds an id_token to the device.
-    public var hashClaim: String { self == .deviceID ? "di_hash" : "ds_hash" }
+    package var hashClaim: String { self == .deviceID ? "di_hash" : "ds_hash" }
 }

@@ -2,16 +2,16 @@ import NIOCore
 import NIOHPACK
 
 /// Reads what a server of HTTP/2 sends, in any portions: answers, and what else a client has to know. RFC 9113 §8.1.
-public struct FrameReader {
-    public struct Answer: Sendable {
-        public let stream: UInt32
-        public let status: Int
+package struct FrameReader {
+    package struct Answer: Sendable {
+        package let stream: UInt32
+        package let status: Int
         /// Without the pseudo-header field.
-        public let fields: [(name: String, value: String)]
-        public let body: [UInt8]
+        package let fields: [(name: String, value: String)]
+        package let body: [UInt8]
     }
 
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         case answer(Answer)
         /// The stream ended without an answer, or the server wants no more of its request.
         case reset(stream: UInt32, code: UInt32)
@@ -31,12 +31,12 @@ public struct FrameReader {
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
     private var streams: [UInt32: Unfinished] = [:]
 
-    public init() {}
+    package init() {}
 
-    public var isEmpty: Bool { buffer.isEmpty }
+    package var isEmpty: Bool { buffer.isEmpty }
 
     /// - Throws: Where the octets are no HTTP/2.
-    public mutating func read(_ octets: some Collection<UInt8>) throws -> [Event] {
+    package mutating func read(_ octets: some Collection<UInt8>) throws -> [Event] {
         buffer += octets
         var events: [Event] = []
         while let frame = RawFrame.take(from: &buffer) {

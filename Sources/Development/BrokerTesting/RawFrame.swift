@@ -1,6 +1,6 @@
 /// A frame as it travels. RFC 9113 §4.1.
-public struct RawFrame: Equatable, Sendable {
-    public enum Kind: UInt8, Sendable {
+package struct RawFrame: Equatable, Sendable {
+    package enum Kind: UInt8, Sendable {
         case data = 0
         case headers = 1
         case priority = 2
@@ -13,41 +13,41 @@ public struct RawFrame: Equatable, Sendable {
     }
 
     /// What a client sends first. RFC 9113 §3.4.
-    public static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    public static let endStream: UInt8 = 0x1
-    public static let endHeaders: UInt8 = 0x4
+    package static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+    package static let endStream: UInt8 = 0x1
+    package static let endHeaders: UInt8 = 0x4
 
-    public var kind: UInt8
-    public var flags: UInt8
-    public var stream: UInt32
-    public var payload: [UInt8]
+    package var kind: UInt8
+    package var flags: UInt8
+    package var stream: UInt32
+    package var payload: [UInt8]
 
-    public init(_ kind: Kind, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) {
+    package init(_ kind: Kind, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) {
         self.init(kind: kind.rawValue, flags: flags, stream: stream, payload: payload)
     }
 
-    public init(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8]) {
+    package init(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8]) {
         self.kind = kind
         self.flags = flags
         self.stream = stream
         self.payload = payload
     }
 
-    public var octets: [UInt8] {
+    package var octets: [UInt8] {
         let length = payload.count
         return [UInt8(length >> 16 & 0xFF), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), kind, flags]
             + Self.big(stream) + payload
     }
 
-    public static func big(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) } }
+    package static func big(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) } }
 
     /// A header block in literals, nothing compressed. RFC 7541 §6.2.2.
-    public static func block(_ fields: [(String, String)]) -> [UInt8] {
+    package static func block(_ fields: [(String, String)]) -> [UInt8] {
         block(fields.map { (Array($0.0.utf8), Array($0.1.utf8)) })
     }
 
     /// The same of any octets.
-    public static func block(_ fields: [([UInt8], [UInt8])]) -> [UInt8] {
+    package static func block(_ fields: [([UInt8], [UInt8])]) -> [UInt8] {
         fields.flatMap { [0x00] + text($0.0) + text($0.1) }
     }
 
@@ -62,7 +62,7 @@ public struct RawFrame: Equatable, Sendable {
     }
 
     /// The first frame of these octets, which it takes away; `nil` where it is not whole.
-    public static func take(from octets: inout [UInt8]) -> RawFrame? {
+    package static func take(from octets: inout [UInt8]) -> RawFrame? {
         guard octets.count >= 9 else { return nil }
         let length = octets[..<3].reduce(0) { $0 << 8 | Int($1) }
         guard octets.count >= 9 + length else { return nil }
@@ -76,15 +76,15 @@ public struct RawFrame: Equatable, Sendable {
 
 extension RawFrame {
     /// A payload that every server takes. RFC 9113 §4.2.
-    public static let largestPayload = 16_384
+    package static let largestPayload = 16_384
 
     /// The header block of a request, over as many frames as it needs. RFC 9113 §6.10.
     /// - Parameter isEnd: Whether no body follows.
-    public static func head(_ fields: [(String, String)], stream: UInt32, isEnd: Bool) -> [RawFrame] {
+    package static func head(_ fields: [(String, String)], stream: UInt32, isEnd: Bool) -> [RawFrame] {
         head(block: block(fields), stream: stream, isEnd: isEnd)
     }
 
-    public static func head(block: [UInt8], stream: UInt32, isEnd: Bool) -> [RawFrame] {
+    package static func head(block: [UInt8], stream: UInt32, isEnd: Bool) -> [RawFrame] {
         var frames: [RawFrame] = []
         for start in stride(from: 0, to: max(block.count, 1), by: largestPayload) {
             frames.append(

@@ -5,17 +5,17 @@ import NIOSSL
 /// A port of its own that leads to a broker through TLS: whatever comes in is sent on encrypted, octet for octet, and back.
 ///
 /// So that what sends exactly the octets it is given can do so over TLS too.
-public final class TLSTunnel: Sendable {
-    public let port: UInt16
+package final class TLSTunnel: Sendable {
+    package let port: UInt16
     private let listener: any Channel
 
-    public struct NoPort: Error {}
+    package struct NoPort: Error {}
 
     /// - Parameters:
     ///   - broker: Its port on this machine.
     ///   - certificate: PEM; no other is trusted.
     ///   - version: What is agreed upon for within (ALPN): `http/1.1` or `h2`.
-    public init(to broker: UInt16, trusting certificate: String, speaking version: String = "http/1.1") async throws {
+    package init(to broker: UInt16, trusting certificate: String, speaking version: String = "http/1.1") async throws {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)))
         configuration.certificateVerification = .noHostnameVerification

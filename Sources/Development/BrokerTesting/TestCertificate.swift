@@ -1,20 +1,20 @@
-public import Crypto
+package import Crypto
 import Glibc
-public import NativeSSO
+package import NativeSSO
 import StrictCoding
 
 /// A self-signed certificate and its key, made on the spot: RFC 5280 with the least that a TLS client wants to see.
-public struct TestCertificate: Sendable {
+package struct TestCertificate: Sendable {
     /// PEM, PKCS #8.
-    public let key: String
+    package let key: String
     /// PEM.
-    public let certificate: String
-    public let privateKey: P256.Signing.PrivateKey
+    package let certificate: String
+    package let privateKey: P256.Signing.PrivateKey
 
     /// - Parameters:
     ///   - name: Its only DNS name.
     ///   - address: Its only IP address, dotted decimal.
-    public init(
+    package init(
         name: String = "sso.example.test", address: [UInt8] = [127, 0, 0, 1], notBefore: UnixTime, notAfter: UnixTime,
         key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()
     ) throws {
@@ -41,7 +41,7 @@ public struct TestCertificate: Sendable {
     }
 
     /// Good from an hour ago until in 30 days.
-    public static func current() throws -> TestCertificate {
+    package static func current() throws -> TestCertificate {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         let seconds = Int64(now.tv_sec)

@@ -1,15 +1,15 @@
 import Crypto
 import CryptoExtras
 import FoundationEssentials
-public import JOSE
-public import StrictCoding
+package import JOSE
+package import StrictCoding
 
 /// A private key for tests and development tools, made anew in each process. Signs whatever it is given, evil headers included.
-public struct TestKey: Sendable {
-    public let keyID: String?
-    public let algorithm: SignatureAlgorithm
+package struct TestKey: Sendable {
+    package let keyID: String?
+    package let algorithm: SignatureAlgorithm
     /// Its public half, with `kid` and `alg`.
-    public let publicKey: JSONWebKey
+    package let publicKey: JSONWebKey
     private let secret: Secret
 
     private enum Secret: Sendable {
@@ -21,7 +21,7 @@ public struct TestKey: Sendable {
     }
 
     /// A new key. RSA keys of 2048 bits take a good part of a second; prefer ``shared(_:)``.
-    public init(_ algorithm: SignatureAlgorithm, keyID: String?) throws {
+    package init(_ algorithm: SignatureAlgorithm, keyID: String?) throws {
         let secret: Secret =
             switch algorithm {
             case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: .rsa(try _RSA.Signing.PrivateKey(keySize: .bits2048))
@@ -41,12 +41,12 @@ public struct TestKey: Sendable {
     }
 
     /// The same key pair under another name, or for another algorithm of its family.
-    public func renamed(_ keyID: String?, algorithm: SignatureAlgorithm? = nil) throws -> TestKey {
+    package func renamed(_ keyID: String?, algorithm: SignatureAlgorithm? = nil) throws -> TestKey {
         try TestKey(algorithm ?? self.algorithm, keyID: keyID, secret: secret)
     }
 
     /// The key of this process for `algorithm`; its `kid` is `test-` and the algorithm's name. RSA algorithms share one pair.
-    public static func shared(_ algorithm: SignatureAlgorithm) throws -> TestKey {
+    package static func shared(_ algorithm: SignatureAlgorithm) throws -> TestKey {
         let keyID = "test-" + algorithm.rawValue
         switch algorithm {
         case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512:
@@ -69,7 +69,7 @@ public struct TestKey: Sendable {
     /// The signature of this key over `input` in the form of JWS: ECDSA as r and s side by side.
     ///
     /// - Parameter algorithm: Another algorithm of the key's family than its own.
-    public func signature(over input: some Collection<UInt8>, algorithm: SignatureAlgorithm? = nil) throws -> [UInt8] {
+    package func signature(over input: some Collection<UInt8>, algorithm: SignatureAlgorithm? = nil) throws -> [UInt8] {
         let input = Array(input)
         switch secret {
         case .rsa(let key):
@@ -99,7 +99,7 @@ public struct TestKey: Sendable {
     }
 
     /// A compact JWS over exactly these octets; neither need be JSON.
-    public func sign(
+    package func sign(
         header: some Collection<UInt8>, payload: some Collection<UInt8>, algorithm: SignatureAlgorithm? = nil
     ) throws -> String {
         var token: [UInt8] = []
@@ -113,22 +113,22 @@ public struct TestKey: Sendable {
     }
 
     /// A compact JWS over these JSON texts, written as they stand: `sign(header: #"{"alg":"none"}"#, …)`.
-    public func sign(header: String, payload: String, algorithm: SignatureAlgorithm? = nil) throws -> String {
+    package func sign(header: String, payload: String, algorithm: SignatureAlgorithm? = nil) throws -> String {
         try sign(header: header.utf8, payload: payload.utf8, algorithm: algorithm)
     }
 
     /// A compact JWS over these values.
-    public func sign(header: JSONObject, payload: JSONObject, algorithm: SignatureAlgorithm? = nil) throws -> String {
+    package func sign(header: JSONObject, payload: JSONObject, algorithm: SignatureAlgorithm? = nil) throws -> String {
         try sign(header: Self.text(of: header), payload: Self.text(of: payload), algorithm: algorithm)
     }
 
     /// A compact JWS with the honest header of this key: `alg`, `kid`, and `typ` where given.
-    public func sign(claims: JSONObject, type: String? = "JWT") throws -> String {
+    package func sign(claims: JSONObject, type: String? = "JWT") throws -> String {
         try sign(header: header(type: type), payload: claims)
     }
 
     /// The honest header of this key.
-    public func header(type: String? = "JWT") -> JSONObject {
+    package func header(type: String? = "JWT") -> JSONObject {
         var header = JSONObject()
         header["alg"] = .string(algorithm.rawValue)
         header["kid"] = keyID.map { .string($0) }
@@ -137,7 +137,7 @@ public struct TestKey: Sendable {
     }
 
     /// The JWKS document with the public halves of `keys`.
-    public static func document(_ keys: [TestKey]) throws -> [UInt8] {
+    package static func document(_ keys: [TestKey]) throws -> [UInt8] {
         try JSONWebKeySet(keys.map(\.publicKey)).document
     }
 

@@ -1,18 +1,18 @@
 import JOSE
 import NativeSSO
-public import StrictCoding
+package import StrictCoding
 
 /// A DPoP proof in the making, RFC 9449 §4.2: every part of it can be bent before it is signed.
-public struct TestProof: Sendable {
-    public var key: TestKey
-    public var header: JSONObject
-    public var claims: JSONObject
+package struct TestProof: Sendable {
+    package var key: TestKey
+    package var header: JSONObject
+    package var claims: JSONObject
     /// Rewrites the finished token.
-    public var rewritesToken: @Sendable (String) -> String = { $0 }
+    package var rewritesToken: @Sendable (String) -> String = { $0 }
 
     /// A good one, for one POST.
     /// - Parameter now: Seconds since 1970.
-    public init(by key: TestKey, for target: String, at now: Int64, nonce: String? = nil) {
+    package init(by key: TestKey, for target: String, at now: Int64, nonce: String? = nil) {
         self.key = key
         header = JSONObject()
         header["typ"] = .string("dpop+jwt")
@@ -27,15 +27,15 @@ public struct TestProof: Sendable {
     }
 
     /// The value of the `DPoP` field.
-    public func signed() throws -> String { rewritesToken(try key.sign(header: header, payload: claims)) }
+    package func signed() throws -> String { rewritesToken(try key.sign(header: header, payload: claims)) }
 
     /// The key's public half, and no more than that.
-    public static func jwk(of key: TestKey) -> JSONObject {
+    package static func jwk(of key: TestKey) -> JSONObject {
         var jwk = key.publicKey.json
         for name in ["use", "alg", "kid"] { jwk[name] = nil }
         return jwk
     }
 
     /// `jkt` of a key.
-    public static func thumbprint(of key: TestKey) -> String { Base64URL.encode(key.publicKey.thumbprint) }
+    package static func thumbprint(of key: TestKey) -> String { Base64URL.encode(key.publicKey.thumbprint) }
 }

@@ -1,12 +1,12 @@
-public import Logging
+package import Logging
 import OAuthWire
 import StrictCoding
 
 /// Tells every client of a session that it is over, OpenID Connect Back-Channel Logout 1.0 §2.5: those that got tokens in it and
 /// have an address for it. Before the user sees the page that says so.
-public struct BackChannelLogout: SessionEndListener {
+package struct BackChannelLogout: SessionEndListener {
     /// Sends a form to an address; the status of the answer.
-    public typealias Delivery = @Sendable (_ address: String, _ form: [UInt8]) async throws -> Int
+    package typealias Delivery = @Sendable (_ address: String, _ form: [UInt8]) async throws -> Int
 
     private let configuration: ProviderConfiguration
     private let signingKey: SigningKey
@@ -15,7 +15,7 @@ public struct BackChannelLogout: SessionEndListener {
     private let deliver: Delivery
 
     /// - Parameter now: Seconds since 1970.
-    public init(
+    package init(
         _ configuration: ProviderConfiguration, signingKey: SigningKey, logger: Logger,
         now: @escaping @Sendable () -> Int64, deliver: @escaping Delivery
     ) {
@@ -27,7 +27,7 @@ public struct BackChannelLogout: SessionEndListener {
     }
 
     /// A client that does not answer, or says no, is named in the log; the others hear of it all the same.
-    public func sessionEnded(_ session: EndedSession) async {
+    package func sessionEnded(_ session: EndedSession) async {
         for id in session.clients {
             guard let address = configuration.client(id)?.backChannelLogoutURI else { continue }
             do {

@@ -1,7 +1,7 @@
-public import Foundation
+import Foundation
 import HTTPTypes
-public import Hummingbird
-public import Logging
+package import Hummingbird
+package import Logging
 import OAuthWire
 import StrictCoding
 
@@ -9,9 +9,9 @@ import StrictCoding
 ///
 /// For development only. Users and their passwords lie in a file in clear, sessions and codes are in memory, it speaks plain
 /// HTTP, and therefore listens on loopback and nowhere else.
-public struct DevelopmentIdentityProvider: Sendable {
+package struct DevelopmentIdentityProvider: Sendable {
     /// For the start-up line of whoever runs it.
-    public static let warning = Page.warning
+    package static let warning = Page.warning
 
     private let provider: Provider
     private let logger: Logger
@@ -19,7 +19,7 @@ public struct DevelopmentIdentityProvider: Sendable {
     /// - Parameters:
     ///   - sessionEndListeners: Told of every logout.
     ///   - now: Seconds since 1970.
-    public init(
+    package init(
         _ configuration: ProviderConfiguration, users: UserDirectory, signingKey: SigningKey,
         sessionEndListeners: [any SessionEndListener] = [], logger: Logger,
         now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }
@@ -34,7 +34,7 @@ public struct DevelopmentIdentityProvider: Sendable {
     /// The server, to be run as a service.
     ///
     /// - Parameter onServerRunning: Called when it accepts connections, with the port it listens on.
-    public func application(
+    package func application(
         onServerRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) -> some ApplicationProtocol {
         Application(

@@ -3,33 +3,33 @@ import ChildProcesses
 /// Databases, roles and addresses of a private cluster.
 extension PrivateCluster {
     /// A libpq password file (0600) that knows the superuser; for `PGPASSFILE`.
-    public nonisolated var passwordFile: String { "\(directory)/pgpass" }
+    package nonisolated var passwordFile: String { "\(directory)/pgpass" }
 
     /// Where a program connects, over loopback TCP; without the password.
-    public nonisolated func connectionURI(database: String, user: String = superuser) -> String {
+    package nonisolated func connectionURI(database: String, user: String = superuser) -> String {
         "postgresql://\(user)@127.0.0.1:\(port)/\(database)"
     }
 
     /// The same over the Unix socket in the cluster's directory.
-    public nonisolated func socketURI(database: String, user: String = superuser) -> String {
+    package nonisolated func socketURI(database: String, user: String = superuser) -> String {
         "postgresql://\(user)@/\(database)?host=\(directory)&port=\(port)"
     }
 
     /// The superuser's own database.
-    public nonisolated var superuserURI: String { connectionURI(database: Self.superuser) }
+    package nonisolated var superuserURI: String { connectionURI(database: Self.superuser) }
 
     /// Makes an empty database, or a copy of one that nobody is connected to.
-    public func createDatabase(_ name: String, template: String = "template0") async throws {
+    package func createDatabase(_ name: String, template: String = "template0") async throws {
         try await psql("CREATE DATABASE \(try identifier(name)) TEMPLATE \(try identifier(template));")
     }
 
     /// Deletes a database, whoever is connected to it.
-    public func dropDatabase(_ name: String) async throws {
+    package func dropDatabase(_ name: String) async throws {
         try await psql("DROP DATABASE IF EXISTS \(try identifier(name)) WITH (FORCE);")
     }
 
     /// Lends a fresh database of a unique name, and drops it afterwards.
-    public nonisolated func withDatabase<Value>(
+    package nonisolated func withDatabase<Value>(
         template: String = "template0", _ body: (_ name: String) async throws -> Value
     ) async throws -> Value {
         let name = "t" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
@@ -45,7 +45,7 @@ extension PrivateCluster {
     }
 
     /// Lets a role that exists log in with the cluster's password.
-    public func allowLogin(role: String) async throws {
+    package func allowLogin(role: String) async throws {
         try await psql("ALTER ROLE \(try identifier(role)) LOGIN PASSWORD '\(password)';")
     }
 
@@ -54,7 +54,7 @@ extension PrivateCluster {
     /// - Parameter limit: For all of it together.
     /// - Returns: The rows, a line each, columns separated by `|`.
     @discardableResult
-    public nonisolated func psql(
+    package nonisolated func psql(
         _ script: String, database: String = superuser, within limit: Duration = .seconds(120)
     ) async throws -> String {
         let arguments = [
@@ -71,7 +71,7 @@ extension PrivateCluster {
     }
 
     /// Runs another program of the server package (`pg_dump`) as the superuser; what it wrote.
-    public nonisolated func run(_ program: String, _ arguments: [String]) async throws -> String {
+    package nonisolated func run(_ program: String, _ arguments: [String]) async throws -> String {
         let all = [programs.path(program)] + arguments
         let environment = ["PGPASSFILE": passwordFile, "PGCONNECT_TIMEOUT": "5"]
         return try await onOwnThread { try ClusterProgram.run(all, name: program, environment: environment) }

@@ -1,18 +1,18 @@
 /// How a private cluster is made.
-public struct ClusterOptions: Sendable {
+package struct ClusterOptions: Sendable {
     /// Flush to disk on commit. Off is for tests only: it is faster, and a power cut destroys the cluster.
-    public var fsync = true
+    package var fsync = true
     /// `max_connections` of the server.
-    public var maxConnections = 100
+    package var maxConnections = 100
     /// Delete the directory when the cluster stops, and when its owner dies.
-    public var isEphemeral = false
+    package var isEphemeral = false
     /// Further settings for `postgresql.conf`; they win over the ones made here.
-    public var settings: [String: String] = [:]
+    package var settings: [String: String] = [:]
 
-    public init() {}
+    package init() {}
 
     /// For a test: quick, roomy, and gone with the process that started it.
-    public static var testing: ClusterOptions {
+    package static var testing: ClusterOptions {
         var options = ClusterOptions()
         options.fsync = false
         options.maxConnections = 300

@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 
 /// Ports for servers that come and go.
-public enum LoopbackPort {
+package enum LoopbackPort {
     /// A port that is free now, and that no outgoing connection is given while the server is down: one below the range
     /// from which the kernel takes those.
-    public static func free() throws -> UInt16 { try bound(among: candidates()).port }
+    package static func free() throws -> UInt16 { try bound(among: candidates()).port }
 
     /// So many different ones. Another process may take them before they are used; nothing better can be told to a program
     /// that must know its port in advance.
-    public static func free(_ count: Int) throws -> [UInt16] {
+    package static func free(_ count: Int) throws -> [UInt16] {
         let candidates = candidates()
         // All are held until the last is found.
         let sockets = try (0..<count).map { _ in try bound(among: candidates) }

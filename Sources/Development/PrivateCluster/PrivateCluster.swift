@@ -7,16 +7,16 @@ import Glibc
 /// It lives in one directory (data, log, password file, Unix socket), listens on that socket and on a free loopback
 /// port, and asks everyone for a password (SCRAM). It ends with its owner, even if the owner is killed; and it stops
 /// when the last reference to it is dropped.
-public actor PrivateCluster {
+package actor PrivateCluster {
     /// The name of the superuser and of the database it lands in.
-    public static let superuser = "postgres"
+    package static let superuser = "postgres"
 
     /// Holds everything of the cluster; mode 0700.
-    public nonisolated let directory: String
+    package nonisolated let directory: String
     /// The loopback port. It stays the same over restarts.
-    public nonisolated let port: UInt16
+    package nonisolated let port: UInt16
     /// The superuser's password, also in `passwordFile`. Made anew for each cluster, of no worth outside it.
-    public nonisolated let password: String
+    package nonisolated let password: String
 
     nonisolated let programs: ServerPrograms
     nonisolated let options: ClusterOptions
@@ -40,7 +40,7 @@ public actor PrivateCluster {
     /// Makes the cluster if the directory holds none, starts it, and returns when it accepts connections.
     ///
     /// - Parameter directory: Where it lives; `nil` makes a directory in the temporary one.
-    public static func start(directory: String? = nil, options: ClusterOptions = ClusterOptions()) async throws
+    package static func start(directory: String? = nil, options: ClusterOptions = ClusterOptions()) async throws
         -> PrivateCluster
     {
         let programs = try ServerPrograms.locate()
@@ -57,20 +57,20 @@ public actor PrivateCluster {
     }
 
     /// Stops the server; deletes the directory of an ephemeral cluster. Harmless when it is not running.
-    public func stop() async throws {
+    package func stop() async throws {
         try await halt()
         if options.isEphemeral { try? FileManager.default.removeItem(atPath: directory) }
     }
 
     /// Stops the server as an administrator does (`pg_ctl restart -m fast`) and starts it on the same port; starts it
     /// if it was killed.
-    public func restart() async throws {
+    package func restart() async throws {
         try await halt()
         try await launch()
     }
 
     /// Kills every process of the server with SIGKILL, as a power cut would. `restart()` brings it back.
-    public func kill9() async throws {
+    package func kill9() async throws {
         guard let supervisor else { throw PrivateClusterError.notRunning }
         try signalAll(SIGKILL)
         self.supervisor = nil
@@ -79,10 +79,10 @@ public actor PrivateCluster {
     }
 
     /// Freezes every process of the server (SIGSTOP): connections stay open, nothing answers.
-    public func suspend() throws { try signalAll(SIGSTOP) }
+    package func suspend() throws { try signalAll(SIGSTOP) }
 
     /// Lets a suspended server run on (SIGCONT).
-    public func resume() throws { try signalAll(SIGCONT) }
+    package func resume() throws { try signalAll(SIGCONT) }
 
     /// Changes settings that take effect without a restart; they outlive one.
     ///

@@ -1,5 +1,5 @@
 /// Why a private cluster could not be started or asked.
-public enum PrivateClusterError: Error, CustomStringConvertible, Equatable {
+package enum PrivateClusterError: Error, CustomStringConvertible, Equatable {
     /// No `initdb` and `postgres` on this machine.
     case serverNotInstalled
     /// The program runs as root, PostgreSQL refuses root, and there is no account to hand over to.
@@ -27,7 +27,7 @@ public enum PrivateClusterError: Error, CustomStringConvertible, Equatable {
     /// Within a minute the server did not come to answer this as it should.
     case neverHappened(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .serverNotInstalled:
             "No PostgreSQL server was found below /usr/lib/postgresql or by pg_config. On Debian: apt install postgresql"

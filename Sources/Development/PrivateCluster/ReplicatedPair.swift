@@ -1,12 +1,12 @@
 /// A primary and its synchronous standby, each a server of its own, which change places at every failover.
 ///
 /// What the primary has acknowledged is never lost with it.
-public actor ReplicatedPair {
+package actor ReplicatedPair {
     /// The two servers, in an order that stays.
-    public nonisolated let servers: [PrivateCluster]
+    package nonisolated let servers: [PrivateCluster]
     /// Takes the writes; between ``killPrimary()`` and ``promoteStandby()`` it is dead.
-    public private(set) var primary: PrivateCluster
-    public private(set) var standby: PrivateCluster
+    package private(set) var primary: PrivateCluster
+    package private(set) var standby: PrivateCluster
 
     private init(_ primary: PrivateCluster, _ standby: PrivateCluster) {
         servers = [primary, standby]
@@ -15,7 +15,7 @@ public actor ReplicatedPair {
     }
 
     /// Starts both; commits wait for the standby.
-    public static func start(options: ClusterOptions = .testing) async throws -> ReplicatedPair {
+    package static func start(options: ClusterOptions = .testing) async throws -> ReplicatedPair {
         var options = options
         let own = ["wal_retrieve_retry_interval": "200ms", "max_slot_wal_keep_size": "1GB"]
         options.settings.merge(own) { chosen, _ in chosen }
@@ -31,27 +31,27 @@ public actor ReplicatedPair {
     }
 
     /// Kills every process of the primary (SIGKILL). Nothing takes writes until the standby is promoted.
-    public func killPrimary() async throws { try await primary.kill9() }
+    package func killPrimary() async throws { try await primary.kill9() }
 
     /// Makes the standby the primary; commits wait for nobody until ``rejoin()``. Returns when it takes writes.
-    public func promoteStandby() async throws {
+    package func promoteStandby() async throws {
         try await standby.promote()
         (primary, standby) = (standby, primary)
     }
 
     /// Makes the server that was the primary a standby, from a fresh copy: what it had and the new primary lacks was
     /// never acknowledged. Returns when commits wait for it.
-    public func rejoin() async throws {
+    package func rejoin() async throws {
         try await standby.follow(primary)
         try await primary.requireConfirmation(by: standby)
     }
 
-    public func stop() async throws {
+    package func stop() async throws {
         for server in servers { try await server.stop() }
     }
 
     /// Where a program connects that wants whichever of the two takes writes; without the password.
-    public nonisolated func connectionURI(database: String, user: String = PrivateCluster.superuser) -> String {
+    package nonisolated func connectionURI(database: String, user: String = PrivateCluster.superuser) -> String {
         let hosts = servers.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
         return "postgresql://\(user)@\(hosts)/\(database)?target_session_attrs=read-write"
     }

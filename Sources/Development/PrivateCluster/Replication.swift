@@ -2,7 +2,7 @@
 extension PrivateCluster {
     /// Starts a second server that holds a copy of this one and follows it. Commits here do not wait for it until
     /// ``requireConfirmation(by:)``.
-    public func startStandby() async throws -> PrivateCluster {
+    package func startStandby() async throws -> PrivateCluster {
         let home = try ClusterDirectory(nil, programs: programs)
         try home.prepare(password: password)
         let standby = PrivateCluster(
@@ -18,7 +18,7 @@ extension PrivateCluster {
     /// Throws away all that this server has, running or not, and makes it a standby of another. Returns when it streams.
     ///
     /// A replication slot on the primary keeps what the standby has not had yet, for however long it is away.
-    public func follow(_ primary: PrivateCluster) async throws {
+    package func follow(_ primary: PrivateCluster) async throws {
         let name = replicationName
         try await primary.psql(
             """
@@ -39,17 +39,17 @@ extension PrivateCluster {
     }
 
     /// Makes a standby the primary. Returns when it takes writes.
-    public func promote() async throws {
+    package func promote() async throws {
         let question = "SELECT pg_promote(true, 60);"
         guard try await psql(question) == "t\n" else { throw PrivateClusterError.neverHappened(question) }
     }
 
     /// Whether it follows another server.
-    public var isStandby: Bool { get async throws { try await psql("SELECT pg_is_in_recovery();") == "t\n" } }
+    package var isStandby: Bool { get async throws { try await psql("SELECT pg_is_in_recovery();") == "t\n" } }
 
     /// From its return on, whatever this server acknowledged is on the standby too, now or earlier; while the standby is
     /// away, nothing is acknowledged. `nil`: commits wait for nobody.
-    public func requireConfirmation(by standby: PrivateCluster?) async throws {
+    package func requireConfirmation(by standby: PrivateCluster?) async throws {
         try await configure(["synchronous_standby_names": standby?.replicationName ?? ""])
         guard let standby else { return }
         try await untilStreams(to: standby.replicationName)

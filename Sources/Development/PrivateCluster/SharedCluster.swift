@@ -2,7 +2,7 @@ extension PrivateCluster {
     /// One cluster for all tests of a process: started on first use, deleted when the process ends, however it ends.
     ///
     /// Tests that stop, kill or freeze a server start one of their own.
-    public static var shared: PrivateCluster {
+    package static var shared: PrivateCluster {
         get async throws { try await SharedCluster.instance.cluster() }
     }
 }

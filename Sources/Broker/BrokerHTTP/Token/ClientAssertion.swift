@@ -1,4 +1,4 @@
-public import JOSE
+package import JOSE
 import Logging
 import NativeSSO
 import StrictCoding
@@ -66,9 +66,9 @@ extension ClientRefusal {
 }
 
 /// The signatures of client assertions.
-public enum AssertionSignature {
+package enum AssertionSignature {
     /// What an assertion may be signed with, as far as its key is for it. RFC 8725 §3.1.
-    public static let algorithms: Set<SignatureAlgorithm> = [.es256, .ps256, .rs256]
+    package static let algorithms: Set<SignatureAlgorithm> = [.es256, .ps256, .rs256]
 }
 
 /// What an assertion is verified with.

@@ -1,7 +1,7 @@
 import HTTPServer
-public import Logging
+package import Logging
 import NIOHTTP1
-public import NativeSSO
+package import NativeSSO
 import OAuthWire
 
 /// `POST /token`: the public listener, and all there is on it.
@@ -10,7 +10,7 @@ import OAuthWire
 /// cryptography before any claim is believed, and writing last: one statement uses a client's assertion up and writes the
 /// grant. Only for a code that is relayed the assertion is used up by a statement of its own, before the code is reserved. Every
 /// request that is begun ends in exactly one answer and one line in the log.
-public struct TokenEndpoint: Sendable {
+package struct TokenEndpoint: Sendable {
     private let exchange: Exchange
     private let enrolment: Enrolment?
     private let codes: CodeEnrolment?
@@ -31,7 +31,7 @@ public struct TokenEndpoint: Sendable {
     ///   - limiter: Counts by what is known before a grant's own rules are asked; the same one counts for the grants.
     ///   - logins: Where a user is sent whose login is not enough.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
-    public init(
+    package init(
         issuer: Issuer, exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil,
         codes: CodeEnrolment? = nil,
         directory: any ClientDirectory, assertions: any AssertionRegister, proofs: ProofVerifier,

@@ -4,7 +4,7 @@ import NIOHTTP1
 
 /// Fetches small documents over HTTP from untrusted servers: one deadline per request, a size limit, and no
 /// redirects, decompression or persistent connections.
-public final class DocumentClient: Sendable {
+package final class DocumentClient: Sendable {
     private let http: HTTPClient
     private let timeout: Duration
     private let largest: Int
@@ -15,7 +15,7 @@ public final class DocumentClient: Sendable {
     ///   - timeout: For the whole request, from the DNS look-up to the last octet of the body.
     ///   - largest: Maximum octets of a body.
     ///   - authorities: The CAs that may sign the server's certificate; `nil`: the system's CAs.
-    public init(
+    package init(
         timeout: Duration = .seconds(3), largest: Int = 256 << 10, authorities: CertificateAuthorities? = nil
     ) {
         self.timeout = timeout
@@ -25,12 +25,12 @@ public final class DocumentClient: Sendable {
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    public func shutdown() async throws {
+    package func shutdown() async throws {
         try await http.shutdown()
     }
 
     /// The body of a `GET`. Any status other than 200 throws.
-    public func get(_ url: ProviderURL) async throws(KeySetFetchError) -> [UInt8] {
+    package func get(_ url: ProviderURL) async throws(KeySetFetchError) -> [UInt8] {
         try await within(timeout, otherwise: .timedOut) { await self.response(url) }
     }
 

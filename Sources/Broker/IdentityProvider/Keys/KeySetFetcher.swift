@@ -1,42 +1,42 @@
-public import JOSE
-public import NativeSSO
+package import JOSE
+package import NativeSSO
 import RegularFiles
 
 /// Fetches an issuer's key set for ``ProviderKeys``.
-public protocol KeySetFetching: Sendable {
+package protocol KeySetFetching: Sendable {
     /// Makes one attempt. Returns or throws within a few seconds.
     func fetch() async throws(KeySetFetchError) -> FetchedKeySet
 }
 
 /// A key set and the endpoints from the discovery document.
-public struct FetchedKeySet: Sendable {
-    public let keys: JSONWebKeySet
+package struct FetchedKeySet: Sendable {
+    package let keys: JSONWebKeySet
     /// From the discovery document, if any. Endpoints that receive codes and secrets must be on the document's own
     /// host.
-    public let endpoints: ProviderEndpoints
+    package let endpoints: ProviderEndpoints
 
-    public init(keys: JSONWebKeySet, endpoints: ProviderEndpoints = ProviderEndpoints()) {
+    package init(keys: JSONWebKeySet, endpoints: ProviderEndpoints = ProviderEndpoints()) {
         self.keys = keys
         self.endpoints = endpoints
     }
 }
 
 /// Fetches the key set of one issuer from its ``KeySource``.
-public struct KeySetFetcher: KeySetFetching {
+package struct KeySetFetcher: KeySetFetching {
     private let issuer: Issuer
     private let source: KeySource
     private let documents: DocumentClient
     private let allowsLoopbackHTTP: Bool
 
     /// - Parameter allowsLoopbackHTTP: For development: the discovery document may contain `http` URLs on loopback.
-    public init(issuer: Issuer, source: KeySource, documents: DocumentClient, allowsLoopbackHTTP: Bool = false) {
+    package init(issuer: Issuer, source: KeySource, documents: DocumentClient, allowsLoopbackHTTP: Bool = false) {
         self.issuer = issuer
         self.source = source
         self.documents = documents
         self.allowsLoopbackHTTP = allowsLoopbackHTTP
     }
 
-    public func fetch() async throws(KeySetFetchError) -> FetchedKeySet {
+    package func fetch() async throws(KeySetFetchError) -> FetchedKeySet {
         switch source {
         case .discovery(let url, let hosts):
             let metadata = try await metadata(at: url, hosts: hosts)
@@ -70,7 +70,7 @@ public struct KeySetFetcher: KeySetFetching {
 }
 
 /// The source of an IdP's keys.
-public enum KeySource: Sendable, Hashable {
+package enum KeySource: Sendable, Hashable {
     /// The discovery document, which contains the key set's URL. Allowed hosts: the document's own and `keySetHosts`.
     case discovery(ProviderURL, keySetHosts: Set<String> = [])
     case keySet(ProviderURL)
@@ -93,7 +93,7 @@ enum KeySetFile {
 }
 
 /// Why a key set could not be loaded. Always an outage, never a refusal; the known keys stay in use.
-public enum KeySetFetchError: Error, Sendable, Equatable {
+package enum KeySetFetchError: Error, Sendable, Equatable {
     case timedOut
     /// The connection failed or broke. The text is the HTTP client's name for the error.
     case unreachable(String)
@@ -109,7 +109,7 @@ public enum KeySetFetchError: Error, Sendable, Equatable {
 }
 
 extension KeySetFetchError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .timedOut: "no answer in time"
         case .unreachable(let what): "unreachable: \(what)"

@@ -1,5 +1,5 @@
-public import JOSE
-public import NativeSSO
+package import JOSE
+package import NativeSSO
 
 /// An issuer's known keys at one moment. Each request works with one snapshot.
 struct KeySnapshot: Sendable {
@@ -90,7 +90,7 @@ struct KeyHistory: Sendable {
 ///
 /// A subject token may be months old, and its key retired. *Retired is not revoked*: the key still verifies tokens
 /// issued during its life.
-public protocol KeyArchive: Sendable {
+package protocol KeyArchive: Sendable {
     /// All recorded keys of `issuer`.
     func keys(of issuer: Issuer) async throws(PortError) -> ArchivedKeys
 
@@ -98,25 +98,25 @@ public protocol KeyArchive: Sendable {
     func record(_ keys: [JSONWebKey], of issuer: Issuer) async throws(PortError)
 }
 
-public struct ArchivedKeys: Sendable {
-    public var lives: [ArchivedKey]
+package struct ArchivedKeys: Sendable {
+    package var lives: [ArchivedKey]
     /// RFC 7638 thumbprints of revoked keys. They verify nothing, whether or not they are in the key set or have a
     /// recorded life.
-    public var revoked: Set<[UInt8]>
+    package var revoked: Set<[UInt8]>
 
-    public init(lives: [ArchivedKey] = [], revoked: Set<[UInt8]> = []) {
+    package init(lives: [ArchivedKey] = [], revoked: Set<[UInt8]> = []) {
         self.lives = lives
         self.revoked = revoked
     }
 }
 
 /// A key with the times of its first and last sighting.
-public struct ArchivedKey: Sendable {
-    public let key: JSONWebKey
-    public let firstSeen: UnixTime
-    public let lastSeen: UnixTime
+package struct ArchivedKey: Sendable {
+    package let key: JSONWebKey
+    package let firstSeen: UnixTime
+    package let lastSeen: UnixTime
 
-    public init(key: JSONWebKey, firstSeen: UnixTime, lastSeen: UnixTime) {
+    package init(key: JSONWebKey, firstSeen: UnixTime, lastSeen: UnixTime) {
         self.key = key
         self.firstSeen = firstSeen
         self.lastSeen = lastSeen

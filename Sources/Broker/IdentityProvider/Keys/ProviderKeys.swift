@@ -1,6 +1,6 @@
 import JOSE
-public import Logging
-public import NativeSSO
+package import Logging
+package import NativeSSO
 import StrictCoding
 import Synchronization
 
@@ -9,19 +9,19 @@ import Synchronization
 /// - If a fetch fails, the known keys stay in use for 24 hours.
 /// - A token that no known key verifies causes a fetch. Concurrent requests share it; one per 30 s at most.
 /// - Without a key set, every token gets an outage (503), never a refusal.
-public final class ProviderKeys: Sendable {
-    public struct Settings: Sendable {
+package final class ProviderKeys: Sendable {
+    package struct Settings: Sendable {
         /// The time between two background fetches; at least 30 s.
-        public var refreshInterval: Duration
+        package var refreshInterval: Duration
         /// The minimum time between two fetches caused by tokens.
-        public var coolDown: Duration
+        package var coolDown: Duration
         /// How long a key set stays in use after its last fetch.
-        public var longestOutage: Duration
+        package var longestOutage: Duration
         /// Whether a retired key still verifies subject tokens issued in its life. If not, removal from the key set
         /// revokes a key within ``refreshInterval`` on every broker.
-        public var honoursRetiredKeys: Bool
+        package var honoursRetiredKeys: Bool
 
-        public init(
+        package init(
             refreshInterval: Duration = .seconds(300), coolDown: Duration = .seconds(30),
             longestOutage: Duration = .seconds(24 * 3600), honoursRetiredKeys: Bool = true
         ) {
@@ -32,7 +32,7 @@ public final class ProviderKeys: Sendable {
         }
     }
 
-    public let issuer: Issuer
+    package let issuer: Issuer
     let settings: Settings
     private let fetcher: any KeySetFetching
     private let archive: any KeyArchive
@@ -49,7 +49,7 @@ public final class ProviderKeys: Sendable {
         var refresh: Task<Void, Never>?
     }
 
-    public init<C: Clock>(
+    package init<C: Clock>(
         issuer: Issuer, fetcher: any KeySetFetching, archive: any KeyArchive, settings: Settings = Settings(),
         wallClock: any WallClock, clock: C = ContinuousClock(), logger: Logger
     ) where C.Duration == Duration {
@@ -65,16 +65,16 @@ public final class ProviderKeys: Sendable {
     }
 
     /// Whether tokens of this issuer can be verified now.
-    public var isReady: Bool { isUsable(snapshot) }
+    package var isReady: Bool { isUsable(snapshot) }
 
     /// The authorization endpoint in the last discovery document.
-    public var authorizationEndpoint: String? { snapshot.endpoints.authorization?.string }
+    package var authorizationEndpoint: String? { snapshot.endpoints.authorization?.string }
 
     /// All endpoints in the last discovery document.
     var endpoints: ProviderEndpoints { snapshot.endpoints }
 
     /// Fetches at once and then repeatedly, until cancelled.
-    public func run() async {
+    package func run() async {
         var failures = 0
         while !Task.isCancelled {
             await refresh()
@@ -84,14 +84,14 @@ public final class ProviderKeys: Sendable {
     }
 
     /// Fetches now, regardless of the last fetch, because an operator reports a change.
-    public func readAgain() async {
+    package func readAgain() async {
         // A fetch in flight may have read the old keys.
         await state.withLock { $0.refresh }?.value
         await refresh()
     }
 
     /// Reads revocations and other brokers' sightings again, after the archive has changed.
-    public func reloadArchive() async {
+    package func reloadArchive() async {
         let archived = await readArchive(recording: [])
         state.withLock { $0.snapshot.merge(archived) }
     }

@@ -52,7 +52,7 @@ import StrictCoding
 ///
 /// Uses OpenSSL, because swift-crypto would copy the key into the ordinary heap; here it stays in the locked heap
 /// (``SecureBytes``). This costs less than a microsecond per tag.
-public struct MACKey: Sendable, CustomStringConvertible, CustomReflectable {
+package struct MACKey: Sendable, CustomStringConvertible, CustomReflectable {
     private let secret: SecureBytes
 
     static let count = 32
@@ -86,6 +86,6 @@ public struct MACKey: Sendable, CustomStringConvertible, CustomReflectable {
         Base64URL.encode(try tag(Array("native-sso key check value".utf8)))
     }
 
-    public var description: String { "****" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "****" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -58,17 +58,17 @@ enum SecureHeap {
 /// Protects the memory of a process that holds keys. ``SecureBytes`` keeps the keys out of swap.
 ///
 /// Call it first, on the main thread: no_new_privs belongs to a thread, and only later threads inherit it.
-public enum ProcessHardening {
-    public struct Failure: Error, CustomStringConvertible {
-        public let call: String
-        public let reason: String
+package enum ProcessHardening {
+    package struct Failure: Error, CustomStringConvertible {
+        package let call: String
+        package let reason: String
 
-        public var description: String { "\(call): \(reason)" }
+        package var description: String { "\(call): \(reason)" }
     }
 
     /// Forbids core dumps, debuggers of the same user, new privileges for child processes, and files that others can
     /// read.
-    public static func apply() throws(Failure) {
+    package static func apply() throws(Failure) {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         try check("setrlimit(RLIMIT_CORE)", unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none))
         try check("prctl(PR_SET_DUMPABLE)", copenssl_forbid_dumps())

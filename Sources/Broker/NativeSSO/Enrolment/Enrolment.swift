@@ -1,6 +1,6 @@
 /// Enrolment by exchange: an app that logged its user in at the identity provider by itself brings the login here, so that its
 /// sibling apps can use it although the identity provider knows nothing of Native SSO.
-public struct Enrolment: Sendable {
+package struct Enrolment: Sendable {
     private let idTokens: any IDTokenVerifier
     private let registry: any EnrolmentRegistry
     private let devices: any DeviceDigester
@@ -8,7 +8,7 @@ public struct Enrolment: Sendable {
     private let mint: TokenMint
     private let clock: any WallClock
 
-    public init(
+    package init(
         idTokens: any IDTokenVerifier, registry: any EnrolmentRegistry, devices: any DeviceDigester,
         limits: any UseLimits, mint: TokenMint, clock: any WallClock
     ) {
@@ -20,7 +20,7 @@ public struct Enrolment: Sendable {
         self.clock = clock
     }
 
-    public func run(_ request: EnrolmentRequest) async throws(EnrolmentError) -> TokenAnswer {
+    package func run(_ request: EnrolmentRequest) async throws(EnrolmentError) -> TokenAnswer {
         try await enrol(request, try await verify(request), device: request.device ?? .newSecret())
     }
 
@@ -95,32 +95,32 @@ public struct Enrolment: Sendable {
 
 /// An enrolment by exchange whose form is sound and whose client is known: the app shows the id_token of its own login, and
 /// the broker gives it one that its sibling apps can use.
-public final class EnrolmentRequest: Sendable {
+package final class EnrolmentRequest: Sendable {
     /// How the id_token came. The raw value is what the audit shows.
-    public enum Manner: String, Sendable {
+    package enum Manner: String, Sendable {
         /// The app showed it.
         case exchange
         /// The broker got it from the identity provider, for the app's code.
         case code
     }
 
-    public let requestID: UniqueID
+    package let requestID: UniqueID
     /// The app that asks, as authenticated.
-    public let client: Client
+    package let client: Client
     /// The identity provider that `audience` named.
-    public let issuer: IssuerPolicy
-    public let idToken: SubjectToken
-    public let manner: Manner
+    package let issuer: IssuerPolicy
+    package let idToken: SubjectToken
+    package let manner: Manner
     /// The `device_id` of the 2018 profile; `nil`: the current profile.
-    public let device: DeviceValue?
+    package let device: DeviceValue?
     /// `nil` where the request named no scope.
-    public let scope: Scope?
+    package let scope: Scope?
     /// `nil` where the app showed no key, or the client's policy heeds none.
-    public let proof: PresentedProof?
+    package let proof: PresentedProof?
     /// By which the client authenticated; `nil`: otherwise, or not at all.
-    public let assertion: PresentedAssertion?
+    package let assertion: PresentedAssertion?
 
-    public init(
+    package init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, idToken: SubjectToken,
         manner: Manner = .exchange, device: DeviceValue?, scope: Scope?, proof: PresentedProof? = nil,
         assertion: PresentedAssertion? = nil
@@ -136,5 +136,5 @@ public final class EnrolmentRequest: Sendable {
         self.assertion = assertion
     }
 
-    public var profile: Profile { device?.profile ?? .deviceSecret }
+    package var profile: Profile { device?.profile ?? .deviceSecret }
 }

@@ -42,17 +42,17 @@ private func stateRefusal(_ asked: EnrolmentEntry, _ facts: EnrolmentFacts) -> E
 }
 
 /// The request checks of an enrolment: what the request, the id_token and the client's registration decide alone.
-public struct EnrolmentChecks: Sendable {
+package struct EnrolmentChecks: Sendable {
     /// First reason against the id_token or its binding.
     let binding: EnrolmentRefusal?
     /// First reason against the scope: last of all.
     let scopeRefusal: EnrolmentRefusal?
 
     /// `false`: the registry looks, but records nothing, so that this refusal takes the caller as much time as any other.
-    public var isPermitted: Bool { binding == nil && scopeRefusal == nil }
+    package var isPermitted: Bool { binding == nil && scopeRefusal == nil }
 
     /// The longest time between a login and its enrolment. An app enrols at once; who found the token later comes too late.
-    public static let maximumAge: Seconds = .minutes(5)
+    package static let maximumAge: Seconds = .minutes(5)
 
     package init(
         of request: EnrolmentRequest, _ idToken: IDTokenClaims, at now: UnixTime
@@ -85,7 +85,7 @@ public struct EnrolmentChecks: Sendable {
 }
 
 /// Why an enrolment is refused.
-public enum EnrolmentRefusal: Error, Sendable, CaseIterable {
+package enum EnrolmentRefusal: Error, Sendable, CaseIterable {
     /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
     case assertionReplayed
     /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
@@ -115,17 +115,17 @@ public enum EnrolmentRefusal: Error, Sendable, CaseIterable {
     case scopeExceedsClient
 }
 
-public typealias EnrolmentError = GrantError<EnrolmentRefusal>
+package typealias EnrolmentError = GrantError<EnrolmentRefusal>
 
 /// Names an id_token by what was signed: SHA-256 of header and payload as they travelled.
 ///
 /// Not of the whole token: whoever holds an ECDSA signature can write another that is as good, and the token would pass for
 /// a second one.
-public struct EnrolledTokenDigest: Hashable, Sendable {
+package struct EnrolledTokenDigest: Hashable, Sendable {
     /// 32 octets.
-    public let octets: [UInt8]
+    package let octets: [UInt8]
 
-    public init(of token: SubjectToken) {
+    package init(of token: SubjectToken) {
         let end = token.octets.lastIndex(of: UInt8(ascii: ".")) ?? token.octets.endIndex
         octets = Array(SHA256.hash(data: token.octets[..<end]))
     }

@@ -1,16 +1,16 @@
 /// What an exchange asks of the registry.
-public struct Admission: Sendable {
-    public let request: ExchangeRequest
-    public let idToken: IDTokenClaims
+package struct Admission: Sendable {
+    package let request: ExchangeRequest
+    package let idToken: IDTokenClaims
     /// `sid` of the id_token.
-    public let sessionID: SessionID
-    public let checks: ExchangeChecks
-    public let device: DeviceDigest
+    package let sessionID: SessionID
+    package let checks: ExchangeChecks
+    package let device: DeviceDigest
     /// Ids for the rows that the exchange may have to make.
-    public let proposedGrantID: UniqueID
-    public let proposedSessionRowID: UniqueID
+    package let proposedGrantID: UniqueID
+    package let proposedSessionRowID: UniqueID
 
-    public init(
+    package init(
         _ request: ExchangeRequest, _ idToken: IDTokenClaims, sessionID: SessionID, _ checks: ExchangeChecks,
         device: DeviceDigest, proposedGrantID: UniqueID, proposedSessionRowID: UniqueID
     ) {
@@ -38,36 +38,36 @@ public struct Admission: Sendable {
     }
 
     /// Every member of the id_token's `aud` but the source client.
-    public var otherAudience: [ClientID] { idToken.audience.filter { $0 != idToken.sourceClient } }
+    package var otherAudience: [ClientID] { idToken.audience.filter { $0 != idToken.sourceClient } }
 
     /// From now to the end of a session that begins with this exchange; `nil`: none may begin.
-    public var firstSightLifetime: Seconds? { checks.firstSightRefusal == nil ? request.issuer.sessionLifetime : nil }
+    package var firstSightLifetime: Seconds? { checks.firstSightRefusal == nil ? request.issuer.sessionLifetime : nil }
 }
 
 /// What the registry saw, and what it wrote.
-public struct AdmissionFacts: Sendable {
-    public let now: UnixTime
-    public let clientIsEnabled: Bool
-    public let source: Membership?
-    public let target: Membership?
+package struct AdmissionFacts: Sendable {
+    package let now: UnixTime
+    package let clientIsEnabled: Bool
+    package let source: Membership?
+    package let target: Membership?
     /// Whether each of ``Admission/otherAudience`` is in the source's group.
-    public let otherAudienceInGroup: Bool
+    package let otherAudienceInGroup: Bool
     /// `nil`: there is no such session, and none was made.
-    public let session: SessionFacts?
-    public let deviceIsBlocked: Bool
+    package let session: SessionFacts?
+    package let deviceIsBlocked: Bool
     /// The key that was bound to this client on this device before this call; `nil`: none, or the client has no key binding.
-    public let boundKey: KeyThumbprint?
+    package let boundKey: KeyThumbprint?
     /// Whether the proof was presented before, here or at another replica. Then nothing was written.
-    public let proofWasUsed: Bool
+    package let proofWasUsed: Bool
     /// The same of the client's assertion.
-    public let assertionWasUsed: Bool
+    package let assertionWasUsed: Bool
     /// Whether a copy of this client's refresh token was used in this session, after the login that the id_token tells of. Then
     /// nothing was written. Looked at only where all else is in order.
-    public let needsLaterLogin: Bool
+    package let needsLaterLogin: Bool
     /// The grant that was recorded; `nil`: none was.
-    public let grant: GrantFacts?
+    package let grant: GrantFacts?
 
-    public init(
+    package init(
         now: UnixTime, clientIsEnabled: Bool, source: Membership?, target: Membership?, otherAudienceInGroup: Bool,
         session: SessionFacts?, deviceIsBlocked: Bool, boundKey: KeyThumbprint? = nil, proofWasUsed: Bool = false,
         assertionWasUsed: Bool = false, needsLaterLogin: Bool = false, grant: GrantFacts?

@@ -82,7 +82,7 @@ extension ExchangeRefusal {
 }
 
 /// Why an exchange is refused. `BrokerHTTP` has the table: reason, answer, cause and remedy of each case.
-public enum ExchangeRefusal: Error, Sendable, CaseIterable {
+package enum ExchangeRefusal: Error, Sendable, CaseIterable {
     /// `may_act` names another client. RFC 8693 §4.4.
     case mayActOther
 
@@ -173,17 +173,17 @@ extension SessionFacts {
 /// asked about a login and a request with which nothing is wrong.
 ///
 /// Does not say: what the app's next login, its device or its request will be refused for.
-public struct LoginSharing: Sendable {
+package struct LoginSharing: Sendable {
     /// The first rule that says no; `nil`: it may.
-    public let refusal: ExchangeRefusal?
+    package let refusal: ExchangeRefusal?
     /// What an exchange would grant.
-    public let scope: Scope
+    package let scope: Scope
 
     /// - Parameters:
     ///   - source: The app that logged in, and its place at this issuer.
     ///   - target: The app that would use the login, and its place.
     ///   - scope: What the app would ask for; `nil`: nothing, so that it gets its default.
-    public init(
+    package init(
         of source: (client: ClientID, membership: Membership?), with target: (client: Client, membership: Membership?),
         at issuer: IssuerPolicy, profile: Profile, scope: Scope?, scopesRequiringConsent: Scope, now: UnixTime
     ) {

@@ -2,7 +2,7 @@
 ///
 /// One id_token serves many sibling apps, so nothing here remembers having seen it: what can be taken back is the
 /// session, and the grant that the exchange records.
-public struct Exchange: Sendable {
+package struct Exchange: Sendable {
     private let idTokens: any IDTokenVerifier
     private let registry: any GrantRegistry
     private let directory: any ClientDirectory
@@ -12,7 +12,7 @@ public struct Exchange: Sendable {
     private let lifetimes: Lifetimes
     private let clock: any WallClock
 
-    public init(
+    package init(
         idTokens: any IDTokenVerifier, registry: any GrantRegistry, directory: any ClientDirectory,
         devices: any DeviceDigester, limits: any UseLimits, mint: TokenMint, lifetimes: Lifetimes, clock: any WallClock
     ) {
@@ -27,7 +27,7 @@ public struct Exchange: Sendable {
     }
 
     /// - Parameter subject: What the request is about, as far as that becomes known: also where it is refused.
-    public func run(
+    package func run(
         _ request: ExchangeRequest, about subject: inout AuditSubject
     ) async throws(ExchangeError) -> TokenAnswer {
         let now = clock.now
@@ -87,26 +87,26 @@ public struct Exchange: Sendable {
 }
 
 /// What a token request gives to the app. RFC 6749 §5.1, RFC 8693 §2.2.1, Native SSO §3.3. Prints as `****`.
-public struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable {
+package struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable {
     /// What a token exchange issued: it is called `access_token` in any case.
-    public enum Issued: Sendable {
+    package enum Issued: Sendable {
         case accessToken, idToken
     }
 
-    public let accessToken: String
+    package let accessToken: String
     /// `nil`: this is not the answer to a token exchange.
-    public let issued: Issued?
+    package let issued: Issued?
     /// Whether it is bound to the key of the request's proof: `token_type` is then `DPoP`. RFC 9449 §5.
-    public let isBound: Bool
+    package let isBound: Bool
     /// `nil` where an identity provider whose token it is did not say.
-    public let expiresIn: Seconds?
+    package let expiresIn: Seconds?
     /// `nil` where nothing was asked for and no access token of this broker is issued, or an identity provider did not say.
-    public let scope: String?
-    public let refreshToken: String?
-    public let idToken: String?
-    public let deviceSecret: String?
+    package let scope: String?
+    package let refreshToken: String?
+    package let idToken: String?
+    package let deviceSecret: String?
 
-    public init(
+    package init(
         accessToken: String, issued: Issued? = nil, isBound: Bool = false, expiresIn: Seconds?, scope: String?,
         refreshToken: String? = nil, idToken: String? = nil, deviceSecret: String? = nil
     ) {
@@ -121,12 +121,12 @@ public struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable 
     }
 
     /// What the identity provider gave for a code, as it said it.
-    public init(_ tokens: ProviderTokens) {
+    package init(_ tokens: ProviderTokens) {
         self.init(
             accessToken: tokens.accessToken, expiresIn: tokens.expiresIn.map { Seconds($0) }, scope: tokens.scope,
             refreshToken: tokens.refreshToken, idToken: tokens.idToken, deviceSecret: tokens.deviceSecret)
     }
 
-    public var description: String { "TokenAnswer(****)" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "TokenAnswer(****)" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -4,7 +4,7 @@ import StrictCoding
 ///
 /// A request that fails here still goes to the registry (which then writes nothing), so that a wrong device, an
 /// unknown session and a foreign group cost the caller the same time.
-public struct ExchangeChecks: Sendable {
+package struct ExchangeChecks: Sendable {
     /// First reason against the subject token or its binding: steps before the sharing group.
     let binding: ExchangeRefusal?
     /// Whether the device value is the one that the subject token names, whatever else is against it.
@@ -14,16 +14,16 @@ public struct ExchangeChecks: Sendable {
     /// What the user would first have to do. It comes last, so that no user logs in for a request that is refused anyway.
     let interaction: ExchangeRefusal?
     /// What a grant would hold.
-    public let scope: Scope
+    package let scope: Scope
     /// Why a session unknown to the registry may not begin with this exchange; `nil`: it may.
     let firstSightRefusal: ExchangeRefusal?
     /// Longest time between two uses of the session.
-    public let idleLimit: Seconds
+    package let idleLimit: Seconds
     /// From now to the end of a grant; `nil`: that of its session.
-    public let grantLifetime: Seconds?
+    package let grantLifetime: Seconds?
 
     /// `false`: the registry looks, but writes nothing, so that this refusal takes the caller as much time as any other.
-    public var isPermitted: Bool { binding == nil && scopeRefusal == nil && interaction == nil }
+    package var isPermitted: Bool { binding == nil && scopeRefusal == nil && interaction == nil }
 
     package init(
         of request: ExchangeRequest, _ idToken: IDTokenClaims, deviceHash: String, scopesRequiringConsent: Scope,
@@ -103,22 +103,22 @@ extension Client {
 }
 
 /// An exchange whose form is sound and whose client is known; it prints as `****`.
-public final class ExchangeRequest: Sendable, CustomStringConvertible, CustomReflectable {
-    public let requestID: UniqueID
+package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomReflectable {
+    package let requestID: UniqueID
     /// The app that asks, as authenticated.
-    public let client: Client
+    package let client: Client
     /// The issuer that `audience` named.
-    public let issuer: IssuerPolicy
-    public let subjectToken: SubjectToken
-    public let device: DeviceValue
+    package let issuer: IssuerPolicy
+    package let subjectToken: SubjectToken
+    package let device: DeviceValue
     /// `nil` where the request named no scope.
-    public let scope: Scope?
+    package let scope: Scope?
     /// `nil` where the app showed no key, or the client's policy heeds none.
-    public let proof: PresentedProof?
+    package let proof: PresentedProof?
     /// `nil` where the client authenticated otherwise, or not at all.
-    public let assertion: PresentedAssertion?
+    package let assertion: PresentedAssertion?
 
-    public init(
+    package init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, subjectToken: SubjectToken, device: DeviceValue,
         scope: Scope?, proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil
     ) {
@@ -132,8 +132,8 @@ public final class ExchangeRequest: Sendable, CustomStringConvertible, CustomRef
         self.assertion = assertion
     }
 
-    public var profile: Profile { device.profile }
+    package var profile: Profile { device.profile }
 
-    public var description: String { "ExchangeRequest(****)" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "ExchangeRequest(****)" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

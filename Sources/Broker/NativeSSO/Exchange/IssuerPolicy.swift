@@ -1,35 +1,35 @@
 import StrictCoding
 
 /// What the operator configured for one identity provider, as far as an exchange needs it.
-public struct IssuerPolicy: Sendable, Hashable {
-    public let issuer: Issuer
+package struct IssuerPolicy: Sendable, Hashable {
+    package let issuer: Issuer
     /// Other values of `audience` that mean this issuer, such as `api://default`.
-    public let audienceAliases: [String]
-    public let profiles: Set<Profile>
+    package let audienceAliases: [String]
+    package let profiles: Set<Profile>
     /// How the issuer computes `ds_hash`.
-    public let hashMode: DeviceHashMode
+    package let hashMode: DeviceHashMode
     /// Whether the 2018 profile may write `id-token` for `id_token` in `subject_token_type`, as the slides do.
-    public let acceptsHyphenatedIDTokenType: Bool
+    package let acceptsHyphenatedIDTokenType: Bool
     /// Whether the first exchange with an unexpired id_token brings its session into the registry.
-    public let admitsOnFirstSight: Bool
+    package let admitsOnFirstSight: Bool
     /// Longest time since `iat` of an id_token that brings its session in.
-    public let maximumFirstSightAge: Seconds
+    package let maximumFirstSightAge: Seconds
     /// Whether an expired id_token is refused, which Native SSO §6.3 does not ask for.
-    public let requiresUnexpiredIDToken: Bool
+    package let requiresUnexpiredIDToken: Bool
     /// Longest time since `iat`.
-    public let maximumSubjectTokenAge: Seconds
+    package let maximumSubjectTokenAge: Seconds
     /// The same of the id_tokens that this broker signed, by the identity provider of the login, where that has its own.
-    public let maximumAgeByProvider: [Issuer: Seconds]
+    package let maximumAgeByProvider: [Issuer: Seconds]
     /// The identity providers of whose logins an expired id_token that this broker signed is refused, too.
-    public let providersRequiringUnexpired: Set<Issuer>
+    package let providersRequiringUnexpired: Set<Issuer>
     /// Life of a session that begins at first sight or by enrolment.
-    public let sessionLifetime: Seconds
+    package let sessionLifetime: Seconds
     /// Whether an app may bring its login here by showing a fresh id_token.
-    public let enrolsByExchange: Bool
+    package let enrolsByExchange: Bool
     /// Whether an app may bring its code here, and the broker redeem it; `nil`: it may not.
-    public let codeRelay: CodeRelayPolicy?
+    package let codeRelay: CodeRelayPolicy?
 
-    public init(
+    package init(
         issuer: Issuer, audienceAliases: [String] = [], profiles: Set<Profile>, hashMode: DeviceHashMode = .leftHalf,
         acceptsHyphenatedIDTokenType: Bool = false, admitsOnFirstSight: Bool = false,
         maximumFirstSightAge: Seconds = .hours(24),
@@ -65,22 +65,22 @@ public struct IssuerPolicy: Sendable, Hashable {
     }
 
     /// Whether `audience` names this issuer: the issuer itself or an alias, octet by octet.
-    public func isNamed(by audience: String) -> Bool {
+    package func isNamed(by audience: String) -> Bool {
         issuer.string.hasSameOctets(as: audience) || audienceAliases.contains { $0.hasSameOctets(as: audience) }
     }
 }
 
 /// How much of the broker one identity provider may take up with codes.
-public struct CodeRelayPolicy: Sendable, Hashable {
+package struct CodeRelayPolicy: Sendable, Hashable {
     /// For the whole of one request to its token endpoint.
-    public let timeout: Seconds
+    package let timeout: Seconds
     /// Requests to it at one time; whoever comes then is told to come again. Of them half at most are one app's, and a quarter one
     /// address's.
-    public let atOnce: Int
+    package let atOnce: Int
     /// Whether a refresh token that no app got is revoked there: it may end the whole grant with it. RFC 7009 §2.1.
-    public let revokesOrphans: Bool
+    package let revokesOrphans: Bool
 
-    public init(timeout: Seconds = 5, atOnce: Int = 32, revokesOrphans: Bool = true) {
+    package init(timeout: Seconds = 5, atOnce: Int = 32, revokesOrphans: Bool = true) {
         self.timeout = timeout
         self.atOnce = atOnce
         self.revokesOrphans = revokesOrphans

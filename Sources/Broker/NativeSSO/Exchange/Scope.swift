@@ -37,40 +37,40 @@ struct ScopeDemand {
 extension ExchangeRequest {
     /// What a login of the client has to be for, so that it gets what it asks for: a request that names nothing but `device_sso`
     /// asks for the default, and says that its login is to be shared.
-    public var loginScope: Scope {
+    package var loginScope: Scope {
         guard let scope else { return client.defaultScope }
         return ScopeDemand.heeded(scope) == nil ? Scope(client.defaultScope.tokens + scope.tokens) : scope
     }
 }
 
 /// A set of scope tokens in the order in which they were first named. RFC 6749 §3.3.
-public struct Scope: Hashable, Sendable, CustomStringConvertible {
-    public let tokens: [String]
+package struct Scope: Hashable, Sendable, CustomStringConvertible {
+    package let tokens: [String]
 
     /// Collapses duplicates. The caller has checked each token's characters (%x21 / %x23-5B / %x5D-7E).
-    public init(_ tokens: some Sequence<String>) {
+    package init(_ tokens: some Sequence<String>) {
         self.tokens = tokens.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    public static let empty = Scope([])
+    package static let empty = Scope([])
 
-    public var isEmpty: Bool { tokens.isEmpty }
+    package var isEmpty: Bool { tokens.isEmpty }
 
-    public func contains(_ token: String) -> Bool { tokens.contains(token) }
+    package func contains(_ token: String) -> Bool { tokens.contains(token) }
 
-    public func isSubset(of other: Scope) -> Bool { tokens.allSatisfy(other.tokens.contains) }
+    package func isSubset(of other: Scope) -> Bool { tokens.allSatisfy(other.tokens.contains) }
 
-    public func isDisjoint(with other: Scope) -> Bool { !tokens.contains(where: other.tokens.contains) }
+    package func isDisjoint(with other: Scope) -> Bool { !tokens.contains(where: other.tokens.contains) }
 
-    public func intersection(_ other: Scope) -> Scope { Scope(tokens.filter(other.tokens.contains)) }
+    package func intersection(_ other: Scope) -> Scope { Scope(tokens.filter(other.tokens.contains)) }
 
-    public func removing(_ token: String) -> Scope { Scope(tokens.filter { $0 != token }) }
+    package func removing(_ token: String) -> Scope { Scope(tokens.filter { $0 != token }) }
 
     /// The form in which it travels: tokens separated by single spaces.
-    public var description: String { tokens.joined(separator: " ") }
+    package var description: String { tokens.joined(separator: " ") }
 
     /// Order does not matter (RFC 6749 §3.3).
-    public static func == (a: Scope, b: Scope) -> Bool { a.tokens.count == b.tokens.count && a.isSubset(of: b) }
+    package static func == (a: Scope, b: Scope) -> Bool { a.tokens.count == b.tokens.count && a.isSubset(of: b) }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(Set(tokens)) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(Set(tokens)) }
 }

@@ -1,14 +1,14 @@
 /// Where refusals are recorded under their request id, and what was done elsewhere. What changes state here is recorded by the
 /// statement that changes it.
-public protocol AuditTrail: Sendable {
+package protocol AuditTrail: Sendable {
     /// Returns at once; the event is written in the background. If it cannot be, the loss is counted and logged.
     func record(_ event: AuditEvent)
 }
 
 /// One event of the audit, as ``AuditTrail`` records it.
-public struct AuditEvent: Sendable, Hashable {
+package struct AuditEvent: Sendable, Hashable {
     /// What happened. The raw value is what the audit stores.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         case requestRefused = "request_refused"
         case exchangeRefused = "exchange_refused"
         case refreshRefused = "refresh_refused"
@@ -19,19 +19,19 @@ public struct AuditEvent: Sendable, Hashable {
     }
 
     /// What happened.
-    public let kind: Kind
+    package let kind: Kind
     /// The X-Request-Id of the answer.
-    public let requestID: UniqueID
+    package let requestID: UniqueID
     /// Milliseconds since 1970, by the broker's clock.
-    public let occurredAtMilliseconds: Int64
+    package let occurredAtMilliseconds: Int64
     /// A registered client, never what an unknown caller wrote.
-    public let client: ClientID?
+    package let client: ClientID?
     /// From a closed vocabulary.
-    public let reason: String
+    package let reason: String
     /// The session, grant and clients that the request concerned.
-    public let subject: AuditSubject
+    package let subject: AuditSubject
 
-    public init(
+    package init(
         kind: Kind, requestID: UniqueID, occurredAtMilliseconds: Int64, client: ClientID?, reason: String,
         subject: AuditSubject = AuditSubject()
     ) {
@@ -46,18 +46,18 @@ public struct AuditEvent: Sendable, Hashable {
 
 /// What a request turned out to be about, for the event and the answer that tell of its refusal. Filled in on the way, as far as
 /// it came.
-public struct AuditSubject: Sendable, Hashable {
+package struct AuditSubject: Sendable, Hashable {
     /// The row of the session.
-    public var session: UniqueID?
+    package var session: UniqueID?
     /// The row of the grant.
-    public var grant: UniqueID?
+    package var grant: UniqueID?
     /// The app whose login it is; only one that is registered.
-    public var sourceClient: ClientID?
+    package var sourceClient: ClientID?
     /// The identity provider of the login, as the verified id_token says: also where this broker signed that, so that its
     /// `audience` named this broker.
-    public var provider: Issuer?
+    package var provider: Issuer?
 
-    public init(
+    package init(
         session: UniqueID? = nil, grant: UniqueID? = nil, sourceClient: ClientID? = nil, provider: Issuer? = nil
     ) {
         self.session = session

@@ -1,6 +1,6 @@
 /// Which authorization codes were relayed, and, for half a minute, with what result: implemented by `Registry` on PostgreSQL, for
 /// all replicas together.
-public protocol CodeRegister: Sendable {
+package protocol CodeRegister: Sendable {
     /// Reserves the code for some seconds: of any number of calls at once with one code, one gets ``CodeClaim/granted``. The same
     /// request may call it again where it does not know what became of the first call.
     func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim
@@ -29,31 +29,31 @@ public protocol CodeRegister: Sendable {
 }
 
 /// Names a code of an issuer. No code can be read from it.
-public struct CodeName: Hashable, Sendable {
+package struct CodeName: Hashable, Sendable {
     /// 32 octets.
-    public let octets: [UInt8]
-    public init(octets: [UInt8]) { self.octets = octets }
+    package let octets: [UInt8]
+    package init(octets: [UInt8]) { self.octets = octets }
 }
 
 /// Stands for all that a repeated request must have in common with the first.
-public struct CodeBinding: Hashable, Sendable {
+package struct CodeBinding: Hashable, Sendable {
     /// 32 octets.
-    public let octets: [UInt8]
-    public init(octets: [UInt8]) { self.octets = octets }
+    package let octets: [UInt8]
+    package init(octets: [UInt8]) { self.octets = octets }
 }
 
 /// A request to relay a code.
-public struct CodeEntry: Sendable {
+package struct CodeEntry: Sendable {
     /// The X-Request-Id of the request that brings the code.
-    public let requestID: UniqueID
+    package let requestID: UniqueID
     /// The code.
-    public let code: CodeName
+    package let code: CodeName
     /// What a repetition must have in common with this request.
-    public let binding: CodeBinding
+    package let binding: CodeBinding
     /// Used up by the claim, whatever comes of it.
-    public let proof: PresentedProof?
+    package let proof: PresentedProof?
 
-    public init(requestID: UniqueID, code: CodeName, binding: CodeBinding, proof: PresentedProof?) {
+    package init(requestID: UniqueID, code: CodeName, binding: CodeBinding, proof: PresentedProof?) {
         self.requestID = requestID
         self.code = code
         self.binding = binding
@@ -62,7 +62,7 @@ public struct CodeEntry: Sendable {
 }
 
 /// The result of ``CodeRegister/claim(_:)``.
-public enum CodeClaim: Sendable, Equatable {
+package enum CodeClaim: Sendable, Equatable {
     /// This caller alone may mark the code as sent.
     case granted
     /// Another request is at it, or a broker died that was.
@@ -76,7 +76,7 @@ public enum CodeClaim: Sendable, Equatable {
 }
 
 /// How a claim ends.
-public enum CodeSettlement: Sendable, Equatable {
+package enum CodeSettlement: Sendable, Equatable {
     /// Nothing was sent to the identity provider: as if there had been no claim.
     case released
     /// It may be spent, and there is nothing to show for it.

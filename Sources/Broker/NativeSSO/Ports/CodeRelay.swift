@@ -1,5 +1,5 @@
 /// The existing identity provider's token endpoint: implemented by `IdentityProvider`.
-public protocol CodeRelay: Sendable {
+package protocol CodeRelay: Sendable {
     /// Asks for the tokens of an authorization code, once and never again: a code that comes a second time may make the
     /// identity provider revoke what it gave for the first. RFC 6749 §4.1.2. Returns or throws within the deadline of `issuer`.
     func redeem(
@@ -11,7 +11,7 @@ public protocol CodeRelay: Sendable {
 }
 
 /// What became of a refresh token that no app got, as far as is known. The raw value is what the audit shows.
-public enum RevocationOutcome: String, Sendable, CaseIterable {
+package enum RevocationOutcome: String, Sendable, CaseIterable {
     case revoked = "idp_token_revoked"
     /// The identity provider answered with an error.
     case refused = "idp_revocation_refused"
@@ -26,7 +26,7 @@ public enum RevocationOutcome: String, Sendable, CaseIterable {
 }
 
 /// Why the broker has no tokens for a code.
-public enum CodeRelayError: Error, Sendable {
+package enum CodeRelayError: Error, Sendable {
     /// The identity provider's word: an OAuth error.
     case refused(ProviderError)
     /// Nothing was sent: the code is as good as it was.
@@ -37,22 +37,22 @@ public enum CodeRelayError: Error, Sendable {
 }
 
 /// What the identity provider gave for a code. RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. Prints as `****`.
-public struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+package struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The identity provider's access token, for the app.
-    public var accessToken: String
+    package var accessToken: String
     /// Seconds.
-    public var expiresIn: Int64?
+    package var expiresIn: Int64?
     /// The identity provider's refresh token, for the app.
-    public var refreshToken: String?
+    package var refreshToken: String?
     /// As the identity provider wrote it; `nil`: what the app asked for.
-    public var scope: String?
+    package var scope: String?
     /// The id_token, which the broker verifies before it uses it.
-    public var idToken: String
+    package var idToken: String
     /// In the current profile, the secret of the issuer that signed the id_token: the identity provider's, if it knows of Native SSO, or this
     /// broker's where the login is enrolled. Native SSO §3.4: id_token and secret come from the same party.
-    public var deviceSecret: String?
+    package var deviceSecret: String?
 
-    public init(
+    package init(
         accessToken: String, expiresIn: Int64?, refreshToken: String?, scope: String?, idToken: String,
         deviceSecret: String? = nil
     ) {
@@ -64,13 +64,13 @@ public struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cust
         self.deviceSecret = deviceSecret
     }
 
-    public var description: String { "ProviderTokens(****)" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "ProviderTokens(****)" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// An OAuth error of the identity provider's token endpoint: RFC 6749 §5.2. Nothing else of its answer goes on to
 /// anybody.
-public enum ProviderError: String, Sendable, CaseIterable {
+package enum ProviderError: String, Sendable, CaseIterable {
     case invalidRequest
     case invalidClient
     case invalidGrant
@@ -84,7 +84,7 @@ public enum ProviderError: String, Sendable, CaseIterable {
 }
 
 /// Why the identity provider gave no answer that can be used.
-public enum ProviderFault: Sendable, CaseIterable {
+package enum ProviderFault: Sendable, CaseIterable {
     /// It did not say where its token endpoint is.
     case endpointUnknown
     /// No connection, or none that TLS could verify.

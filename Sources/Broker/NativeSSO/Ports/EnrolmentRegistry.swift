@@ -1,5 +1,5 @@
 /// Sessions that begin by enrolment: implemented by `Registry` on PostgreSQL.
-public protocol EnrolmentRegistry: Sendable {
+package protocol EnrolmentRegistry: Sendable {
     /// Records a session if, and only if, every guard holds, in one statement, and returns what it saw either way.
     ///
     /// An id_token begins one session. Presented again with the same device value it leads to that session once more; with
@@ -9,23 +9,23 @@ public protocol EnrolmentRegistry: Sendable {
 }
 
 /// What an enrolment asks of the registry.
-public struct EnrolmentEntry: Sendable {
+package struct EnrolmentEntry: Sendable {
     /// The request, after the request checks.
-    public let request: EnrolmentRequest
+    package let request: EnrolmentRequest
     /// The claims of the verified id_token.
-    public let idToken: IDTokenClaims
+    package let idToken: IDTokenClaims
     /// The result of the request checks.
-    public let checks: EnrolmentChecks
+    package let checks: EnrolmentChecks
     /// The digest of the id_token, which one enrolment consumes.
-    public let token: EnrolledTokenDigest
+    package let token: EnrolledTokenDigest
     /// The digest of the device value.
-    public let device: DeviceDigest
+    package let device: DeviceDigest
     /// The name of a new session: `sid` of the broker's id_token. Unlike the identity provider's it is never used again.
-    public let proposedSessionID: SessionID
+    package let proposedSessionID: SessionID
     /// The row of a new session.
-    public let proposedRowID: UniqueID
+    package let proposedRowID: UniqueID
 
-    public init(
+    package init(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
         device: DeviceDigest, proposedSessionID: SessionID, proposedRowID: UniqueID
     ) {
@@ -52,37 +52,37 @@ public struct EnrolmentEntry: Sendable {
     }
 
     /// When the id_token is refused for its age.
-    public var tokenUsableUntil: UnixTime { idToken.issuedAt.adding(EnrolmentChecks.maximumAge) }
+    package var tokenUsableUntil: UnixTime { idToken.issuedAt.adding(EnrolmentChecks.maximumAge) }
 
     /// What is to be used up. The claim of a code has done so.
-    public var unusedProof: PresentedProof? { request.manner == .code ? nil : request.proof }
+    package var unusedProof: PresentedProof? { request.manner == .code ? nil : request.proof }
 }
 
 /// What the registry saw, and what it wrote.
-public struct EnrolmentFacts: Sendable {
+package struct EnrolmentFacts: Sendable {
     /// The database's clock.
-    public let now: UnixTime
+    package let now: UnixTime
     /// Whether the client is enabled now.
-    public let clientIsEnabled: Bool
+    package let clientIsEnabled: Bool
     /// The client's membership in a group of the identity provider; `nil`: none.
-    public let membership: Membership?
+    package let membership: Membership?
     /// Whether an operator has blocked the device.
-    public let deviceIsBlocked: Bool
+    package let deviceIsBlocked: Bool
     /// Whether a session that came of the same session at the identity provider has ended, which is then taken to be over, too;
     /// or the provider has ended all that the user had when the id_token was issued.
-    public let loginHasEnded: Bool
+    package let loginHasEnded: Bool
     /// Whether the id_token began a session that is another device's, or is over.
-    public let tokenIsUsed: Bool
+    package let tokenIsUsed: Bool
     /// The key that was bound to this client on this device before this call; `nil`: none, or the client has no key binding.
-    public let boundKey: KeyThumbprint?
+    package let boundKey: KeyThumbprint?
     /// Whether the proof was presented before, here or at another replica. Then nothing was recorded.
-    public let proofWasUsed: Bool
+    package let proofWasUsed: Bool
     /// The same of the client's assertion. Then the proof was not used up.
-    public let assertionWasUsed: Bool
+    package let assertionWasUsed: Bool
     /// The session that was recorded, now or the first time; `nil`: none.
-    public let session: EnrolledSession?
+    package let session: EnrolledSession?
 
-    public init(
+    package init(
         now: UnixTime, clientIsEnabled: Bool, membership: Membership?, deviceIsBlocked: Bool, loginHasEnded: Bool,
         tokenIsUsed: Bool, boundKey: KeyThumbprint? = nil, proofWasUsed: Bool = false, assertionWasUsed: Bool = false,
         session: EnrolledSession?
@@ -101,13 +101,13 @@ public struct EnrolmentFacts: Sendable {
 }
 
 /// A session that an enrolment created.
-public struct EnrolledSession: Sendable, Hashable {
+package struct EnrolledSession: Sendable, Hashable {
     /// Its `sid` in the broker's tokens.
-    public let id: SessionID
+    package let id: SessionID
     /// Its absolute end.
-    public let expiresAt: UnixTime
+    package let expiresAt: UnixTime
 
-    public init(id: SessionID, expiresAt: UnixTime) {
+    package init(id: SessionID, expiresAt: UnixTime) {
         self.id = id
         self.expiresAt = expiresAt
     }

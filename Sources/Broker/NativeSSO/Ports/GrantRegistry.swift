@@ -2,7 +2,7 @@
 ///
 /// Both calls decide and write in one statement and return what they saw either way. The rules of the answer are the
 /// two functions `decide` of this room; a test holds rules and registry equal.
-public protocol GrantRegistry: Sendable {
+package protocol GrantRegistry: Sendable {
     /// Records the grant of an exchange if, and only if, every guard holds.
     func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts
 
@@ -11,9 +11,9 @@ public protocol GrantRegistry: Sendable {
 }
 
 /// A client's place in a client-sharing group.
-public struct Membership: Sendable, Hashable {
+package struct Membership: Sendable, Hashable {
     /// Which way a login may travel.
-    public enum Role: String, Sendable, CaseIterable {
+    package enum Role: String, Sendable, CaseIterable {
         /// Its login may be used by others.
         case source
         /// It may use the login of others.
@@ -22,13 +22,13 @@ public struct Membership: Sendable, Hashable {
     }
 
     /// The group.
-    public let group: GroupID
+    package let group: GroupID
     /// The client's role in the group.
-    public let role: Role
+    package let role: Role
     /// The most that this member gets by an exchange; `nil`: whatever the client may have.
-    public let scopeCeiling: Scope?
+    package let scopeCeiling: Scope?
 
-    public init(group: GroupID, role: Role, scopeCeiling: Scope? = nil) {
+    package init(group: GroupID, role: Role, scopeCeiling: Scope? = nil) {
         self.group = group
         self.role = role
         self.scopeCeiling = scopeCeiling
@@ -39,25 +39,25 @@ public struct Membership: Sendable, Hashable {
 }
 
 /// The session row, by the database's clock.
-public struct SessionFacts: Sendable, Hashable {
+package struct SessionFacts: Sendable, Hashable {
     /// The row of the session.
-    public let id: UniqueID
+    package let id: UniqueID
     /// `nil` for a login that ended before it was ever seen here.
-    public let subject: Subject?
+    package let subject: Subject?
     /// When the session ended; `nil`: it has not.
-    public let endedAt: UnixTime?
+    package let endedAt: UnixTime?
     /// The absolute end of the session.
-    public let expiresAt: UnixTime
+    package let expiresAt: UnixTime
     /// When an exchange or refresh last used the session.
-    public let lastUsedAt: UnixTime
+    package let lastUsedAt: UnixTime
     /// Whether the id_token that began it had `auth_time`.
-    public let hasAuthTime: Bool
+    package let hasAuthTime: Bool
     /// What the ends of earlier sessions of this name, and its own, ask of every id_token: a later `iat`, a later `auth_time`.
-    public let iatAfter: UnixTime?
+    package let iatAfter: UnixTime?
     /// See ``iatAfter``.
-    public let authTimeAfter: UnixTime?
+    package let authTimeAfter: UnixTime?
 
-    public init(
+    package init(
         id: UniqueID, subject: Subject?, endedAt: UnixTime?, expiresAt: UnixTime, lastUsedAt: UnixTime,
         hasAuthTime: Bool = false, iatAfter: UnixTime? = nil, authTimeAfter: UnixTime? = nil
     ) {
@@ -73,15 +73,15 @@ public struct SessionFacts: Sendable, Hashable {
 }
 
 /// The live or former token family of one client in one session.
-public struct GrantFacts: Sendable, Hashable {
+package struct GrantFacts: Sendable, Hashable {
     /// The row of the grant.
-    public let id: UniqueID
+    package let id: UniqueID
     /// The generation of the current refresh token.
-    public let generation: Int32
+    package let generation: Int32
     /// The absolute end of the grant.
-    public let expiresAt: UnixTime
+    package let expiresAt: UnixTime
 
-    public init(id: UniqueID, generation: Int32, expiresAt: UnixTime) {
+    package init(id: UniqueID, generation: Int32, expiresAt: UnixTime) {
         self.id = id
         self.generation = generation
         self.expiresAt = expiresAt
@@ -92,7 +92,7 @@ public struct GrantFacts: Sendable, Hashable {
 ///
 /// A user, login or device is charged only after the token that names it was verified. So an attacker cannot use up
 /// another user's limit.
-public protocol UseLimits: Sendable {
+package protocol UseLimits: Sendable {
     /// An exchange whose id_token is genuine, however old, and whose device value fits it.
     /// - Parameter deviceHash: The claim that names the device.
     func charge(
@@ -121,9 +121,9 @@ public protocol UseLimits: Sendable {
 }
 
 /// Too many requests. Not a refusal, and not an outage: nothing was judged, and the same request is good later.
-public struct RateLimited: Error, Sendable, Hashable {
+package struct RateLimited: Error, Sendable, Hashable {
     /// Whose share is used up.
-    public enum Limit: Sendable, CaseIterable {
+    package enum Limit: Sendable, CaseIterable {
         /// The public listener: everybody.
         case listener
         /// An IPv4 address, or the 64-bit prefix of an IPv6 address.
@@ -146,17 +146,17 @@ public struct RateLimited: Error, Sendable, Hashable {
     }
 
     /// The limit that was reached.
-    public let limit: Limit
+    package let limit: Limit
     /// Until the next request is granted, if no other request comes meanwhile; at least one second.
-    public let retryAfter: Seconds
+    package let retryAfter: Seconds
 
-    public init(_ limit: Limit, retryAfter: Seconds) {
+    package init(_ limit: Limit, retryAfter: Seconds) {
         self.limit = limit
         self.retryAfter = retryAfter
     }
 
     /// Whether a token or the client's authentication was verified before it, so that its number is bounded by theirs.
-    public var followsProof: Bool {
+    package var followsProof: Bool {
         switch limit {
         case .listener, .address, .network, .clientFailures, .code, .logout: false
         case .client, .session, .user, .device, .deviceFailures: true

@@ -1,5 +1,5 @@
 /// The existing identity provider, as far as an id_token needs it: implemented by `IdentityProvider`.
-public protocol IDTokenVerifier: Sendable {
+package protocol IDTokenVerifier: Sendable {
     /// Verifies signature and claim shape of an id_token by the keys that are known. Waits for nothing.
     ///
     /// Does not check: `exp` (Native SSO §6.3 allows an expired one), the token's age, for whom it was issued, the device
@@ -12,13 +12,13 @@ public protocol IDTokenVerifier: Sendable {
 }
 
 /// What the known keys of an issuer say of an id_token.
-public enum IDTokenVerification: Sendable {
+package enum IDTokenVerification: Sendable {
     case verified(IDTokenClaims)
     /// No known key made the signature. The issuer may have published one since: `fetching` asks for it.
     case keyUnknown(fetching: @Sendable () async throws(IDTokenVerificationError) -> IDTokenClaims)
 
     /// Waits only where the key is unknown.
-    public var claims: IDTokenClaims {
+    package var claims: IDTokenClaims {
         get async throws(IDTokenVerificationError) {
             switch self {
             case .verified(let claims): claims
@@ -29,7 +29,7 @@ public enum IDTokenVerification: Sendable {
 }
 
 /// What an id_token is shown for.
-public enum IDTokenUse: Sendable {
+package enum IDTokenUse: Sendable {
     /// A subject token: it may be old, its key may have left the issuer's key set, and it names a session.
     case exchange
     /// A login that has just happened: its key is in the issuer's key set now.
@@ -37,24 +37,24 @@ public enum IDTokenUse: Sendable {
 }
 
 /// An id_token as presented. A credential: it prints as `****`.
-public struct SubjectToken: Sendable, CustomStringConvertible, CustomReflectable {
+package struct SubjectToken: Sendable, CustomStringConvertible, CustomReflectable {
     /// The token as presented, in UTF-8.
-    public let octets: [UInt8]
+    package let octets: [UInt8]
 
-    public init(_ text: String) { octets = Array(text.utf8) }
+    package init(_ text: String) { octets = Array(text.utf8) }
 
-    public var description: String { "****" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "****" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Why an id_token was not verified.
-public enum IDTokenVerificationError: Error, Sendable {
+package enum IDTokenVerificationError: Error, Sendable {
     case refused(SubjectTokenDefect)
     case outage(Outage)
 }
 
 /// What is wrong with a subject token in form, signature or claim shape.
-public enum SubjectTokenDefect: Error, Sendable, CaseIterable {
+package enum SubjectTokenDefect: Error, Sendable, CaseIterable {
     case malformed
     case headerRefused
     case wrongType
@@ -83,7 +83,7 @@ public enum SubjectTokenDefect: Error, Sendable, CaseIterable {
 }
 
 /// The existing identity provider, as far as a logout token needs it: implemented by `IdentityProvider`.
-public protocol LogoutTokenVerifier: Sendable {
+package protocol LogoutTokenVerifier: Sendable {
     /// Verifies signature, claim shape and age. The token's `iss` picks one of the configured providers, and so whose keys
     /// are tried; nothing is fetched that is not configured.
     ///

@@ -1,5 +1,5 @@
 /// Signs what the broker issues: implemented by `KeyModule`, which alone sees a private key.
-public protocol TokenSigner: Sendable {
+package protocol TokenSigner: Sendable {
     /// The compact JWS of `payload` under the active key. RFC 7515 §7.1.
     /// - Parameter type: The `typ` header.
     func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String
@@ -9,13 +9,13 @@ public protocol TokenSigner: Sendable {
 }
 
 /// The kinds of JWT that the broker issues, told apart by `typ`. RFC 8725 §3.11.
-public enum JWTType: String, Sendable {
+package enum JWTType: String, Sendable {
     case accessToken = "at+jwt"
     case idToken = "JWT"
 }
 
 /// HMAC-SHA-256 under the refresh-token keys of the key module.
-public protocol RefreshTokenAuthenticator: Sendable {
+package protocol RefreshTokenAuthenticator: Sendable {
     /// The key under which new tokens are made.
     var currentKeyID: UInt8 { get throws(PortError) }
 
@@ -24,20 +24,20 @@ public protocol RefreshTokenAuthenticator: Sendable {
 }
 
 /// HMAC-SHA-256 of a device value under the device key of the key module.
-public protocol DeviceDigester: Sendable {
+package protocol DeviceDigester: Sendable {
     /// Bound to the issuer: one device value at two issuers has two digests.
     func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest
 }
 
 /// HMAC-SHA-256, under the device key of the key module, over what the broker keeps in its database and believes when it
 /// comes back. An attacker who can write to the database, but has no key file, cannot forge a record.
-public protocol RecordAuthenticator: Sendable {
+package protocol RecordAuthenticator: Sendable {
     /// 32 octets. Other fields, or the same in a record of another kind, have another tag.
     func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8]
 }
 
 /// The kinds of records that carry a tag.
-public enum AuthenticatedRecord: String, Sendable {
+package enum AuthenticatedRecord: String, Sendable {
     /// A key of an identity provider, and when it was seen.
     case providerKey = "provider key"
     /// The name of a code that was relayed.

@@ -1,7 +1,7 @@
 import Crypto
 
 /// The end of sessions at the word of their identity provider: implemented by `Registry` on PostgreSQL.
-public protocol LogoutRegistry: Sendable {
+package protocol LogoutRegistry: Sendable {
     /// Ends what the token names, keeps what has not been seen yet from coming in later, and uses the token up. Returns when
     /// all of it is committed. After an outage part of it may be done; the same token may be used again then.
     /// - Returns: How many sessions this call ended; `nil` where the token was used before.
@@ -9,21 +9,21 @@ public protocol LogoutRegistry: Sendable {
 }
 
 /// What a logout asks of the registry.
-public struct LogoutRecord: Sendable {
+package struct LogoutRecord: Sendable {
     /// The X-Request-Id of the logout request.
-    public let requestID: UniqueID
+    package let requestID: UniqueID
     /// The identity provider that sent the token.
-    public let issuer: Issuer
+    package let issuer: Issuer
     /// The session or user that the token names.
-    public let subject: LogoutSubject
+    package let subject: LogoutSubject
     /// `iat` of the token.
-    public let issuedAt: UnixTime
+    package let issuedAt: UnixTime
     /// Names the token by its issuer and `jti`: SHA-256, whatever the issuer wrote.
-    public let digest: [UInt8]
+    package let digest: [UInt8]
     /// Until then the token must be known as used.
-    public let rememberedUntil: UnixTime
+    package let rememberedUntil: UnixTime
     /// Of the row that stands for the session which is over, as long as none does that was seen here.
-    public let proposedSessionRowID: UniqueID
+    package let proposedSessionRowID: UniqueID
 
     package init(_ claims: LogoutTokenClaims, requestID: UniqueID, milliseconds: Int64) {
         var randomness = SystemRandomNumberGenerator()
@@ -40,7 +40,7 @@ public struct LogoutRecord: Sendable {
 }
 
 /// Where users log in: implemented from the identity providers' discovery documents and the configuration.
-public protocol LoginDirectory: Sendable {
+package protocol LoginDirectory: Sendable {
     /// The authorization endpoint of `issuer`, RFC 6749 §3.1; `nil` where it is not known.
     func authorizationEndpoint(of issuer: Issuer) -> String?
 }

@@ -2,22 +2,22 @@ import Crypto
 import StrictCoding
 
 /// An app as the registry knows it.
-public struct Client: Sendable, Hashable {
+package struct Client: Sendable, Hashable {
     /// How the client proves who it is at the token endpoint. RFC 6749 §2.3; no other method is accepted for it.
-    public enum Authentication: String, Sendable, CaseIterable {
+    package enum Authentication: String, Sendable, CaseIterable {
         /// A public client: it is identified, not authenticated.
         case none
         case clientSecretBasic = "client_secret_basic"
         case privateKeyJWT = "private_key_jwt"
     }
 
-    public enum Grant: String, Sendable, CaseIterable {
+    package enum Grant: String, Sendable, CaseIterable {
         case tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
         case refreshToken = "refresh_token"
     }
 
     /// Whether the app shows with each request that it holds a key: a DPoP proof, RFC 9449.
-    public enum ProofPolicy: String, Sendable, CaseIterable {
+    package enum ProofPolicy: String, Sendable, CaseIterable {
         /// No proof is looked at, as if the broker knew of none. New tokens are bearer tokens.
         case off
         /// Whoever sends a proof gets tokens that are bound to its key.
@@ -26,34 +26,34 @@ public struct Client: Sendable, Hashable {
         case required
     }
 
-    public let id: ClientID
-    public var authentication: Authentication
-    public var isEnabled: Bool
-    public var grants: Set<Grant>
+    package let id: ClientID
+    package var authentication: Authentication
+    package var isEnabled: Bool
+    package var grants: Set<Grant>
     /// What it may ever be given.
-    public var allowedScope: Scope
+    package var allowedScope: Scope
     /// What it gets when it names no scope.
-    public var defaultScope: Scope
+    package var defaultScope: Scope
     /// The resource servers that its access tokens are for: `aud`. RFC 9068 §3.
-    public var audiences: [String]
-    public var accessTokenLifetime: Seconds?
+    package var audiences: [String]
+    package var accessTokenLifetime: Seconds?
     /// Absolute life of a refresh chain; that of the session where `nil`.
-    public var refreshTokenLifetime: Seconds?
+    package var refreshTokenLifetime: Seconds?
     /// Whether an exchange under draft 07 (or before) returns a refresh token; the 2018 profile always does.
-    public var issuesRefreshToken: Bool
+    package var issuesRefreshToken: Bool
     /// Whether an exchange returns an id_token of ours beside the access token.
-    public var issuesIDToken: Bool
+    package var issuesIDToken: Bool
     /// Whether access tokens carry `sid`.
-    public var includesSessionID: Bool
+    package var includesSessionID: Bool
     /// Whether the app may exchange an id_token that was made for itself.
-    public var allowsSelfExchange: Bool
+    package var allowsSelfExchange: Bool
     /// `acr` values that are enough, any one of them; empty: any login is.
-    public var acceptedContextClasses: [String]
+    package var acceptedContextClasses: [String]
     /// Longest time since the login; `nil`: no limit but the session's.
-    public var maximumAuthenticationAge: Seconds?
-    public var proofPolicy: ProofPolicy
+    package var maximumAuthenticationAge: Seconds?
+    package var proofPolicy: ProofPolicy
 
-    public init(
+    package init(
         id: ClientID, authentication: Authentication = .none, isEnabled: Bool = true,
         grants: Set<Grant> = Set(Grant.allCases), allowedScope: Scope, defaultScope: Scope, audiences: [String],
         accessTokenLifetime: Seconds? = nil, refreshTokenLifetime: Seconds? = nil, issuesRefreshToken: Bool = true,
@@ -81,12 +81,12 @@ public struct Client: Sendable, Hashable {
 
     /// A public client is known by its key alone, where it has one: what it got with one key is for that key. A confidential
     /// one is known by how it authenticates, and may change the key. RFC 9449 §5.
-    public var isKnownByKey: Bool { authentication == .none && proofPolicy != .off }
+    package var isKnownByKey: Bool { authentication == .none && proofPolicy != .off }
 }
 
 /// Clients and scopes as of the last few seconds: serves identification, authentication and everything that only
 /// depends on a client's registration. Whether an app may share a login *now* is decided by ``GrantRegistry``.
-public protocol ClientDirectory: Sendable {
+package protocol ClientDirectory: Sendable {
     /// `nil` for an unknown client. Throws an outage where the directory was never loaded.
     func client(_ id: ClientID) throws(PortError) -> Client?
 
@@ -98,17 +98,17 @@ public protocol ClientDirectory: Sendable {
 }
 
 /// The spans that hold for every issuer and client which says nothing else.
-public struct Lifetimes: Sendable, Hashable {
+package struct Lifetimes: Sendable, Hashable {
     /// `expires_in` of an access token.
-    public let accessToken: Seconds
+    package let accessToken: Seconds
     /// How long a lost refresh answer may be asked for again where a key binds the client.
-    public let refreshGrace: Seconds
+    package let refreshGrace: Seconds
     /// The same where nothing but the token itself shows who is asking.
-    public let unboundRefreshGrace: Seconds
+    package let unboundRefreshGrace: Seconds
     /// Longest time between two uses of a session.
-    public let sessionIdle: Seconds
+    package let sessionIdle: Seconds
 
-    public init(
+    package init(
         accessToken: Seconds = .minutes(5), refreshGrace: Seconds = 60, unboundRefreshGrace: Seconds = 10,
         sessionIdle: Seconds = .days(30)
     ) {
@@ -120,37 +120,37 @@ public struct Lifetimes: Sendable, Hashable {
 }
 
 /// What a confidential client proves itself with, as the registry knows it. Nothing of it is secret.
-public struct ClientCredentials: Sendable, Hashable {
+package struct ClientCredentials: Sendable, Hashable {
     /// Two at most: a secret and its successor. Empty unless the client is one of `client_secret_basic`.
-    public let secrets: [ClientSecretDigest]
+    package let secrets: [ClientSecretDigest]
     /// Empty unless the client is one of `private_key_jwt`.
-    public let keys: [ClientKey]
+    package let keys: [ClientKey]
 
-    public init(secrets: [ClientSecretDigest] = [], keys: [ClientKey] = []) {
+    package init(secrets: [ClientSecretDigest] = [], keys: [ClientKey] = []) {
         self.secrets = secrets
         self.keys = keys
     }
 
-    public static let none = ClientCredentials()
+    package static let none = ClientCredentials()
 }
 
 /// A public key of a `private_key_jwt` client.
-public struct ClientKey: Sendable, Hashable {
-    public let id: ClientKeyID
+package struct ClientKey: Sendable, Hashable {
+    package let id: ClientKeyID
     /// RFC 7517, with `alg`: the one algorithm that the key is for.
-    public let publicJWK: String
+    package let publicJWK: String
 
-    public init(id: ClientKeyID, publicJWK: String) {
+    package init(id: ClientKeyID, publicJWK: String) {
         self.id = id
         self.publicJWK = publicJWK
     }
 
     /// Octet by octet.
-    public static func == (a: ClientKey, b: ClientKey) -> Bool {
+    package static func == (a: ClientKey, b: ClientKey) -> Bool {
         a.id == b.id && a.publicJWK.utf8.elementsEqual(b.publicJWK.utf8)
     }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(id)
     }
 }
@@ -158,38 +158,38 @@ public struct ClientKey: Sendable, Hashable {
 /// A secret that was made here for a client: 256 random bits in base64url. It prints as `****`.
 ///
 /// Shown once, to whoever asked for it; what is kept is its ``ClientSecretDigest``.
-public struct ClientSecret: Sendable, CustomStringConvertible, CustomReflectable {
+package struct ClientSecret: Sendable, CustomStringConvertible, CustomReflectable {
     /// The text itself. Never for a log.
-    public let secret: String
+    package let secret: String
 
     /// - Parameter randomness: Good for keys; that of the operating system is.
-    public init(using randomness: inout some RandomNumberGenerator) {
+    package init(using randomness: inout some RandomNumberGenerator) {
         secret = Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &randomness) })
     }
 
-    public var digest: ClientSecretDigest { ClientSecretDigest(of: secret) }
+    package var digest: ClientSecretDigest { ClientSecretDigest(of: secret) }
 
-    public var description: String { "****" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "****" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// SHA-256 of a client's secret, and all that is stored of it: nobody guesses 256 bits, however fast the hash.
-public struct ClientSecretDigest: Hashable, Sendable {
-    public let octets: [UInt8]
+package struct ClientSecretDigest: Hashable, Sendable {
+    package let octets: [UInt8]
 
-    public init?(octets: [UInt8]) {
+    package init?(octets: [UInt8]) {
         guard octets.count == 32 else { return nil }
         self.octets = octets
     }
 
     /// - Parameter secret: As it was presented.
-    public init(of secret: String) {
+    package init(of secret: String) {
         octets = Array(SHA256.hash(data: Array(secret.utf8)))
     }
 
     /// In a time that does not depend on where they differ.
-    public func matches(_ other: ClientSecretDigest) -> Bool { ConstantTime.equal(octets, other.octets) }
+    package func matches(_ other: ClientSecretDigest) -> Bool { ConstantTime.equal(octets, other.octets) }
 
     /// The first eight hexadecimal digits: tells the secrets of a client apart, and whoever holds one which it is.
-    public var label: String { Hexadecimal.encode(octets.prefix(4)) }
+    package var label: String { Hexadecimal.encode(octets.prefix(4)) }
 }

@@ -2,18 +2,18 @@ import Crypto
 import StrictCoding
 
 /// The `actor_token` of an exchange: a `device_id` or a `device_secret`. A secret of the device: it prints as `****`.
-public struct DeviceValue: Sendable, CustomStringConvertible, CustomReflectable {
-    public let profile: Profile
-    public let octets: [UInt8]
+package struct DeviceValue: Sendable, CustomStringConvertible, CustomReflectable {
+    package let profile: Profile
+    package let octets: [UInt8]
 
     /// Fewest characters of a `device_id`: 22 of base64url carry 128 bits. `di_hash` is an unsalted hash in a widely
     /// travelling token, so a shorter value could be guessed offline.
-    public static let minimumDeviceIDLength = 22
-    public static let maximumDeviceIDLength = 512
-    public static let maximumDeviceSecretLength = 4096
+    package static let minimumDeviceIDLength = 22
+    package static let maximumDeviceIDLength = 512
+    package static let maximumDeviceSecretLength = 4096
 
     /// `nil` if a character lies outside %x20-7E or the length outside the profile's bounds.
-    public init?(_ actorToken: String, profile: Profile) {
+    package init?(_ actorToken: String, profile: Profile) {
         let octets = Array(actorToken.utf8)
         let lengths =
             switch profile {
@@ -31,15 +31,15 @@ public struct DeviceValue: Sendable, CustomStringConvertible, CustomReflectable 
         self.octets = octets
     }
 
-    public var description: String { "****" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "****" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// HMAC-SHA-256 of a device value under a key of the key module, bound to its issuer: all that is ever stored of it.
-public struct DeviceDigest: Hashable, Sendable {
-    public let octets: [UInt8]
+package struct DeviceDigest: Hashable, Sendable {
+    package let octets: [UInt8]
 
-    public init?(octets: [UInt8]) {
+    package init?(octets: [UInt8]) {
         guard octets.count == 32 else { return nil }
         self.octets = octets
     }
@@ -65,7 +65,7 @@ extension SessionID {
 }
 
 /// The hash function that an id_token's `alg` implies for the hashes inside it. OpenID Connect Core §3.1.3.6.
-public enum TokenHashFunction: Sendable {
+package enum TokenHashFunction: Sendable {
     case sha256, sha384, sha512
 
     func digest(_ octets: [UInt8]) -> [UInt8] {
@@ -84,7 +84,7 @@ public enum TokenHashFunction: Sendable {
 }
 
 /// How an issuer computes `ds_hash`, which no draft defines. `di_hash` is always the left half.
-public enum DeviceHashMode: String, Sendable, CaseIterable {
+package enum DeviceHashMode: String, Sendable, CaseIterable {
     /// The construction of `at_hash`: base64url of the left half, hash function by the id_token's `alg`. The default.
     case leftHalf = "left_half"
     /// base64url of the whole SHA-256 (Janssen, Authlete).
@@ -98,7 +98,7 @@ public enum DeviceHashMode: String, Sendable, CaseIterable {
 extension DeviceValue {
     /// Whether `claim` is the hash of this value: exact, case-sensitive and in constant time, on the encoded strings.
     /// A claim that decodes to the right octets but is not canonical base64url does not match.
-    public func matches(claim: String, function: TokenHashFunction, mode: DeviceHashMode) -> Bool {
+    package func matches(claim: String, function: TokenHashFunction, mode: DeviceHashMode) -> Bool {
         let mode = profile == .deviceID ? .leftHalf : mode
         let computed = hash(function: function, mode: mode)
         let presented = mode == .fullSHA512Hex ? claim.lowercased() : claim
@@ -106,7 +106,7 @@ extension DeviceValue {
     }
 
     /// The value of `di_hash` or `ds_hash` for this device value.
-    public func hash(function: TokenHashFunction, mode: DeviceHashMode = .leftHalf) -> String {
+    package func hash(function: TokenHashFunction, mode: DeviceHashMode = .leftHalf) -> String {
         switch mode {
         case .leftHalf:
             let digest = function.digest(octets)

@@ -1,5 +1,5 @@
 /// How a grant fails: kinds of failure that must never be mixed up.
-public indirect enum GrantError<Refusal: Error>: Error, Sendable {
+package indirect enum GrantError<Refusal: Error>: Error, Sendable {
     /// The id_token is not genuine, or not of the right form. RFC 8693 §2.2.2.
     case invalidIDToken(SubjectTokenDefect)
     /// The caller's doing: becomes an OAuth error.
@@ -12,8 +12,8 @@ public indirect enum GrantError<Refusal: Error>: Error, Sendable {
     case broken(String)
 }
 
-public typealias ExchangeError = GrantError<ExchangeRefusal>
-public typealias RefreshError = GrantError<RefreshRefusal>
+package typealias ExchangeError = GrantError<ExchangeRefusal>
+package typealias RefreshError = GrantError<RefreshRefusal>
 
 extension GrantError {
     /// Asks a limit: where it is used up, the grant waits.
@@ -61,32 +61,32 @@ extension GrantError {
 
 /// Something that the broker needs is not there. Becomes a 503 with `Retry-After`, never a refusal: apps delete their
 /// login on `invalid_grant`.
-public struct Outage: Error, Sendable, CustomStringConvertible {
-    public enum Component: String, Sendable, CaseIterable {
+package struct Outage: Error, Sendable, CustomStringConvertible {
+    package enum Component: String, Sendable, CaseIterable {
         case database, keyModule = "key_module", identityProvider = "identity_provider"
     }
 
-    public let component: Component
+    package let component: Component
     /// For the log: what was seen. Holds no secret and nothing the caller sent.
-    public let detail: String
+    package let detail: String
 
-    public init(_ component: Component, _ detail: String) {
+    package init(_ component: Component, _ detail: String) {
         self.component = component
         self.detail = detail
     }
 
-    public var description: String { "\(component.rawValue): \(detail)" }
+    package var description: String { "\(component.rawValue): \(detail)" }
 }
 
 /// Why a port could not do its work.
-public enum PortError: Error, Sendable {
+package enum PortError: Error, Sendable {
     case outage(Outage)
     /// A defect: two parts of the broker, or the broker and its database, disagree. Becomes a 500.
     case broken(String)
 }
 
 extension PortError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .outage(let outage): outage.description
         case .broken(let what): what

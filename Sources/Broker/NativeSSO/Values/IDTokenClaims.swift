@@ -1,34 +1,34 @@
-public import StrictCoding
+package import StrictCoding
 
 /// What a verified id_token of a login says, with the shape rules of OpenID Connect Core §2 already kept.
-public final class IDTokenClaims: Sendable {
+package final class IDTokenClaims: Sendable {
     /// The identity provider of the login, also where this broker signed the token.
-    public let issuer: Issuer
-    public let subject: Subject
+    package let issuer: Issuer
+    package let subject: Subject
     /// `sid`. Only an id_token for an enrolment may be without one: an identity provider that cannot be changed need not
     /// know of sessions.
-    public let sessionID: SessionID?
+    package let sessionID: SessionID?
     /// `azp`, or the only member of `aud`: the app for which the id_token was made.
-    public let sourceClient: ClientID
+    package let sourceClient: ClientID
     /// Every member of `aud`.
-    public let audience: [ClientID]
-    public let issuedAt: UnixTime
-    public let expiresAt: UnixTime
-    public let login: Login
+    package let audience: [ClientID]
+    package let issuedAt: UnixTime
+    package let expiresAt: UnixTime
+    package let login: Login
     /// `di_hash`, unchecked text.
-    public let deviceIDHash: String?
+    package let deviceIDHash: String?
     /// `ds_hash`, unchecked text.
-    public let deviceSecretHash: String?
+    package let deviceSecretHash: String?
     /// Implied by the `alg` of the verified signature.
-    public let hashFunction: TokenHashFunction
+    package let hashFunction: TokenHashFunction
     /// `may_act.client_id`/`may_act.sub` where the token names who may act. RFC 8693 §4.4.
-    public let mayAct: ClientID?
+    package let mayAct: ClientID?
     /// Whether the key of the signature is in the issuer's key set now. One that has left it may be stolen by now.
-    public let isKeyCurrent: Bool
+    package let isKeyCurrent: Bool
     /// All claims: an enrolment copies the rest of them into the broker's id_token.
-    public let claims: JSONObject
+    package let claims: JSONObject
 
-    public init(
+    package init(
         issuer: Issuer, subject: Subject, sessionID: SessionID?, sourceClient: ClientID, audience: [ClientID],
         issuedAt: UnixTime, expiresAt: UnixTime, login: Login, deviceIDHash: String? = nil,
         deviceSecretHash: String? = nil, hashFunction: TokenHashFunction, mayAct: ClientID? = nil,

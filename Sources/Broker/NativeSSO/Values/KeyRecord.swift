@@ -1,5 +1,5 @@
 /// Where a key is in its life. It only ever moves forward.
-public enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
+package enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
     /// Made, and known to nobody.
     case pending
     /// Everybody may verify with it: shown in the JWKS, accepted in refresh tokens. It makes nothing yet.
@@ -13,14 +13,14 @@ public enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
 
     private var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-    public static func < (a: KeyState, b: KeyState) -> Bool { a.order < b.order }
+    package static func < (a: KeyState, b: KeyState) -> Bool { a.order < b.order }
 
     /// Whether what this key made is accepted.
-    public var verifies: Bool { self == .published || self == .active || self == .retired }
+    package var verifies: Bool { self == .published || self == .active || self == .retired }
 }
 
 /// What a key is for. A key serves one use only.
-public enum KeyUse: String, Sendable, Hashable, CaseIterable {
+package enum KeyUse: String, Sendable, Hashable, CaseIterable {
     /// Signs access tokens, and the id_tokens that an exchange returns beside them.
     case accessToken = "access-token"
     /// Makes and checks the tags of refresh tokens.
@@ -30,38 +30,38 @@ public enum KeyUse: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The algorithm of a key. Raw values are the names of RFC 7518 §3.1.
-public enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
+package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     case es256 = "ES256"
     case rs256 = "RS256"
     /// Of the keys for refresh tokens and devices; never in a JWT of ours.
     case hs256 = "HS256"
 
     /// Whether a key of this algorithm can serve `use`.
-    public func serves(_ use: KeyUse) -> Bool {
+    package func serves(_ use: KeyUse) -> Bool {
         (self == .hs256) == (use != .accessToken)
     }
 }
 
 /// What the registry knows of a key: everything but its private part.
-public struct KeyRecord: Sendable, Hashable {
+package struct KeyRecord: Sendable, Hashable {
     /// Of a signing key: its RFC 7638 thumbprint. Of a MAC key: its check value. Either way derived from
     /// the key itself, so that a file that was exchanged is noticed.
-    public let kid: String
-    public let use: KeyUse
-    public let algorithm: KeyAlgorithm
+    package let kid: String
+    package let use: KeyUse
+    package let algorithm: KeyAlgorithm
     /// Where the provider finds the private part.
-    public let reference: String
+    package let reference: String
     /// The public JWK of a signing key, as JSON. For people and tools: what the broker publishes, it derives from the
     /// private part, so that write access to the database does not let anybody introduce a key.
-    public let publicJWK: String?
-    public let state: KeyState
-    public let createdAt: UnixTime
-    public let publishedAt: UnixTime?
-    public let activatedAt: UnixTime?
-    public let retiredAt: UnixTime?
-    public let removedAt: UnixTime?
+    package let publicJWK: String?
+    package let state: KeyState
+    package let createdAt: UnixTime
+    package let publishedAt: UnixTime?
+    package let activatedAt: UnixTime?
+    package let retiredAt: UnixTime?
+    package let removedAt: UnixTime?
 
-    public init(
+    package init(
         kid: String, use: KeyUse, algorithm: KeyAlgorithm, reference: String, publicJWK: String?, state: KeyState,
         createdAt: UnixTime, publishedAt: UnixTime? = nil, activatedAt: UnixTime? = nil, retiredAt: UnixTime? = nil,
         removedAt: UnixTime? = nil

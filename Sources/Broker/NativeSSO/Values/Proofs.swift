@@ -1,14 +1,14 @@
 import Crypto
 
 /// What a request showed with a DPoP proof that holds: possession of a key. RFC 9449.
-public struct PresentedProof: Sendable, Hashable {
+package struct PresentedProof: Sendable, Hashable {
     /// `jkt`: what the tokens of the answer are bound to.
-    public let key: KeyThumbprint
-    public let id: ProofID
+    package let key: KeyThumbprint
+    package let id: ProofID
     /// Longest time for which the same proof could be presented once more and be taken for a good one.
-    public let life: Seconds
+    package let life: Seconds
 
-    public init(key: KeyThumbprint, id: ProofID, life: Seconds) {
+    package init(key: KeyThumbprint, id: ProofID, life: Seconds) {
         self.key = key
         self.id = id
         self.life = life
@@ -18,23 +18,23 @@ public struct PresentedProof: Sendable, Hashable {
 /// Names a proof by its key and `jti`: each is good for one request. RFC 9449 §11.1.
 ///
 /// A broker has one token endpoint, so that its address need not be part of the name.
-public struct ProofID: Hashable, Sendable {
+package struct ProofID: Hashable, Sendable {
     /// SHA-256: 32 octets, whatever the app wrote.
-    public let digest: [UInt8]
+    package let digest: [UInt8]
 
-    public init(key: KeyThumbprint, jti: String) {
+    package init(key: KeyThumbprint, jti: String) {
         // A thumbprint always has the same length, so no other key's jti begins where this one ends.
         digest = Array(SHA256.hash(data: Array(key.string.utf8) + Array(jti.utf8)))
     }
 }
 
 /// A client assertion that holds, as far as it was not used before. RFC 7523 §3.
-public struct PresentedAssertion: Sendable, Hashable {
-    public let id: AssertionID
+package struct PresentedAssertion: Sendable, Hashable {
+    package let id: AssertionID
     /// From then on it is refused for its age, so that its use need not be remembered.
-    public let until: UnixTime
+    package let until: UnixTime
 
-    public init(id: AssertionID, until: UnixTime) {
+    package init(id: AssertionID, until: UnixTime) {
         self.id = id
         self.until = until
     }
@@ -42,7 +42,7 @@ public struct PresentedAssertion: Sendable, Hashable {
 
 /// Which client assertions were used, for a grant whose registry takes none: implemented by `Registry` on PostgreSQL, for all replicas
 /// together. Exchange, refresh and enrolment use theirs up in their own statement.
-public protocol AssertionRegister: Sendable {
+package protocol AssertionRegister: Sendable {
     /// Whether this is the first use of the assertion. Of any number of calls, at once or one after the other, one gets
     /// `true`, until the assertion has expired. After an outage it may count as used or not.
     ///
@@ -52,11 +52,11 @@ public protocol AssertionRegister: Sendable {
 }
 
 /// Names a client assertion by its client and `jti`. RFC 7523 §3, 7.
-public struct AssertionID: Hashable, Sendable {
+package struct AssertionID: Hashable, Sendable {
     /// SHA-256: 32 octets, whatever the client wrote.
-    public let digest: [UInt8]
+    package let digest: [UInt8]
 
-    public init(client: ClientID, jti: String) {
+    package init(client: ClientID, jti: String) {
         // No client identifier holds a NUL, so no other client's jti begins where this one ends.
         digest = Array(SHA256.hash(data: Array(client.string.utf8) + [0] + Array(jti.utf8)))
     }

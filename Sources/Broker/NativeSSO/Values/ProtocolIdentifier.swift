@@ -3,7 +3,7 @@
 /// The character set is checked once, here. After that `==` on the string is equality of octets (Swift compares
 /// strings by Unicode canonical equivalence, which for ASCII is the same thing), and a mix-up of two kinds of
 /// identifier does not compile.
-public protocol ProtocolIdentifier: Hashable, Sendable, CustomStringConvertible {
+package protocol ProtocolIdentifier: Hashable, Sendable, CustomStringConvertible {
     /// The longest value accepted, in octets.
     static var maximumLength: Int { get }
 
@@ -14,67 +14,67 @@ public protocol ProtocolIdentifier: Hashable, Sendable, CustomStringConvertible 
 
 extension ProtocolIdentifier {
     /// `nil` if `string` is empty, too long, or holds anything outside %x20-7E.
-    public init?(_ string: String) {
+    package init?(_ string: String) {
         guard !string.isEmpty, string.utf8.count <= Self.maximumLength,
             string.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
         else { return nil }
         self.init(validated: string)
     }
 
-    public var description: String { string }
+    package var description: String { string }
 }
 
 /// `client_id` of an app. RFC 6749 App. A.1 (VSCHAR).
-public struct ClientID: ProtocolIdentifier {
-    public static let maximumLength = 255
-    public let string: String
-    public init(validated string: String) { self.string = string }
+package struct ClientID: ProtocolIdentifier {
+    package static let maximumLength = 255
+    package let string: String
+    package init(validated string: String) { self.string = string }
 }
 
 /// `kid` of a client's key. RFC 7517 §4.5.
-public struct ClientKeyID: ProtocolIdentifier {
-    public static let maximumLength = 255
-    public let string: String
-    public init(validated string: String) { self.string = string }
+package struct ClientKeyID: ProtocolIdentifier {
+    package static let maximumLength = 255
+    package let string: String
+    package init(validated string: String) { self.string = string }
 }
 
 /// `iss` of an identity provider, or ours. Compared octet by octet, with no normalisation. OpenID Connect Core §2.
-public struct Issuer: ProtocolIdentifier {
-    public static let maximumLength = 512
-    public let string: String
-    public init(validated string: String) { self.string = string }
+package struct Issuer: ProtocolIdentifier {
+    package static let maximumLength = 512
+    package let string: String
+    package init(validated string: String) { self.string = string }
 }
 
 /// `sid`: a session at one issuer; unique only together with the issuer. OpenID Connect Back-Channel Logout §2.1.
-public struct SessionID: ProtocolIdentifier {
-    public static let maximumLength = 255
-    public let string: String
-    public init(validated string: String) { self.string = string }
+package struct SessionID: ProtocolIdentifier {
+    package static let maximumLength = 255
+    package let string: String
+    package init(validated string: String) { self.string = string }
 }
 
 /// `sub`: the user at one issuer, at most 255 ASCII characters. OpenID Connect Core §2.
-public struct Subject: ProtocolIdentifier {
-    public static let maximumLength = 255
-    public let string: String
-    public init(validated string: String) { self.string = string }
+package struct Subject: ProtocolIdentifier {
+    package static let maximumLength = 255
+    package let string: String
+    package init(validated string: String) { self.string = string }
 }
 
 /// The name of a client-sharing group.
-public struct GroupID: ProtocolIdentifier {
-    public static let maximumLength = 255
-    public let string: String
-    public init(validated string: String) { self.string = string }
+package struct GroupID: ProtocolIdentifier {
+    package static let maximumLength = 255
+    package let string: String
+    package init(validated string: String) { self.string = string }
 }
 
 /// RFC 7638 SHA-256 thumbprint of a client's proof key (`cnf.jkt`, RFC 9449 §6.1), base64url.
-public struct KeyThumbprint: ProtocolIdentifier {
-    public static let maximumLength = 43
-    public let string: String
-    public init(validated string: String) { self.string = string }
+package struct KeyThumbprint: ProtocolIdentifier {
+    package static let maximumLength = 43
+    package let string: String
+    package init(validated string: String) { self.string = string }
 }
 
 /// Which text of Native SSO a request follows. The `actor_token_type` selects it, never a claim of the id_token.
-public enum Profile: String, Sendable, CaseIterable {
+package enum Profile: String, Sendable, CaseIterable {
     /// The 2018 slides: the app makes a `device_id`, the id_token holds `di_hash`.
     case deviceID = "device-id"
 
@@ -85,19 +85,19 @@ public enum Profile: String, Sendable, CaseIterable {
     case deviceSecret = "device-secret"
 
     /// Native SSO draft 07 §4.1: a `scope`, where present, must contain `openid`. The older texts do not ask for it.
-    public var requiresOpenIDScope: Bool { self == .deviceSecret }
+    package var requiresOpenIDScope: Bool { self == .deviceSecret }
 }
 
 /// How and when the user proved who they are at the identity provider. Copied into every token that descends from the
 /// login, never refreshed by an exchange. RFC 9068 §2.2.1.
-public struct Login: Hashable, Sendable {
-    public var authenticatedAt: UnixTime?
+package struct Login: Hashable, Sendable {
+    package var authenticatedAt: UnixTime?
     /// `acr`: the authentication context class that the login satisfied.
-    public var contextClass: String?
+    package var contextClass: String?
     /// `amr`: the methods used.
-    public var methods: [String]
+    package var methods: [String]
 
-    public init(authenticatedAt: UnixTime? = nil, contextClass: String? = nil, methods: [String] = []) {
+    package init(authenticatedAt: UnixTime? = nil, contextClass: String? = nil, methods: [String] = []) {
         self.authenticatedAt = authenticatedAt
         self.contextClass = contextClass
         self.methods = methods

@@ -1,17 +1,17 @@
 import Crypto
 
 /// 128 bits that name a request, a session row or a grant; written as RFC 9562 writes a UUID.
-public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
-    public let high: UInt64
-    public let low: UInt64
+package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
+    package let high: UInt64
+    package let low: UInt64
 
-    public init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// `nil` unless there are exactly 16 octets.
-    @inlinable public init?(octets: some Collection<UInt8>) {
+    @inlinable package init?(octets: some Collection<UInt8>) {
         guard octets.count == 16 else { return nil }
         var (high, low): (UInt64, UInt64) = (0, 0)
         for octet in octets { (high, low) = (high << 8 | low >> 56, low << 8 | UInt64(octet)) }
@@ -19,13 +19,13 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// 128 random bits.
-    public static func random(using randomness: inout some RandomNumberGenerator) -> UniqueID {
+    package static func random(using randomness: inout some RandomNumberGenerator) -> UniqueID {
         UniqueID(high: randomness.next(), low: randomness.next())
     }
 
     /// UUID version 7: milliseconds since 1970, then 74 random bits. Rows made one after another lie together in
     /// their index. RFC 9562 §5.7.
-    public static func timeOrdered(
+    package static func timeOrdered(
         milliseconds: UInt64, using randomness: inout some RandomNumberGenerator
     ) -> UniqueID {
         UniqueID(
@@ -34,7 +34,7 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The same for a row of a login: the 10 bits of ``slot(issuer:subject:)`` stand at the head of `rand_a`.
-    public static func timeOrdered(
+    package static func timeOrdered(
         milliseconds: UInt64, slot: UInt64, using randomness: inout some RandomNumberGenerator
     ) -> UniqueID {
         let id = timeOrdered(milliseconds: milliseconds, using: &randomness)
@@ -43,7 +43,7 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
 
     /// The first 10 bits of SHA-256 over issuer and subject of a login at the identity provider, a 32-bit big-endian length before
     /// each. All rows of a user have one slot, so that users can be spread over several databases by the ids alone.
-    public static func slot(issuer: Issuer, subject: Subject) -> UInt64 {
+    package static func slot(issuer: Issuer, subject: Subject) -> UInt64 {
         var login: [UInt8] = []
         login.reserveCapacity(256)
         for text in [issuer.string.utf8, subject.string.utf8] {
@@ -53,7 +53,7 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
         return SHA256.hash(data: login).prefix(2).reduce(0) { $0 << 8 | UInt64($1) } >> 6
     }
 
-    public var octets: [UInt8] {
+    package var octets: [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(16)
         for half in [high, low] {
@@ -65,7 +65,7 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// 8-4-4-4-12 lower-case hexadecimal digits.
-    public var description: String {
+    package var description: String {
         var text: [UInt8] = []
         text.reserveCapacity(36)
         for (index, octet) in octets.enumerated() {
@@ -77,7 +77,7 @@ public struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The 36 characters of ``description``; `nil` for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count == 36 else { return nil }
         var octets: [UInt8] = []
         var pending: UInt8?
@@ -113,12 +113,12 @@ import Synchronization
 /// which costs a third of a microsecond, and an exchange takes eight.
 ///
 /// For names that must neither repeat nor be guessed. Not for keys: numbers wait in memory until they are taken.
-public struct PooledRandomness: RandomNumberGenerator, Sendable {
+package struct PooledRandomness: RandomNumberGenerator, Sendable {
     private static let pool = Mutex<[UInt64]>([])
 
-    public init() {}
+    package init() {}
 
-    public mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         Self.pool.withLock { pool in
             if pool.isEmpty { pool = Self.fetched() }
             return pool.popLast() ?? Self.single()

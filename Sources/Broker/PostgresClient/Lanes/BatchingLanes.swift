@@ -14,13 +14,13 @@
 ///
 /// Every call ends within its deadline, even if the server hangs. The lanes never cancel a write that they have sent:
 /// cancelling the caller's task removes only a queued call. The lanes reconnect in the background.
-public final class BatchingLanes: StatementExecutor {
+package final class BatchingLanes: StatementExecutor {
     private let core: LaneCore
 
     /// - Parameters:
     ///   - history: The last known position of the database. Share it between all clients of the same database.
     ///   - onEvent: Receives connection events on the lanes' threads. Must not block.
-    public init(
+    package init(
         _ configuration: PostgresConfiguration, _ lanes: LaneConfiguration = LaneConfiguration(),
         history: DatabaseHistory = DatabaseHistory(),
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
@@ -34,10 +34,10 @@ public final class BatchingLanes: StatementExecutor {
         core.aside.close()
     }
 
-    public var statistics: LaneStatistics { core.statistics }
+    package var statistics: LaneStatistics { core.statistics }
 
     /// Waits until a lane is connected and its server answers.
-    public func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
+    package func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
         _ = try await run(
             Self.probe, EncodedParameters(), .none, queueWait: limit, limit: limit + core.configuration.callDeadline)
     }
@@ -46,7 +46,7 @@ public final class BatchingLanes: StatementExecutor {
 
     /// Runs one statement, in a transaction with whatever others are there. 40001 and 40P01 are tried again, three times at
     /// most, within the deadline.
-    public func query(
+    package func query(
         _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
     ) async throws(PostgresError) -> [Row] {
         let configuration = core.configuration
@@ -55,7 +55,7 @@ public final class BatchingLanes: StatementExecutor {
     }
 
     /// Refuses new calls, finishes accepted ones, and closes the connections.
-    public func shutdown() async {
+    package func shutdown() async {
         core.close()
         await withCheckedContinuation { core.whenEnded($0) }
         core.aside.close()

@@ -31,47 +31,47 @@ struct Lane {
 }
 
 /// How lanes form batches. ``PostgresConfiguration`` has the time limits of calls.
-public struct LaneConfiguration: Sendable {
+package struct LaneConfiguration: Sendable {
     /// Connections, each on its own thread. One lane works alone as long as it keeps up.
-    public var lanes = 2
+    package var lanes = 2
     /// After a batch has taken this long, another lane sends the queued calls. Before that, it does so only if they
     /// fill a batch: larger batches cost less per call.
-    public var patience: Duration = .milliseconds(8)
+    package var patience: Duration = .milliseconds(8)
     /// Maximum calls per transaction.
-    public var maxBatch = 128
+    package var maxBatch = 128
     /// Minimum calls of one statement in a batch for its ``Gathering``. Fewer calls cost less as single statements.
-    public var gathersFrom = 4
+    package var gathersFrom = 4
     /// Maximum queued calls per statement. Each statement has its own queue, so a flood of one leaves room for the
     /// others.
-    public var queueLimit = 2048
+    package var queueLimit = 2048
     /// The server's `lock_timeout` for a batch. It is short because one locked row delays the whole batch. A call
     /// that meets the lock runs again aside, with the `lockTimeout` of ``PostgresConfiguration``.
-    public var batchLockTimeout: Duration = .milliseconds(100)
+    package var batchLockTimeout: Duration = .milliseconds(100)
 
-    public init() {}
+    package init() {}
 }
 
 /// Counters of lanes, for metrics. Names with `Total` only increase.
-public struct LaneStatistics: Sendable, Equatable {
-    public var connections = ConnectionStatistics()
+package struct LaneStatistics: Sendable, Equatable {
+    package var connections = ConnectionStatistics()
     /// Lanes that currently wait for a call.
-    public var idleLanes = 0
+    package var idleLanes = 0
     /// Calls that currently wait for a lane.
-    public var queueDepth = 0
+    package var queueDepth = 0
     /// Calls that timed out in the queue or found it full.
-    public var shedTotal = 0
+    package var shedTotal = 0
     /// Transactions started; a single call counts as one.
-    public var batchesTotal = 0
+    package var batchesTotal = 0
     /// Calls in all batches.
-    public var callsTotal = 0
+    package var callsTotal = 0
     /// Calls that ran in one statement with others.
-    public var gatheredCallsTotal = 0
+    package var gatheredCallsTotal = 0
     /// Batches that were rolled back.
-    public var failedBatchesTotal = 0
+    package var failedBatchesTotal = 0
     /// Calls that ran again after a rollback.
-    public var repeatedCallsTotal = 0
+    package var repeatedCallsTotal = 0
     /// Calls that met a lock or conflict and ran on the aside connection.
-    public var callsAsideTotal = 0
+    package var callsAsideTotal = 0
 }
 
 /// One call that is queued or running.

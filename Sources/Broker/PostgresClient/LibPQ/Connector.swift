@@ -143,7 +143,7 @@ extension Connection {
 }
 
 /// A connection event for the operator's log.
-public enum ConnectionEvent: Sendable, Equatable {
+package enum ConnectionEvent: Sendable, Equatable {
     case connected(server: String)
     /// `state` is the server's SQLSTATE, if it answered. `reason` is `deadlineExceeded` if it did not. `message` is
     /// the first line of libpq's message, if any: without passwords, not escaped.
@@ -153,11 +153,11 @@ public enum ConnectionEvent: Sendable, Equatable {
 }
 
 /// Counters of connections, for metrics. Names with `Total` only increase.
-public struct ConnectionStatistics: Sendable, Equatable {
+package struct ConnectionStatistics: Sendable, Equatable {
     /// Currently open.
-    public var connections = 0
+    package var connections = 0
     /// Opened since the start.
-    public var connectsTotal = 0
+    package var connectsTotal = 0
     /// Failed attempts since the start, one per server tried.
-    public var connectFailuresTotal = 0
+    package var connectFailuresTotal = 0
 }

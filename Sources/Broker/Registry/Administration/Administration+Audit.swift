@@ -1,39 +1,39 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 
 /// An audit event, with the current data of the session and grant that it names.
-public struct AuditRecord: Sendable, Hashable {
-    public let occurredAt: PostgresTimestamp
+package struct AuditRecord: Sendable, Hashable {
+    package let occurredAt: PostgresTimestamp
     /// As recorded: an ``AuditKind``, unless a newer version wrote it.
-    public let kind: String
+    package let kind: String
     /// The X-Request-Id of the response, or the id of an operator's act.
-    public let requestID: UniqueID?
-    public let client: ClientID?
+    package let requestID: UniqueID?
+    package let client: ClientID?
     /// The session's row id.
-    public let session: UniqueID?
-    public let grant: UniqueID?
-    public let reason: String?
+    package let session: UniqueID?
+    package let grant: UniqueID?
+    package let reason: String?
     /// The person who acted; `nil` for a request.
-    public let actor: String?
+    package let actor: String?
     /// A JSON object without secrets.
-    public let details: String?
+    package let details: String?
     /// The session's issuer and `sid`; `nil` if its row was deleted.
-    public let issuer: Issuer?
-    public let sessionID: SessionID?
+    package let issuer: Issuer?
+    package let sessionID: SessionID?
     /// The source client of the session.
-    public let sourceClient: ClientID?
+    package let sourceClient: ClientID?
     /// The current sharing group of ``client`` at the session's IdP.
-    public let group: GroupID?
-    public let position: Position
+    package let group: GroupID?
+    package let position: Position
 
     /// The event's position in the audit, for the next page of a listing. Audit rows never move.
-    public struct Position: Sendable, Hashable {
-        public let microseconds: Int64
+    package struct Position: Sendable, Hashable {
+        package let microseconds: Int64
         /// The id of the partition; ``row`` is the position in it.
-        public let partition: Int64
-        public let row: String
+        package let partition: Int64
+        package let row: String
 
-        public init(microseconds: Int64, partition: Int64, row: String) {
+        package init(microseconds: Int64, partition: Int64, row: String) {
             self.microseconds = microseconds
             self.partition = partition
             self.row = row
@@ -42,16 +42,16 @@ public struct AuditRecord: Sendable, Hashable {
 }
 
 /// A filter on audit events; an event must match every value given.
-public struct AuditSelection: Sendable, Hashable {
+package struct AuditSelection: Sendable, Hashable {
     /// The start is inclusive, the end exclusive.
-    public var from: PostgresTimestamp?
-    public var until: PostgresTimestamp?
-    public var kind: AuditKind?
-    public var client: ClientID?
+    package var from: PostgresTimestamp?
+    package var until: PostgresTimestamp?
+    package var kind: AuditKind?
+    package var client: ClientID?
     /// Row ids of sessions.
-    public var sessions: [UniqueID]?
+    package var sessions: [UniqueID]?
 
-    public init(
+    package init(
         from: PostgresTimestamp? = nil, until: PostgresTimestamp? = nil, kind: AuditKind? = nil,
         client: ClientID? = nil, sessions: [UniqueID]? = nil
     ) {
@@ -66,7 +66,7 @@ public struct AuditSelection: Sendable, Hashable {
 extension Administration {
     /// At most `limit` events of one request, by time. The sessions that it ended come last, because there may be a
     /// hundred thousand.
-    public func audit(
+    package func audit(
         ofRequest requestID: UniqueID, limit: Int64
     ) async throws(AdministrationError) -> [AuditRecord] {
         try await rows(AuditListStatements.byRequest, [.uuid(requestID), .int64(limit)], AuditListStatements.record)
@@ -74,7 +74,7 @@ extension Administration {
 
     /// At most `limit` events, newest first.
     /// - Parameter position: Return only events before this one, to continue a listing.
-    public func audit(
+    package func audit(
         _ selection: AuditSelection, limit: Int64, before position: AuditRecord.Position? = nil
     ) async throws(AdministrationError) -> [AuditRecord] {
         try await rows(

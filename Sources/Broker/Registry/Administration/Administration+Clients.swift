@@ -1,24 +1,24 @@
-public import NativeSSO
+package import NativeSSO
 import PostgresClient
 
 extension Administration {
-    public func clients() async throws(AdministrationError) -> [Client] {
+    package func clients() async throws(AdministrationError) -> [Client] {
         try await rows(ClientStatements.all, [], ClientStatements.client)
     }
 
-    public func client(_ id: ClientID) async throws(AdministrationError) -> Client? {
+    package func client(_ id: ClientID) async throws(AdministrationError) -> Client? {
         try await clients().first { $0.id == id }
     }
 
     /// Registers a client. Secrets and keys of a client that authenticates are added afterwards.
-    public func add(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
+    package func add(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
             Self.insertClient, Self.parameters(client), as: .clientAdded, act, details: Self.details(client),
             orElse: .alreadyExists("client \(client.id)"))
     }
 
     /// Replaces all settings except the authentication method.
-    public func update(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
+    package func update(_ client: Client, _ act: AdministrativeAct) async throws(AdministrationError) {
         _ = try await change(
             Self.updateClient, Self.parameters(client), as: .clientUpdated, act,
             details: { Self.details(client, replacing: $0) }, orElse: .notFound("client \(client.id)"),
@@ -26,7 +26,7 @@ extension Administration {
     }
 
     /// Removes the client, its memberships and its grants.
-    public func removeClient(_ id: ClientID, _ act: AdministrativeAct) async throws(AdministrationError) {
+    package func removeClient(_ id: ClientID, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
             Self.deleteClient, [.text(id.string)], as: .clientRemoved, act, details: [("client_id", id.string)],
             orElse: .notFound("client \(id)"))
@@ -114,8 +114,8 @@ extension Administration {
 }
 
 /// A login that the IdP, or an operator for it, reports before an app presents it.
-public struct SessionRegistration: Sendable, Hashable {
-    public enum Outcome: String, Sendable {
+package struct SessionRegistration: Sendable, Hashable {
+    package enum Outcome: String, Sendable {
         case registered
         /// The session existed, with the same user.
         case known
@@ -129,18 +129,18 @@ public struct SessionRegistration: Sendable, Hashable {
         case mappedOtherwise = "mapped_otherwise"
     }
 
-    public let issuer: Issuer
-    public let sessionID: SessionID
-    public let subject: Subject
-    public let sourceClient: ClientID?
-    public let login: Login
+    package let issuer: Issuer
+    package let sessionID: SessionID
+    package let subject: Subject
+    package let sourceClient: ClientID?
+    package let login: Login
     /// The maximum lifetime, from now.
-    public let lifetime: Seconds
+    package let lifetime: Seconds
     /// The issuer and `sid` of the IdP's logout, if they differ from those above.
-    public let providerIssuer: Issuer?
-    public let providerSessionID: SessionID?
+    package let providerIssuer: Issuer?
+    package let providerSessionID: SessionID?
 
-    public init(
+    package init(
         issuer: Issuer, sessionID: SessionID, subject: Subject, sourceClient: ClientID?, login: Login,
         lifetime: Seconds, providerIssuer: Issuer? = nil, providerSessionID: SessionID? = nil
     ) {
@@ -157,7 +157,7 @@ public struct SessionRegistration: Sendable, Hashable {
 
 extension Administration {
     /// - Returns: The outcome and the session's row id.
-    public func register(
+    package func register(
         _ session: SessionRegistration, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> (outcome: SessionRegistration.Outcome, id: UniqueID) {
         let authenticatedAt: PostgresValue

@@ -1,14 +1,14 @@
-public import NativeSSO
+package import NativeSSO
 import PostgresClient
 
 extension Administration {
     /// The live secrets of a client, oldest first.
-    public func secrets(of client: ClientID) async throws(AdministrationError) -> [RegisteredSecret] {
+    package func secrets(of client: ClientID) async throws(AdministrationError) -> [RegisteredSecret] {
         try await rows(CredentialStatements.secrets, [], CredentialStatements.secret).filter { $0.client == client }
     }
 
     /// Adds a secret to a client. Refused if the client has two.
-    public func addSecret(
+    package func addSecret(
         _ digest: ClientSecretDigest, to client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
@@ -18,7 +18,7 @@ extension Administration {
     }
 
     /// Retires a secret. Each broker refuses it once it has reloaded.
-    public func retireSecret(
+    package func retireSecret(
         _ digest: ClientSecretDigest, of client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
@@ -27,12 +27,12 @@ extension Administration {
     }
 
     /// The keys of a client, oldest first.
-    public func keys(of client: ClientID) async throws(AdministrationError) -> [RegisteredClientKey] {
+    package func keys(of client: ClientID) async throws(AdministrationError) -> [RegisteredClientKey] {
         try await rows(CredentialStatements.keys, [], CredentialStatements.key).filter { $0.client == client }
     }
 
     /// - Parameter key: The public key. The caller has checked that it can verify signatures and has set `alg`.
-    public func addKey(
+    package func addKey(
         _ key: ClientKey, to client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
@@ -42,7 +42,7 @@ extension Administration {
     }
 
     /// Removes a key. Each broker refuses its signatures once it has reloaded.
-    public func removeKey(
+    package func removeKey(
         _ id: ClientKeyID, of client: ClientID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(

@@ -1,26 +1,26 @@
-public import NativeSSO
+package import NativeSSO
 import PostgresClient
 import StrictCoding
 
 /// A device as shown to an operator.
-public struct DeviceRecord: Sendable, Hashable {
-    public let issuer: Issuer
-    public let digest: DeviceDigest
-    public let firstSeenAt: UnixTime
-    public let blockedAt: UnixTime?
+package struct DeviceRecord: Sendable, Hashable {
+    package let issuer: Issuer
+    package let digest: DeviceDigest
+    package let firstSeenAt: UnixTime
+    package let blockedAt: UnixTime?
     /// Live sessions whose login was on this device.
-    public let liveSessions: Int64
+    package let liveSessions: Int64
     /// The bound key of each client on this device.
-    public let pins: [KeyPin]
+    package let pins: [KeyPin]
 }
 
-public struct KeyPin: Sendable, Hashable {
-    public let client: ClientID
-    public let key: KeyThumbprint
+package struct KeyPin: Sendable, Hashable {
+    package let client: ClientID
+    package let key: KeyThumbprint
 }
 
 extension Administration {
-    public func device(_ digest: DeviceDigest, at issuer: Issuer) async throws(AdministrationError) -> DeviceRecord {
+    package func device(_ digest: DeviceDigest, at issuer: Issuer) async throws(AdministrationError) -> DeviceRecord {
         let found = try await rows(DeviceStatements.select, [.text(issuer.string), .bytes(digest.octets)]) { row in
             DeviceRecord(
                 issuer: issuer, digest: digest, firstSeenAt: try row.instant(0), blockedAt: try row.optionalInstant(1),
@@ -32,13 +32,13 @@ extension Administration {
 
     /// Blocks a device. From the commit on, the broker refuses exchanges with its device value and refreshes of the
     /// grants from them.
-    public func block(
+    package func block(
         _ digest: DeviceDigest, at issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await set(DeviceStatements.block, .deviceBlocked, digest, issuer, act, orElse: "this device, unblocked,")
     }
 
-    public func unblock(
+    package func unblock(
         _ digest: DeviceDigest, at issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await set(
@@ -48,7 +48,7 @@ extension Administration {
     /// Removes key bindings. From the commit on, the next key that an app uses on the device becomes its bound key.
     /// Existing token families keep their keys.
     /// - Parameter client: The app; `nil`: all apps.
-    public func unpin(
+    package func unpin(
         _ digest: DeviceDigest, at issuer: Issuer, client: ClientID?, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(

@@ -1,8 +1,8 @@
-public import NativeSSO
+package import NativeSSO
 import PostgresClient
 
 /// A filter on grants.
-public enum GrantSelection: Sendable, Hashable {
+package enum GrantSelection: Sendable, Hashable {
     case grant(UniqueID)
     /// By the session's row id.
     case sessionRow(UniqueID)
@@ -12,20 +12,20 @@ public enum GrantSelection: Sendable, Hashable {
 }
 
 /// A grant with its session.
-public struct GrantRecord: Sendable, Hashable {
-    public let id: UniqueID
-    public let client: ClientID
-    public let generation: Int32
-    public let rotatedAt: UnixTime
-    public let scope: Scope
-    public let createdAt: UnixTime
-    public let expiresAt: UnixTime
-    public let revokedAt: UnixTime?
-    public let revokeReason: String?
-    public let issuer: Issuer
-    public let sessionID: SessionID
+package struct GrantRecord: Sendable, Hashable {
+    package let id: UniqueID
+    package let client: ClientID
+    package let generation: Int32
+    package let rotatedAt: UnixTime
+    package let scope: Scope
+    package let createdAt: UnixTime
+    package let expiresAt: UnixTime
+    package let revokedAt: UnixTime?
+    package let revokeReason: String?
+    package let issuer: Issuer
+    package let sessionID: SessionID
     /// `nil` for a session that ended before the broker first saw it.
-    public let subject: Subject?
+    package let subject: Subject?
 }
 
 extension Administration {
@@ -33,7 +33,7 @@ extension Administration {
     /// - Parameters:
     ///   - liveOnly: Only unrevoked, unexpired grants of live sessions.
     ///   - row: Return only grants older than this one, to continue a listing.
-    public func grants(
+    package func grants(
         _ selection: GrantSelection, liveOnly: Bool, limit: Int64?, before row: UniqueID? = nil
     ) async throws(AdministrationError) -> [GrantRecord] {
         let chosen: [PostgresValue] =
@@ -54,7 +54,8 @@ extension Administration {
     /// Revokes grants. From the commit on, the broker refuses their refresh tokens. The app may exchange again while
     /// the session lives.
     /// - Returns: The grants that this call revoked.
-    public func revoke(_ grants: [UniqueID], _ act: AdministrativeAct) async throws(AdministrationError) -> [UniqueID] {
+    package func revoke(_ grants: [UniqueID], _ act: AdministrativeAct) async throws(AdministrationError) -> [UniqueID]
+    {
         // As with sessions: locked grants come last, one by one, to avoid deadlocks.
         var revoked = grants.count > 1 ? try await revoke(GrantStatements.revokeFree, grants, act) : []
         for grant in Set(grants).subtracting(revoked) {

@@ -1,30 +1,30 @@
-public import NativeSSO
+package import NativeSSO
 import PostgresClient
 
 /// The clients that may share logins of one issuer.
-public struct SharingGroup: Sendable, Hashable {
-    public struct Member: Sendable, Hashable {
-        public let client: ClientID
-        public let role: Membership.Role
-        public let scopeCeiling: Scope?
+package struct SharingGroup: Sendable, Hashable {
+    package struct Member: Sendable, Hashable {
+        package let client: ClientID
+        package let role: Membership.Role
+        package let scopeCeiling: Scope?
     }
 
     /// A change to a member's scope ceiling.
-    public enum CeilingChange: Sendable, Hashable {
+    package enum CeilingChange: Sendable, Hashable {
         /// No change; a new member has no ceiling.
         case keep
         case remove
         case set(Scope)
     }
 
-    public let id: GroupID
-    public let issuer: Issuer
-    public let members: [Member]
+    package let id: GroupID
+    package let issuer: Issuer
+    package let members: [Member]
 }
 
 extension Administration {
     /// All groups with their members, sorted by identifier.
-    public func groups() async throws(AdministrationError) -> [SharingGroup] {
+    package func groups() async throws(AdministrationError) -> [SharingGroup] {
         let groups = try await rows(Self.selectGroups) { row in
             (
                 id: try row.identifier(try row.text(0), "group_id") as GroupID,
@@ -46,7 +46,7 @@ extension Administration {
     }
 
     /// Adds a group without members. Its issuer is permanent.
-    public func addGroup(
+    package func addGroup(
         _ id: GroupID, issuer: Issuer, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(
@@ -55,7 +55,7 @@ extension Administration {
     }
 
     /// Removes the group and its memberships. Its members can no longer share logins.
-    public func removeGroup(_ id: GroupID, _ act: AdministrativeAct) async throws(AdministrationError) {
+    package func removeGroup(_ id: GroupID, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
             Self.deleteGroup, [.text(id.string)], as: .groupRemoved, act, details: [("group_id", id.string)],
             orElse: .notFound("group \(id)"))
@@ -64,7 +64,7 @@ extension Administration {
     /// Adds a member, or changes its role and ceiling.
     /// - Returns: The member after the change.
     @discardableResult
-    public func putMember(
+    package func putMember(
         _ client: ClientID, _ role: Membership.Role, ceiling: SharingGroup.CeilingChange, in group: GroupID,
         _ act: AdministrativeAct
     ) async throws(AdministrationError) -> SharingGroup.Member {
@@ -89,7 +89,7 @@ extension Administration {
     /// Removes a client from the group. From the commit on, it can neither exchange the group's logins nor refresh
     /// grants from them (`sharing_ended`). Its grants are kept: they work again if the client returns before they
     /// expire.
-    public func removeMember(
+    package func removeMember(
         _ client: ClientID, from group: GroupID, _ act: AdministrativeAct
     ) async throws(AdministrationError) {
         try await change(

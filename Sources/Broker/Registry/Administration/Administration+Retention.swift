@@ -2,7 +2,7 @@ import NativeSSO
 import PostgresClient
 
 extension Administration {
-    public func retention() async throws(AdministrationError) -> RetentionPolicy {
+    package func retention() async throws(AdministrationError) -> RetentionPolicy {
         let found = try await rows(RetentionStatements.policy) { try RetentionPolicy($0) }
         guard let policy = found.first else { throw .notFound("the row of the table retention") }
         return policy
@@ -14,7 +14,7 @@ extension Administration {
     ///   - auditDays: `nil`: no change.
     /// - Returns: The policy after the change.
     @discardableResult
-    public func setRetention(
+    package func setRetention(
         sessionDays: Int32?, auditDays: Int32?, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> RetentionPolicy {
         try await change(
@@ -26,13 +26,13 @@ extension Administration {
     }
 
     /// The records that ``sweep(_:)`` would delete now.
-    public func sweepable() async throws(AdministrationError) -> SweepReport {
+    package func sweepable() async throws(AdministrationError) -> SweepReport {
         try await Self.database { () async throws(PostgresError) in try await Sweeper(database: pool).prospect() }
     }
 
     /// Sweeps now, and records the counts in the audit.
     /// - Returns: `nil` if another sweep is running.
-    public func sweep(_ act: AdministrativeAct) async throws(AdministrationError) -> SweepReport? {
+    package func sweep(_ act: AdministrativeAct) async throws(AdministrationError) -> SweepReport? {
         try await Self.database { () async throws(PostgresError) in
             guard let report = try await Sweeper(database: pool).sweep(unlessWithin: 0) else { return nil }
             let details = report.counts.map { ($0.name, "\($0.count)") }
@@ -59,38 +59,38 @@ extension RetentionPolicy {
 }
 
 /// How long records are kept after their end. Only administrators can read and change it; see the table `retention`.
-public struct RetentionPolicy: Sendable, Hashable {
+package struct RetentionPolicy: Sendable, Hashable {
     /// For sessions with their grants, revoked grants, unused devices, and global logouts of users.
-    public let sessionDays: Int32
+    package let sessionDays: Int32
     /// For audit events, counted from the end of their month.
-    public let auditDays: Int32
+    package let auditDays: Int32
 
-    public init(sessionDays: Int32, auditDays: Int32) {
+    package init(sessionDays: Int32, auditDays: Int32) {
         self.sessionDays = sessionDays
         self.auditDays = auditDays
     }
 }
 
 /// The records that a sweep deleted or would delete.
-public struct SweepReport: Sendable, Hashable {
+package struct SweepReport: Sendable, Hashable {
     /// Sessions, including their grants.
-    public internal(set) var sessions: Int64 = 0
+    package internal(set) var sessions: Int64 = 0
     /// Revoked grants of remaining sessions.
-    public internal(set) var grants: Int64 = 0
-    public internal(set) var devices: Int64 = 0
+    package internal(set) var grants: Int64 = 0
+    package internal(set) var devices: Int64 = 0
     /// Used DPoP proofs and relayed codes.
-    public internal(set) var proofs: Int64 = 0
+    package internal(set) var proofs: Int64 = 0
     /// Records of users' global logouts.
-    public internal(set) var logouts: Int64 = 0
+    package internal(set) var logouts: Int64 = 0
     /// Emptied audit partitions.
-    public internal(set) var auditMonths: Int64 = 0
+    package internal(set) var auditMonths: Int64 = 0
     /// `false` if the sweep was stopped or another one intervened.
-    public internal(set) var isComplete = false
+    package internal(set) var isComplete = false
 
-    public var isEmpty: Bool { counts.allSatisfy { $0.count == 0 } }
+    package var isEmpty: Bool { counts.allSatisfy { $0.count == 0 } }
 
     /// The counts, named as in the log and the audit.
-    public var counts: [(name: String, count: Int64)] {
+    package var counts: [(name: String, count: Int64)] {
         [
             ("sessions", sessions), ("grants", grants), ("devices", devices), ("proofs", proofs), ("logouts", logouts),
             ("audit_months", auditMonths),

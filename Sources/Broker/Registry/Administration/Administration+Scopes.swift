@@ -1,13 +1,13 @@
 import PostgresClient
 
 /// A scope with special handling. A scope that is not registered needs no consent.
-public struct RegisteredScope: Sendable, Hashable {
-    public let name: String
-    public let requiresConsent: Bool
+package struct RegisteredScope: Sendable, Hashable {
+    package let name: String
+    package let requiresConsent: Bool
 }
 
 extension Administration {
-    public func scopes() async throws(AdministrationError) -> [RegisteredScope] {
+    package func scopes() async throws(AdministrationError) -> [RegisteredScope] {
         try await rows(Self.selectScopes) {
             RegisteredScope(name: try $0.text(0), requiresConsent: try $0.bool(1))
         }
@@ -17,7 +17,7 @@ extension Administration {
     /// - Parameter requiresConsent: `nil`: no change; for a new scope: no consent.
     /// - Returns: The scope after the change.
     @discardableResult
-    public func putScope(
+    package func putScope(
         _ name: String, requiresConsent: Bool?, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> RegisteredScope {
         try await change(
@@ -29,7 +29,7 @@ extension Administration {
 
     /// Removes a scope from the registry, so that it needs no consent. Existing grants keep it. To withdraw a scope,
     /// remove it from its clients.
-    public func removeScope(_ name: String, _ act: AdministrativeAct) async throws(AdministrationError) {
+    package func removeScope(_ name: String, _ act: AdministrativeAct) async throws(AdministrationError) {
         try await change(
             Self.deleteScope, [.text(name)], as: .scopeRemoved, act, details: [("scope", name)],
             orElse: .notFound("scope \(name)"))

@@ -1,28 +1,28 @@
-public import NativeSSO
+package import NativeSSO
 import PostgresClient
 
 /// A session as shown to an operator. Contains no credentials.
-public struct SessionRecord: Sendable, Hashable {
-    public let id: UniqueID
-    public let issuer: Issuer
-    public let sessionID: SessionID
+package struct SessionRecord: Sendable, Hashable {
+    package let id: UniqueID
+    package let issuer: Issuer
+    package let sessionID: SessionID
     /// `nil` for a session that ended before the broker first saw it.
-    public let subject: Subject?
-    public let profile: Profile?
-    public let sourceClient: ClientID?
-    public let createdAt: UnixTime
-    public let expiresAt: UnixTime
-    public let lastUsedAt: UnixTime
-    public let endedAt: UnixTime?
-    public let endReason: String?
+    package let subject: Subject?
+    package let profile: Profile?
+    package let sourceClient: ClientID?
+    package let createdAt: UnixTime
+    package let expiresAt: UnixTime
+    package let lastUsedAt: UnixTime
+    package let endedAt: UnixTime?
+    package let endReason: String?
     /// Grants that are neither revoked nor expired.
-    public let liveGrants: Int64
+    package let liveGrants: Int64
     /// The device on which the user logged in, if known.
-    public let device: DeviceDigest?
+    package let device: DeviceDigest?
 }
 
 /// A filter on sessions.
-public enum SessionSelection: Sendable, Hashable {
+package enum SessionSelection: Sendable, Hashable {
     case session(Issuer, SessionID)
     case subject(Issuer, Subject)
     case device(DeviceDigest)
@@ -34,7 +34,7 @@ public enum SessionSelection: Sendable, Hashable {
 extension Administration {
     /// The newest sessions first, at most `limit`.
     /// - Parameter row: Return only sessions older than this one, to continue a listing.
-    public func sessions(
+    package func sessions(
         _ selection: SessionSelection, liveOnly: Bool, limit: Int64, before row: UniqueID? = nil
     ) async throws(AdministrationError) -> [SessionRecord] {
         let chosen: [PostgresValue] =
@@ -58,7 +58,7 @@ extension Administration {
     ///   - sameLoginMayReturn: Whether a later id_token of the same login may create a new session. Otherwise the
     ///     user must log in again at the IdP.
     /// - Returns: The sessions that this call ended.
-    public func end(
+    package func end(
         _ sessions: [UniqueID], reason: String, sameLoginMayReturn: Bool = false, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
         // Waiting for a lock while holding others can deadlock. So locked sessions come last, one by one.

@@ -1,13 +1,13 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 import StrictCoding
 
 /// The operator's changes to the registry. Each change and its audit record share a transaction.
-public struct Administration: Sendable {
+package struct Administration: Sendable {
     let pool: ConnectionPool
 
     /// - Parameter pool: Connected as a member of `native_sso_admin`.
-    public init(pool: ConnectionPool) {
+    package init(pool: ConnectionPool) {
         self.pool = pool
     }
 
@@ -67,7 +67,7 @@ public struct Administration: Sendable {
 }
 
 /// Why an administrative change failed. Nothing changed, unless the cause is `outcomeUnknown`.
-public enum AdministrationError: Error, Sendable {
+package enum AdministrationError: Error, Sendable {
     case notFound(String)
     case alreadyExists(String)
     /// The change violates a rule of the schema, which the text names.
@@ -95,14 +95,14 @@ public enum AdministrationError: Error, Sendable {
 }
 
 /// Who changes something and why. Recorded in the same transaction as the change.
-public struct AdministrativeAct: Sendable, Hashable {
+package struct AdministrativeAct: Sendable, Hashable {
     /// The operating system's user, and the one behind `sudo`.
-    public let actor: String
-    public let reason: String?
+    package let actor: String
+    package let reason: String?
     /// The id of all audit records of the act, for `native-sso explain`.
-    public let requestID: UniqueID
+    package let requestID: UniqueID
 
-    public init(actor: String, reason: String?, requestID: UniqueID) {
+    package init(actor: String, reason: String?, requestID: UniqueID) {
         self.actor = actor
         self.reason = reason
         self.requestID = requestID

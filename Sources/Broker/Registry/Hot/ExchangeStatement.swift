@@ -1,5 +1,5 @@
 import NativeSSO
-public import PostgresClient
+package import PostgresClient
 
 /// `native_sso.exchange`: parameters from an ``Admission``, ``AdmissionFacts`` from its answer.
 enum ExchangeStatement {
@@ -96,7 +96,7 @@ extension PostgresConfiguration {
     /// the price of a refresh. So they look at `search_path` and refuse to run under any other, since they act as the owner
     /// of the tables; the rest is for the plans, each of which is made once and must be good for an empty table and a
     /// large one.
-    public func forHotCalls() -> PostgresConfiguration {
+    package func forHotCalls() -> PostgresConfiguration {
         var configuration = self
         configuration.sessionSettings.merge(
             [

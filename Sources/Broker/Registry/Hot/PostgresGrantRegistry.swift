@@ -1,26 +1,26 @@
-public import NativeSSO
-public import PostgresClient
+package import NativeSSO
+package import PostgresClient
 
 /// Sessions, groups, devices and grants in PostgreSQL: one statement per call, and its answer only when it is committed.
-public struct PostgresGrantRegistry: GrantRegistry {
+package struct PostgresGrantRegistry: GrantRegistry {
     private let database: any StatementExecutor
 
     /// What is sent for an exchange, and for a refresh: for whoever measures or prepares them.
-    public static var exchanging: Statement { ExchangeStatement.statement }
-    public static var refreshing: Statement { RefreshStatement.statement }
+    package static var exchanging: Statement { ExchangeStatement.statement }
+    package static var refreshing: Statement { RefreshStatement.statement }
 
-    public init(database: any StatementExecutor) {
+    package init(database: any StatementExecutor) {
         self.database = database
     }
 
-    public func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
+    package func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
         try await row(
             ExchangeStatement.statement, ExchangeStatement.parameters(admission),
             locking: ExchangeStatement.row(admission),
             ExchangeStatement.facts)
     }
 
-    public func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
+    package func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
         try await row(
             RefreshStatement.statement, RefreshStatement.parameters(rotation),
             locking: RefreshStatement.row(rotation), RefreshStatement.facts)
@@ -46,14 +46,14 @@ public struct PostgresGrantRegistry: GrantRegistry {
 }
 
 /// Used client assertions in PostgreSQL: a row each until it has expired, and a primary key that decides any race.
-public struct PostgresAssertionRegister: AssertionRegister {
+package struct PostgresAssertionRegister: AssertionRegister {
     private let database: any StatementExecutor
 
-    public init(database: any StatementExecutor) {
+    package init(database: any StatementExecutor) {
         self.database = database
     }
 
-    public func use(_ assertion: AssertionID, until: UnixTime) async throws(PortError) -> Bool {
+    package func use(_ assertion: AssertionID, until: UnixTime) async throws(PortError) -> Bool {
         let parameters: [PostgresValue] = [.bytes(assertion.digest), try .instant(until)]
         let rows = try await PortError.database { () async throws(PostgresError) in
             try await database.query(Self.use, parameters, locking: RowKey(assertion.digest))

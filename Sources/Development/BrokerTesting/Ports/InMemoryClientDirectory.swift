@@ -1,8 +1,8 @@
-public import NativeSSO
+package import NativeSSO
 import Synchronization
 
 /// Clients and scopes that a test puts there.
-public final class InMemoryClientDirectory: ClientDirectory {
+package final class InMemoryClientDirectory: ClientDirectory {
     private struct State {
         var clients: [ClientID: Client] = [:]
         var credentials: [ClientID: ClientCredentials] = [:]
@@ -12,43 +12,43 @@ public final class InMemoryClientDirectory: ClientDirectory {
 
     private let state: Mutex<State>
 
-    public init(_ clients: [Client] = [], scopesRequiringConsent: Scope = .empty) {
+    package init(_ clients: [Client] = [], scopesRequiringConsent: Scope = .empty) {
         let byID = Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         state = Mutex(State(clients: byID, consent: scopesRequiringConsent))
     }
 
     /// Adds a client, or replaces the one of that id.
-    public func put(_ client: Client) {
+    package func put(_ client: Client) {
         state.withLock { $0.clients[client.id] = client }
     }
 
     /// What a client proves itself with from now on.
-    public func put(_ credentials: ClientCredentials, of client: ClientID) {
+    package func put(_ credentials: ClientCredentials, of client: ClientID) {
         state.withLock { $0.credentials[client] = credentials }
     }
 
-    public func setScopesRequiringConsent(_ scope: Scope) {
+    package func setScopesRequiringConsent(_ scope: Scope) {
         state.withLock { $0.consent = scope }
     }
 
     /// What every further call throws; `nil`: they work again.
-    public func fail(with failure: PortError?) {
+    package func fail(with failure: PortError?) {
         state.withLock { $0.failure = failure }
     }
 
-    public func client(_ id: ClientID) throws(PortError) -> Client? {
+    package func client(_ id: ClientID) throws(PortError) -> Client? {
         let (client, failure) = state.withLock { ($0.clients[id], $0.failure) }
         if let failure { throw failure }
         return client
     }
 
-    public func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
+    package func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
         let (credentials, failure) = state.withLock { ($0.credentials[id], $0.failure) }
         if let failure { throw failure }
         return credentials ?? .none
     }
 
-    public var scopesRequiringConsent: Scope {
+    package var scopesRequiringConsent: Scope {
         get throws(PortError) {
             let (scope, failure) = state.withLock { ($0.consent, $0.failure) }
             if let failure { throw failure }

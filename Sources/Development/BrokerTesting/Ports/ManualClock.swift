@@ -1,12 +1,12 @@
 import Synchronization
 
 /// A monotonic clock that a test moves. Sleepers wake when their instant has come.
-public final class ManualClock: Clock {
-    public struct Instant: InstantProtocol {
-        public var offset: Duration
-        public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        public func duration(to other: Instant) -> Duration { other.offset - offset }
-        public static func < (a: Instant, b: Instant) -> Bool { a.offset < b.offset }
+package final class ManualClock: Clock {
+    package struct Instant: InstantProtocol {
+        package var offset: Duration
+        package func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        package func duration(to other: Instant) -> Duration { other.offset - offset }
+        package static func < (a: Instant, b: Instant) -> Bool { a.offset < b.offset }
     }
 
     private struct State {
@@ -16,14 +16,14 @@ public final class ManualClock: Clock {
 
     private let state = Mutex(State())
     /// One element for each sleep that began: its length.
-    public let sleeps = AsyncStream<Duration>.makeStream()
+    package let sleeps = AsyncStream<Duration>.makeStream()
 
-    public init() {}
+    package init() {}
 
-    public var now: Instant { state.withLock { $0.now } }
-    public var minimumResolution: Duration { .nanoseconds(1) }
+    package var now: Instant { state.withLock { $0.now } }
+    package var minimumResolution: Duration { .nanoseconds(1) }
 
-    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let length = state.withLock { state in
@@ -39,7 +39,7 @@ public final class ManualClock: Clock {
         try Task.checkCancellation()
     }
 
-    public func advance(by duration: Duration) {
+    package func advance(by duration: Duration) {
         wake(
             until: state.withLock { state in
                 state.now = state.now.advanced(by: duration)

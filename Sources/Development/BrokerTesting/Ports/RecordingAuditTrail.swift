@@ -1,8 +1,8 @@
-public import NativeSSO
+package import NativeSSO
 import Synchronization
 
 /// Keeps what it is told.
-public final class RecordingAuditTrail: AuditTrail {
+package final class RecordingAuditTrail: AuditTrail {
     private struct State {
         var events: [AuditEvent] = []
         var waiting: [(count: Int, CheckedContinuation<Void, Never>)] = []
@@ -10,13 +10,13 @@ public final class RecordingAuditTrail: AuditTrail {
 
     private let state = Mutex(State())
 
-    public init() {}
+    package init() {}
 
     /// In the order in which they were recorded.
-    public var events: [AuditEvent] { state.withLock { $0.events } }
+    package var events: [AuditEvent] { state.withLock { $0.events } }
 
     /// Returns when so many have been recorded.
-    public func untilRecorded(_ count: Int) async {
+    package func untilRecorded(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 guard state.events.count < count else { return true }
@@ -27,7 +27,7 @@ public final class RecordingAuditTrail: AuditTrail {
         }
     }
 
-    public func record(_ event: AuditEvent) {
+    package func record(_ event: AuditEvent) {
         let reached = state.withLock { state in
             state.events.append(event)
             let count = state.events.count

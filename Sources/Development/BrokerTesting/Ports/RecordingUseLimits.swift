@@ -1,9 +1,9 @@
-public import NativeSSO
+package import NativeSSO
 import Synchronization
 
 /// Keeps what is charged, and refuses where it is told to.
-public final class RecordingUseLimits: UseLimits {
-    public enum Charge: Sendable, Hashable {
+package final class RecordingUseLimits: UseLimits {
+    package enum Charge: Sendable, Hashable {
         case exchange(SessionID?, device: String, client: ClientID)
         case failure(SessionID?)
         case enrolment(Subject, client: ClientID)
@@ -13,39 +13,39 @@ public final class RecordingUseLimits: UseLimits {
 
     private let state = Mutex<(charges: [Charge], refusal: RateLimited?)>(([], nil))
 
-    public init() {}
+    package init() {}
 
     /// In the order in which they came.
-    public var charges: [Charge] { state.withLock { $0.charges } }
+    package var charges: [Charge] { state.withLock { $0.charges } }
 
     /// What every charge meets from now on; `nil`: nothing.
-    public func refuse(_ refusal: RateLimited?) { state.withLock { $0.refusal = refusal } }
+    package func refuse(_ refusal: RateLimited?) { state.withLock { $0.refusal = refusal } }
 
-    public func charge(
+    package func charge(
         exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
     ) throws(RateLimited) {
         try record(.exchange(idToken.sessionID, device: deviceHash, client: client.id))
     }
 
-    public func charge(failureOf idToken: IDTokenClaims) throws(RateLimited) {
+    package func charge(failureOf idToken: IDTokenClaims) throws(RateLimited) {
         try record(.failure(idToken.sessionID))
     }
 
-    public func check(
+    package func check(
         enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
     ) throws(RateLimited) {
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }
     }
 
-    public func count(enrolmentOf idToken: IDTokenClaims, by client: Client) {
+    package func count(enrolmentOf idToken: IDTokenClaims, by client: Client) {
         state.withLock { $0.charges.append(.enrolment(idToken.subject, client: client.id)) }
     }
 
-    public func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited) {
+    package func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited) {
         try record(.refusedEnrolment(token))
     }
 
-    public func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {
+    package func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {
         try record(.refresh(grant, client: client.id))
     }
 

@@ -1,9 +1,9 @@
-public import NativeSSO
+package import NativeSSO
 import Synchronization
 
 /// An identity provider's token endpoint that does what it was told to.
-public final class ScriptedCodeRelay: CodeRelay {
-    public enum Answer: Sendable {
+package final class ScriptedCodeRelay: CodeRelay {
+    package enum Answer: Sendable {
         case tokens(ProviderTokens)
         case failure(CodeRelayError)
         /// Waits until ``goOn()``.
@@ -22,23 +22,23 @@ public final class ScriptedCodeRelay: CodeRelay {
 
     private let state: Mutex<State>
 
-    public init(_ answer: Answer) { state = Mutex(State(answer: answer)) }
+    package init(_ answer: Answer) { state = Mutex(State(answer: answer)) }
 
-    public func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
+    package func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
 
     /// Every code it was asked about.
-    public var codes: [PresentedCode] { state.withLock { $0.codes } }
+    package var codes: [PresentedCode] { state.withLock { $0.codes } }
 
     /// What becomes of a refresh token that it is asked to revoke.
-    public func revocation(_ outcome: RevocationOutcome) { state.withLock { $0.revocation = outcome } }
+    package func revocation(_ outcome: RevocationOutcome) { state.withLock { $0.revocation = outcome } }
 
     /// Revocations wait until ``goOn()``.
-    public func holdRevocations() { state.withLock { $0.holdsRevocations = true } }
+    package func holdRevocations() { state.withLock { $0.holdsRevocations = true } }
 
     /// Every refresh token that it was asked to revoke.
-    public var revoked: [String] { state.withLock { $0.revoked } }
+    package var revoked: [String] { state.withLock { $0.revoked } }
 
-    public func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome {
+    package func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome {
         await withCheckedContinuation { continuation in
             let goesOn = state.withLock { state in
                 state.revoked.append(refreshToken)
@@ -52,7 +52,7 @@ public final class ScriptedCodeRelay: CodeRelay {
     }
 
     /// Returns when so many codes have come.
-    public func untilAsked(_ count: Int) async {
+    package func untilAsked(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 guard state.codes.count < count else { return true }
@@ -63,7 +63,7 @@ public final class ScriptedCodeRelay: CodeRelay {
         }
     }
 
-    public func goOn() {
+    package func goOn() {
         let waiting = state.withLock { state in
             state.holdsRevocations = false
             defer { state.waiting = [] }
@@ -72,7 +72,7 @@ public final class ScriptedCodeRelay: CodeRelay {
         for continuation in waiting { continuation.resume() }
     }
 
-    public func redeem(
+    package func redeem(
         _ code: PresentedCode, of client: ClientID, at issuer: Issuer
     ) async throws(CodeRelayError) -> ProviderTokens {
         switch state.withLock({ $0.answer }) {

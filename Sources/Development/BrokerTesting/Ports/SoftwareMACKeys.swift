@@ -1,9 +1,9 @@
 import Crypto
-public import NativeSSO
+package import NativeSSO
 import Synchronization
 
 /// The MAC keys of the key module, in software and known to everybody: refresh-token keys 1 and 2, and a device key.
-public final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester, RecordAuthenticator {
+package final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester, RecordAuthenticator {
     private struct State {
         var currentKeyID: UInt8
         var ring: Set<UInt8> = [1, 2]
@@ -12,28 +12,28 @@ public final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester, R
 
     private let state: Mutex<State>
 
-    public init(currentKeyID: UInt8 = 1) { state = Mutex(State(currentKeyID: currentKeyID)) }
+    package init(currentKeyID: UInt8 = 1) { state = Mutex(State(currentKeyID: currentKeyID)) }
 
     /// The key under which new tokens are made from now on. One that is not in the ring makes a defect.
-    public func use(keyID: UInt8) { state.withLock { $0.currentKeyID = keyID } }
+    package func use(keyID: UInt8) { state.withLock { $0.currentKeyID = keyID } }
 
     /// Takes a refresh-token key away, with every token made under it.
-    public func remove(keyID: UInt8) { state.withLock { _ = $0.ring.remove(keyID) } }
+    package func remove(keyID: UInt8) { state.withLock { _ = $0.ring.remove(keyID) } }
 
     /// What every further call throws; `nil`: they work again.
-    public func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
+    package func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
 
-    public var currentKeyID: UInt8 {
+    package var currentKeyID: UInt8 {
         get throws(PortError) { try look().currentKeyID }
     }
 
     /// Under key 1 a key of 32 octets 01, under key 2 one of 32 octets 02.
-    public func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]? {
+    package func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]? {
         guard try look().ring.contains(keyID) else { return nil }
         return mac(message, keyOctet: keyID)
     }
 
-    public func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest {
+    package func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest {
         _ = try look()
         // An issuer is printable ASCII, so the zero octet ends it.
         let message = Array(issuer.string.utf8) + [0] + device.octets
@@ -43,7 +43,7 @@ public final class SoftwareMACKeys: RefreshTokenAuthenticator, DeviceDigester, R
         return digest
     }
 
-    public func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8] {
+    package func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8] {
         _ = try look()
         // Each field as text with its length before it: no two lists give the same octets.
         let message = fields.flatMap { Array("\($0.count):".utf8) + $0 }

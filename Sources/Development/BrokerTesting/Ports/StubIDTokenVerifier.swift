@@ -1,31 +1,31 @@
-public import NativeSSO
+package import NativeSSO
 import Synchronization
 
 /// Says of every id_token what it was told to say.
-public final class StubIDTokenVerifier: IDTokenVerifier {
-    public enum Answer: Sendable {
+package final class StubIDTokenVerifier: IDTokenVerifier {
+    package enum Answer: Sendable {
         case claims(IDTokenClaims)
         case refusal(SubjectTokenDefect)
         case outage
     }
 
     /// One call.
-    public struct Question: Sendable, Equatable {
-        public let issuer: Issuer
-        public let use: IDTokenUse
-        public let now: UnixTime
+    package struct Question: Sendable, Equatable {
+        package let issuer: Issuer
+        package let use: IDTokenUse
+        package let now: UnixTime
     }
 
     private let state: Mutex<(answer: Answer, questions: [Question])>
 
-    public init(_ answer: Answer) { state = Mutex((answer, [])) }
+    package init(_ answer: Answer) { state = Mutex((answer, [])) }
 
     /// What every further call says.
-    public func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
+    package func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
 
-    public var questions: [Question] { state.withLock { $0.questions } }
+    package var questions: [Question] { state.withLock { $0.questions } }
 
-    public func verify(
+    package func verify(
         _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
     ) throws(IDTokenVerificationError) -> IDTokenVerification {
         let answer = state.withLock { state in

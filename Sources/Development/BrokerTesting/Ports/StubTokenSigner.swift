@@ -1,9 +1,9 @@
-public import NativeSSO
-public import StrictCoding
+package import NativeSSO
+package import StrictCoding
 import Synchronization
 
 /// Makes compact JWSs that nobody should trust: the header names the algorithm `stub`, the signature is a fixed text.
-public final class StubTokenSigner: TokenSigner {
+package final class StubTokenSigner: TokenSigner {
     private struct State {
         var failure: PortError?
         var hashFunction: TokenHashFunction
@@ -12,17 +12,17 @@ public final class StubTokenSigner: TokenSigner {
 
     private let state: Mutex<State>
 
-    public init(hashFunction: TokenHashFunction = .sha256) {
+    package init(hashFunction: TokenHashFunction = .sha256) {
         state = Mutex(State(hashFunction: hashFunction))
     }
 
     /// What every further call throws; `nil`: they work again.
-    public func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
+    package func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
 
     /// How many tokens it has signed.
-    public var count: Int { state.withLock { $0.count } }
+    package var count: Int { state.withLock { $0.count } }
 
-    public func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String {
+    package func sign(payload: [UInt8], type: JWTType) throws(PortError) -> String {
         let failure = state.withLock { state in
             if state.failure == nil { state.count += 1 }
             return state.failure
@@ -32,7 +32,7 @@ public final class StubTokenSigner: TokenSigner {
         return [header, payload, Array("stub".utf8)].map { Base64URL.encode($0) }.joined(separator: ".")
     }
 
-    public var hashFunction: TokenHashFunction {
+    package var hashFunction: TokenHashFunction {
         get throws(PortError) {
             let (function, failure) = state.withLock { ($0.hashFunction, $0.failure) }
             if let failure { throw failure }
@@ -42,13 +42,13 @@ public final class StubTokenSigner: TokenSigner {
 }
 
 /// A token read back without any check of its signature: for tests that look at what was issued.
-public struct UnverifiedJWS: Sendable {
-    public let type: String
-    public let payload: [UInt8]
-    public let claims: JSONObject
+package struct UnverifiedJWS: Sendable {
+    package let type: String
+    package let payload: [UInt8]
+    package let claims: JSONObject
 
     /// `nil` unless `text` is a compact JWS whose header names a `typ` and whose payload is a JSON object.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
             let type = try? JSONReader.parse(header).object?.string("typ"),

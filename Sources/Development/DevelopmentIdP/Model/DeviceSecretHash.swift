@@ -3,7 +3,7 @@ import StrictCoding
 
 /// How the provider computes `ds_hash`, which no draft defines; providers in the field differ. The names are those of the broker's
 /// `hash_mode`.
-public enum DeviceSecretHash: String, Sendable, CaseIterable {
+package enum DeviceSecretHash: String, Sendable, CaseIterable {
     /// As `at_hash`.
     case leftHalf = "left_half"
     /// base64url of all of SHA-256.

@@ -9,7 +9,7 @@ extension ProviderConfiguration {
     ///
     /// Optional: `issuer`, `host`, `mode`, `hash_mode`, `lifetimes` and each of its members, a client's `client_secret`,
     /// `post_logout_redirect_uris` and `backchannel_logout_uri`.
-    public init(file path: String) throws(ProviderError) {
+    package init(file path: String) throws(ProviderError) {
         guard let bytes = try PrivateFile.read(path) else { throw .unreadableFile(path) }
         let file = try ConfigurationFile(path, bytes)
         let root = file.root

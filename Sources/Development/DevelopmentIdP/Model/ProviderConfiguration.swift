@@ -1,18 +1,18 @@
 import StrictCoding
 
 /// What one development identity provider is.
-public struct ProviderConfiguration: Sendable {
+package struct ProviderConfiguration: Sendable {
     /// `iss` of everything it signs, and the base of its endpoint addresses. No trailing slash.
-    public var issuer: String
+    package var issuer: String
     /// 127.0.0.1 or ::1; nothing else is accepted.
-    public var host: String
-    public var port: Int
-    public var mode: ProviderMode
-    public var deviceSecretHash: DeviceSecretHash
-    public var lifetimes: Lifetimes
-    public var clients: [RegisteredClient]
+    package var host: String
+    package var port: Int
+    package var mode: ProviderMode
+    package var deviceSecretHash: DeviceSecretHash
+    package var lifetimes: Lifetimes
+    package var clients: [RegisteredClient]
 
-    public init(
+    package init(
         issuer: String? = nil, host: String = "127.0.0.1", port: Int, mode: ProviderMode = .stamping,
         deviceSecretHash: DeviceSecretHash = .leftHalf,
         lifetimes: Lifetimes = Lifetimes(), clients: [RegisteredClient]

@@ -1,5 +1,5 @@
 /// Why the provider does not start.
-public enum ProviderError: Error, Sendable, Equatable, CustomStringConvertible {
+package enum ProviderError: Error, Sendable, Equatable, CustomStringConvertible {
     /// It serves a login page with known passwords over plain HTTP: no address but loopback.
     case notLoopback(String)
     case unreadableFile(String)
@@ -9,7 +9,7 @@ public enum ProviderError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A file whose JSON is malformed or says something unexpected; `reason` names the place.
     case malformedFile(String, reason: String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .notLoopback(let host): "the development identity provider listens on loopback only, not on \(host)"
         case .unreadableFile(let path): "cannot read \(path)"

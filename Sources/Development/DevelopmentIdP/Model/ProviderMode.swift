@@ -1,5 +1,5 @@
 /// What the provider knows of Native SSO.
-public enum ProviderMode: String, Sendable, CaseIterable {
+package enum ProviderMode: String, Sendable, CaseIterable {
     /// Nothing: an ordinary OpenID provider. Its id_tokens carry no `sid` and no device hash; `device_id` and the scope
     /// `device_sso` mean nothing to it.
     case plain

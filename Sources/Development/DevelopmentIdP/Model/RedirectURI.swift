@@ -1,13 +1,13 @@
 import StrictCoding
 
 /// A registered redirection URI, RFC 8252 §7: a claimed `https` address, a private-use scheme, or loopback `http`.
-public struct RedirectURI: Sendable, Equatable {
-    public let text: String
+package struct RedirectURI: Sendable, Equatable {
+    package let text: String
     /// What stands around the port of a loopback redirect; nil for the others.
     private let loopback: Loopback?
 
     /// nil where a native app must not register this: another scheme, a fragment (RFC 6749 §3.1.2), foreign characters.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), !text.utf8.contains(UInt8(ascii: "#")) else {
             return nil
         }
@@ -21,7 +21,7 @@ public struct RedirectURI: Sendable, Equatable {
 
     /// Whether a request may use `requested`: the same octets, except for the port of a loopback redirect, which the
     /// operating system chooses when the app listens (RFC 8252 §7.3).
-    public func allows(_ requested: String) -> Bool {
+    package func allows(_ requested: String) -> Bool {
         if text.hasSameOctets(as: requested) { return true }
         guard let loopback, let other = Loopback(requested[...]) else { return false }
         return loopback == other
@@ -37,7 +37,7 @@ public struct RedirectURI: Sendable, Equatable {
         }
     }
 
-    public static func == (a: RedirectURI, b: RedirectURI) -> Bool { a.text.hasSameOctets(as: b.text) }
+    package static func == (a: RedirectURI, b: RedirectURI) -> Bool { a.text.hasSameOctets(as: b.text) }
 }
 
 /// `http://127.0.0.1[:port]/path` or `http://[::1][:port]/path` without its port. `localhost` is not among them: it may

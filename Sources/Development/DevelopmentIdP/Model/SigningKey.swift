@@ -1,23 +1,23 @@
 import Crypto
 import CryptoExtras
 import Foundation
-public import JOSE
+package import JOSE
 import StrictCoding
 
 /// The provider's only signing key. Its file is plain PKCS #8 PEM, so that scripts can sign tokens of their own with it.
-public struct SigningKey: Sendable {
+package struct SigningKey: Sendable {
     private enum Material: Sendable {
         case es256(P256.Signing.PrivateKey)
         case rs256(_RSA.Signing.PrivateKey)
     }
 
     /// What others verify with. Its `kid` is its RFC 7638 thumbprint.
-    public let publicKey: JSONWebKey
-    public let algorithm: SigningAlgorithm
+    package let publicKey: JSONWebKey
+    package let algorithm: SigningAlgorithm
     private let material: Material
 
     /// A new key.
-    public init(generating algorithm: SigningAlgorithm) throws {
+    package init(generating algorithm: SigningAlgorithm) throws {
         switch algorithm {
         case .es256: try self.init(.es256(P256.Signing.PrivateKey()))
         case .rs256: try self.init(.rs256(_RSA.Signing.PrivateKey(keySize: .bits2048)))
@@ -25,7 +25,7 @@ public struct SigningKey: Sendable {
     }
 
     /// The key in the file `path`; where there is none, a new one is written there, readable by its owner alone.
-    public init(file path: String, algorithm: SigningAlgorithm) throws {
+    package init(file path: String, algorithm: SigningAlgorithm) throws {
         guard let bytes = try PrivateFile.read(path) else {
             try self.init(generating: algorithm)
             try PrivateFile.create(path, Array(pem.utf8))
@@ -88,7 +88,7 @@ public struct SigningKey: Sendable {
 }
 
 /// What id_tokens are signed with, RFC 7518 §3.1.
-public enum SigningAlgorithm: String, Sendable, CaseIterable {
+package enum SigningAlgorithm: String, Sendable, CaseIterable {
     case es256 = "ES256"
     case rs256 = "RS256"
 }

@@ -1,16 +1,16 @@
 import StrictCoding
 
 /// Somebody who can log in.
-public struct User: Sendable, CustomStringConvertible, CustomReflectable {
-    public let username: String
+package struct User: Sendable, CustomStringConvertible, CustomReflectable {
+    package let username: String
     /// In clear, here and in the file: these people exist on a developer's laptop only.
     let password: String
     /// `sub`: never reused, and unlike the user name never changed.
-    public let subject: String
-    public let name: String
-    public let email: String
+    package let subject: String
+    package let name: String
+    package let email: String
 
-    public init(username: String, password: String, subject: String, name: String, email: String) {
+    package init(username: String, password: String, subject: String, name: String, email: String) {
         self.username = username
         self.password = password
         self.subject = subject
@@ -18,20 +18,20 @@ public struct User: Sendable, CustomStringConvertible, CustomReflectable {
         self.email = email
     }
 
-    public var description: String { username }
-    public var customMirror: Mirror { Mirror(self, children: ["username": username, "password": "****"]) }
+    package var description: String { username }
+    package var customMirror: Mirror { Mirror(self, children: ["username": username, "password": "****"]) }
 }
 
 /// Everybody who can log in.
-public struct UserDirectory: Sendable {
-    public let users: [User]
+package struct UserDirectory: Sendable {
+    package let users: [User]
 
-    public init(_ users: [User]) {
+    package init(_ users: [User]) {
         self.users = users
     }
 
     /// Two people to start with.
-    public static let demonstration = UserDirectory([
+    package static let demonstration = UserDirectory([
         User(
             username: "alice", password: "alice-demo-password", subject: "248289761001", name: "Alice Example",
             email: "alice@example.test"),
@@ -41,7 +41,7 @@ public struct UserDirectory: Sendable {
     ])
 
     /// The users in the JSON file `path`; where there is none, ``demonstration`` is written there first.
-    public init(file path: String) throws(ProviderError) {
+    package init(file path: String) throws(ProviderError) {
         guard let bytes = try PrivateFile.read(path) else {
             self = .demonstration
             try PrivateFile.create(path, json)

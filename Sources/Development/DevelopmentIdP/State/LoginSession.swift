@@ -15,14 +15,14 @@ struct LoginSession: Sendable {
 }
 
 /// A login that has just ended: what a logout token would say of it (OpenID Connect Back-Channel Logout 1.0 §2.4).
-public struct EndedSession: Sendable, Equatable {
-    public let sid: String
-    public let subject: String
+package struct EndedSession: Sendable, Equatable {
+    package let sid: String
+    package let subject: String
     /// The clients that got tokens in it, sorted.
-    public let clients: [String]
+    package let clients: [String]
 }
 
 /// Hears of logouts, after the session and its refresh tokens are gone.
-public protocol SessionEndListener: Sendable {
+package protocol SessionEndListener: Sendable {
     func sessionEnded(_ session: EndedSession) async
 }

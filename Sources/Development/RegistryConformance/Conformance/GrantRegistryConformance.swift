@@ -1,18 +1,18 @@
-public import Testing
+import Testing
 
 /// What every `GrantRegistry` must do, whatever it is made of.
 ///
 ///     @Test(arguments: GrantRegistryConformance.checks)
 ///     func conforms(_ check: GrantRegistryCheck) async throws { try await check.run(on: fixture) }
-public enum GrantRegistryConformance {
-    public static let checks: [GrantRegistryCheck] =
+package enum GrantRegistryConformance {
+    package static let checks: [GrantRegistryCheck] =
         exchangeRefusals + exchangeChecks + firstSightChecks + nameChecks + refreshRefusals + refreshChecks
         + limitChecks + raceChecks + proofChecks + runChecks
 }
 
 /// One promise of a registry. It fails by `#expect`, so it runs inside a test.
-public struct GrantRegistryCheck: Sendable, CustomTestStringConvertible {
-    public let name: String
+package struct GrantRegistryCheck: Sendable, CustomTestStringConvertible {
+    package let name: String
     private let body: @Sendable (any GrantRegistryFixture) async throws -> Void
 
     init(_ name: String, _ body: @escaping @Sendable (any GrantRegistryFixture) async throws -> Void) {
@@ -20,9 +20,9 @@ public struct GrantRegistryCheck: Sendable, CustomTestStringConvertible {
         self.body = body
     }
 
-    public func run(on fixture: any GrantRegistryFixture) async throws { try await body(fixture) }
+    package func run(on fixture: any GrantRegistryFixture) async throws { try await body(fixture) }
 
-    public var testDescription: String { name }
+    package var testDescription: String { name }
 }
 
 /// What a registry holds at one moment, but for the proofs that were used: whatever is refused uses its own.

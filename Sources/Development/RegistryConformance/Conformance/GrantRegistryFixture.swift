@@ -1,10 +1,10 @@
-public import NativeSSO
+package import NativeSSO
 
 /// A registry under test, with the power to put rows where a check needs them and to look at what is there.
 ///
 /// Checks use names of their own, so several may follow one another on one registry; they must not run at the same
 /// time, since each counts rows.
-public protocol GrantRegistryFixture: Sendable {
+package protocol GrantRegistryFixture: Sendable {
     var registry: any GrantRegistry { get }
 
     /// Registers a client, or replaces the one of that id.

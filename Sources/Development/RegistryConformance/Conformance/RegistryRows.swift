@@ -1,28 +1,28 @@
-public import NativeSSO
+package import NativeSSO
 
 // Rows that a check puts into a registry. Spans are relative to the registry's own clock at the moment of `put`, in
 // whole seconds, so that a check can stand at the very second of an expiry.
 
-public struct MemberRow: Sendable {
-    public var issuer: Issuer
-    public var client: ClientID
-    public var membership: Membership
+package struct MemberRow: Sendable {
+    package var issuer: Issuer
+    package var client: ClientID
+    package var membership: Membership
 
-    public init(issuer: Issuer, client: ClientID, membership: Membership) {
+    package init(issuer: Issuer, client: ClientID, membership: Membership) {
         self.issuer = issuer
         self.client = client
         self.membership = membership
     }
 }
 
-public struct DeviceRow: Sendable {
-    public var issuer: Issuer
-    public var digest: DeviceDigest
-    public var isBlocked: Bool
+package struct DeviceRow: Sendable {
+    package var issuer: Issuer
+    package var digest: DeviceDigest
+    package var isBlocked: Bool
     /// The keys that clients have shown on it.
-    public var pins: [ClientID: KeyThumbprint]
+    package var pins: [ClientID: KeyThumbprint]
 
-    public init(issuer: Issuer, digest: DeviceDigest, isBlocked: Bool, pins: [ClientID: KeyThumbprint] = [:]) {
+    package init(issuer: Issuer, digest: DeviceDigest, isBlocked: Bool, pins: [ClientID: KeyThumbprint] = [:]) {
         self.pins = pins
         self.issuer = issuer
         self.digest = digest
@@ -31,26 +31,26 @@ public struct DeviceRow: Sendable {
 }
 
 /// A login; the identity provider knows it by the same issuer and `sid`.
-public struct SessionRow: Sendable {
-    public var id: UniqueID
-    public var issuer: Issuer
-    public var sid: SessionID
+package struct SessionRow: Sendable {
+    package var id: UniqueID
+    package var issuer: Issuer
+    package var sid: SessionID
     /// `nil` only where `isEnded`: the logout of a login that was never seen.
-    public var subject: Subject?
-    public var sourceClient: ClientID
-    public var device: DeviceDigest
-    public var profile = Profile.deviceID
-    public var login = Login()
+    package var subject: Subject?
+    package var sourceClient: ClientID
+    package var device: DeviceDigest
+    package var profile = Profile.deviceID
+    package var login = Login()
     /// From now to its absolute end; zero or less: it is over.
-    public var expiresIn: Seconds
+    package var expiresIn: Seconds
     /// From its last use to now.
-    public var lastUsed: Seconds = 0
-    public var isEnded = false
+    package var lastUsed: Seconds = 0
+    package var isEnded = false
     /// What the ends of this name ask of an id_token. An end that says neither asks for an `auth_time` after now.
-    public var iatAfter: UnixTime?
-    public var authTimeAfter: UnixTime?
+    package var iatAfter: UnixTime?
+    package var authTimeAfter: UnixTime?
 
-    public init(
+    package init(
         id: UniqueID, issuer: Issuer, sid: SessionID, subject: Subject?, sourceClient: ClientID,
         device: DeviceDigest, expiresIn: Seconds
     ) {
@@ -65,35 +65,35 @@ public struct SessionRow: Sendable {
 }
 
 /// The refresh chain of one client in one session.
-public struct GrantRow: Sendable {
-    public var id: UniqueID
-    public var session: UniqueID
-    public var client: ClientID
-    public var sourceClient: ClientID
-    public var device: DeviceDigest
-    public var generation: Int32 = 1
+package struct GrantRow: Sendable {
+    package var id: UniqueID
+    package var session: UniqueID
+    package var client: ClientID
+    package var sourceClient: ClientID
+    package var device: DeviceDigest
+    package var generation: Int32 = 1
     /// The last one that an exchange made; refreshes made those since.
-    public var exchangedGeneration: Int32 = 1
+    package var exchangedGeneration: Int32 = 1
     /// The exchange that bound it made this generation.
-    public var keylessBefore: Int32 = 1
+    package var keylessBefore: Int32 = 1
     /// Of those before the last exchange: what refreshes made of them was presented, too.
-    public var spent: [ClosedRange<Int32>] = []
+    package var spent: [ClosedRange<Int32>] = []
     /// From the last rotation to now.
-    public var rotated: Seconds = 0
-    public var isRevoked = false
+    package var rotated: Seconds = 0
+    package var isRevoked = false
     /// Whether it was revoked because a copy of its token was used.
-    public var wasReplayed = false
+    package var wasReplayed = false
     /// Whether it was because a token came too late for its lost successor.
-    public var cameLate = false
+    package var cameLate = false
     /// From now to its absolute end.
-    public var expiresIn: Seconds
-    public var scope: Scope
-    public var audiences: [String]
-    public var login = Login()
+    package var expiresIn: Seconds
+    package var scope: Scope
+    package var audiences: [String]
+    package var login = Login()
     /// What it is bound to.
-    public var key: KeyThumbprint?
+    package var key: KeyThumbprint?
 
-    public init(
+    package init(
         id: UniqueID, session: UniqueID, client: ClientID, sourceClient: ClientID, device: DeviceDigest,
         expiresIn: Seconds, scope: Scope, audiences: [String]
     ) {
@@ -109,15 +109,15 @@ public struct GrantRow: Sendable {
 }
 
 /// How many rows there are of each kind.
-public struct RegistryCounts: Sendable, Hashable {
-    public var sessions: Int
-    public var grants: Int
-    public var liveGrants: Int
-    public var devices: Int
-    public var auditRows: Int
-    public var usedProofs: Int
+package struct RegistryCounts: Sendable, Hashable {
+    package var sessions: Int
+    package var grants: Int
+    package var liveGrants: Int
+    package var devices: Int
+    package var auditRows: Int
+    package var usedProofs: Int
 
-    public init(sessions: Int, grants: Int, liveGrants: Int, devices: Int, auditRows: Int, usedProofs: Int) {
+    package init(sessions: Int, grants: Int, liveGrants: Int, devices: Int, auditRows: Int, usedProofs: Int) {
         self.sessions = sessions
         self.grants = grants
         self.liveGrants = liveGrants

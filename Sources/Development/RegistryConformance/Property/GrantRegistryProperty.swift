@@ -6,12 +6,12 @@ import Testing
 ///
 /// Each seed makes one world and one request. A failure names its seed; `exchange(seed:on:)` or `refresh(seed:on:)` with
 /// it makes the same world again, under other names.
-public enum GrantRegistryProperty {
+package enum GrantRegistryProperty {
     /// Runs `worlds` of each kind, one after another.
     /// - Parameter fixture: Asked for before each world; it may give the same one again.
     /// - Returns: The reasons that were met, and `granted`, `advanced` and `redelivered`; so that a test can see that
     ///   it tried what it meant to try.
-    public static func run(
+    package static func run(
         worlds: Int, seed: UInt64, on fixture: () async throws -> any GrantRegistryFixture
     ) async throws -> Set<String> {
         var met: Set<String> = []
@@ -23,7 +23,7 @@ public enum GrantRegistryProperty {
     }
 
     /// One exchange. Returns how it went.
-    public static func exchange(seed: UInt64, on fixture: any GrantRegistryFixture) async throws -> String {
+    package static func exchange(seed: UInt64, on fixture: any GrantRegistryFixture) async throws -> String {
         var randomness = SeededRandom(seed: seed)
         let scenario = try ExchangeScenario(using: &randomness)
         try await scenario.put(into: fixture)
@@ -57,7 +57,7 @@ public enum GrantRegistryProperty {
     }
 
     /// One refresh. Returns how it went.
-    public static func refresh(seed: UInt64, on fixture: any GrantRegistryFixture) async throws -> String {
+    package static func refresh(seed: UInt64, on fixture: any GrantRegistryFixture) async throws -> String {
         var randomness = SeededRandom(seed: seed)
         var scenario = try RefreshScenario(using: &randomness)
         try await scenario.put(into: fixture)

@@ -1,8 +1,8 @@
-public import NativeSSO
+package import NativeSSO
 import Synchronization
 
 /// `CodeRegister` behind a lock; time passes when a test says so.
-public final class InMemoryCodeRegister: CodeRegister {
+package final class InMemoryCodeRegister: CodeRegister {
     private enum Standing {
         case asked(UniqueID, isSent: Bool)
         case kept([UInt8])
@@ -24,20 +24,20 @@ public final class InMemoryCodeRegister: CodeRegister {
         var entries: [CodeEntry] = []
     }
 
-    public enum Call: Sendable, Hashable, CaseIterable { case claim, send, settle, finish, forget }
+    package enum Call: Sendable, Hashable, CaseIterable { case claim, send, settle, finish, forget }
 
     /// Before it was done, or after: then nothing but the answer is lost.
-    public enum FailurePoint: Sendable, CaseIterable { case before, after }
+    package enum FailurePoint: Sendable, CaseIterable { case before, after }
 
     private let state = Mutex(State())
 
-    public init() {}
+    package init() {}
 
     /// What was asked of it, and how claims were settled.
-    public var entries: [CodeEntry] { state.withLock { $0.entries } }
-    public var settlements: [CodeSettlement] { state.withLock { $0.settled } }
+    package var entries: [CodeEntry] { state.withLock { $0.entries } }
+    package var settlements: [CodeSettlement] { state.withLock { $0.settled } }
     /// What is kept now, of all codes.
-    public var answers: [[UInt8]] {
+    package var answers: [[UInt8]] {
         state.withLock { state in
             state.rows.values.compactMap { row in
                 switch row.standing {
@@ -49,12 +49,12 @@ public final class InMemoryCodeRegister: CodeRegister {
     }
 
     /// What every further such call throws; `nil`: they work again.
-    public func fail(_ call: Call, _ point: FailurePoint = .before, with failure: PortError?) {
+    package func fail(_ call: Call, _ point: FailurePoint = .before, with failure: PortError?) {
         state.withLock { $0.failures[call] = failure.map { ($0, point) } }
     }
 
     /// What was not sent can be had again.
-    public func letReservationsRunOut() {
+    package func letReservationsRunOut() {
         state.withLock { state in
             for (code, row) in state.rows {
                 if case .asked(_, isSent: false) = row.standing { state.rows[code] = nil }
@@ -63,15 +63,15 @@ public final class InMemoryCodeRegister: CodeRegister {
     }
 
     /// Nothing is given out any more, and nobody who asks is waited for.
-    public func letTimePass() {
+    package func letTimePass() {
         letReservationsRunOut()
         state.withLock { state in for code in state.rows.keys { state.rows[code]?.standing = .lost } }
     }
 
     /// As if every reservation were another's by then.
-    public func refuseToSend() { state.withLock { $0.refusesToSend = true } }
+    package func refuseToSend() { state.withLock { $0.refusesToSend = true } }
 
-    public func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
+    package func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
         state.withLock { $0.entries.append(entry) }
         return try call(.claim) { state in
             if let proof = entry.proof, !state.proofs.insert(proof.id).inserted { return .proofUsed }
@@ -90,7 +90,7 @@ public final class InMemoryCodeRegister: CodeRegister {
         }
     }
 
-    public func send(
+    package func send(
         _ code: CodeName, of request: UniqueID, patience: Seconds
     ) async throws(PortError) -> Bool {
         try call(.send) { state in
@@ -100,7 +100,7 @@ public final class InMemoryCodeRegister: CodeRegister {
         }
     }
 
-    public func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool {
+    package func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool {
         try call(.forget) { state in
             guard let row = state.rows[code], row.binding == binding, case .kept = row.standing else { return false }
             state.rows[code]?.standing = .lost
@@ -108,7 +108,7 @@ public final class InMemoryCodeRegister: CodeRegister {
         }
     }
 
-    public func settle(
+    package func settle(
         _ code: CodeName, of request: UniqueID, as settlement: CodeSettlement
     ) async throws(PortError) -> Bool {
         state.withLock { $0.settled.append(settlement) }
@@ -125,7 +125,7 @@ public final class InMemoryCodeRegister: CodeRegister {
         }
     }
 
-    public func finish(
+    package func finish(
         _ code: CodeName, _ binding: CodeBinding, answer: [UInt8]
     ) async throws(PortError) -> [UInt8]? {
         try call(.finish) { state in

@@ -1,9 +1,9 @@
-public import BrokerTesting
-public import NativeSSO
+import BrokerTesting
+package import NativeSSO
 import Synchronization
 
 /// `EnrolmentRegistry` behind a lock. It follows the contract by itself, without a look at the rules of the core.
-public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
+package final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
     private struct Session {
         let id: SessionID
         let expiresAt: UnixTime
@@ -32,36 +32,36 @@ public final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
 
     private let state: Mutex<State>
 
-    public init(now: UnixTime = FixedClock().now) { state = Mutex(State(now: now)) }
+    package init(now: UnixTime = FixedClock().now) { state = Mutex(State(now: now)) }
 
     /// What it was asked, refused requests too.
-    public var entries: [EnrolmentEntry] { state.withLock { $0.entries } }
-    public var sessionCount: Int { state.withLock { $0.sessions.count } }
+    package var entries: [EnrolmentEntry] { state.withLock { $0.entries } }
+    package var sessionCount: Int { state.withLock { $0.sessions.count } }
 
     /// What every further call throws; `nil`: they work again.
-    public func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
+    package func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
 
     /// What every further call answers, true or not; `nil`: what it saw.
-    public func falsify(_ facts: EnrolmentFacts?) { state.withLock { $0.falseFacts = facts } }
+    package func falsify(_ facts: EnrolmentFacts?) { state.withLock { $0.falseFacts = facts } }
 
-    public func enable(_ client: ClientID, _ isEnabled: Bool = true) {
+    package func enable(_ client: ClientID, _ isEnabled: Bool = true) {
         state.withLock { state in
             if isEnabled { state.enabled.insert(client) } else { state.enabled.remove(client) }
         }
     }
 
-    public func put(_ client: ClientID, _ membership: Membership?) {
+    package func put(_ client: ClientID, _ membership: Membership?) {
         state.withLock { $0.members[client] = membership }
     }
 
-    public func block(_ device: DeviceDigest) { state.withLock { _ = $0.blocked.insert(device) } }
+    package func block(_ device: DeviceDigest) { state.withLock { _ = $0.blocked.insert(device) } }
 
     /// As a logout does.
-    public func endAll() {
+    package func endAll() {
         state.withLock { state in for token in state.sessions.keys { state.sessions[token]?.hasEnded = true } }
     }
 
-    public func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts {
+    package func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts {
         try state.withLock { state throws(PortError) in
             state.entries.append(entry)
             if let failure = state.failure { throw failure }

@@ -1,23 +1,23 @@
-public import NativeSSO
+package import NativeSSO
 import Synchronization
 
 extension InMemoryGrantRegistry: GrantRegistryFixture {
-    public var registry: any GrantRegistry { self }
+    package var registry: any GrantRegistry { self }
 
-    public func put(client: ClientID, isEnabled: Bool) {
+    package func put(client: ClientID, isEnabled: Bool) {
         state.withLock { $0.clientIsEnabled[client] = isEnabled }
     }
 
-    public func put(_ member: MemberRow) {
+    package func put(_ member: MemberRow) {
         let key = RegistryState.Member(issuer: member.issuer, client: member.client)
         state.withLock { $0.members[key] = member.membership }
     }
 
-    public func removeMember(_ client: ClientID, at issuer: Issuer) {
+    package func removeMember(_ client: ClientID, at issuer: Issuer) {
         state.withLock { $0.members[RegistryState.Member(issuer: issuer, client: client)] = nil }
     }
 
-    public func put(_ session: SessionRow) {
+    package func put(_ session: SessionRow) {
         state.withLock { state in
             var row = RegistryState.Session(
                 issuer: session.issuer, sid: session.sid, subject: session.subject,
@@ -32,7 +32,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
         }
     }
 
-    public func put(_ device: DeviceRow) {
+    package func put(_ device: DeviceRow) {
         let key = RegistryState.Device(issuer: device.issuer, digest: device.digest)
         state.withLock { state in
             state.knownDevices.insert(key)
@@ -44,7 +44,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
         }
     }
 
-    public func put(_ grant: GrantRow) throws {
+    package func put(_ grant: GrantRow) throws {
         try state.withLock { state in
             guard state.sessions[grant.session] != nil else { throw PortError.broken("a grant needs its session") }
             state.chains[grant.id] = RegistryState.Chain(
@@ -60,15 +60,15 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
         }
     }
 
-    public func put(_ used: ProofID) {
+    package func put(_ used: ProofID) {
         state.withLock { _ = $0.usedProofs.insert(used) }
     }
 
-    public func put(_ used: AssertionID) {
+    package func put(_ used: AssertionID) {
         state.withLock { $0.usedAssertions[used] = $0.now.adding(60) }
     }
 
-    public func endSession(_ id: UniqueID) {
+    package func endSession(_ id: UniqueID) {
         state.withLock { state in
             guard let session = state.sessions[id], session.endedAt == nil else { return }
             state.sessions[id]?.endedAt = state.now
@@ -77,7 +77,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
         }
     }
 
-    public func counts() -> RegistryCounts {
+    package func counts() -> RegistryCounts {
         state.withLock { state in
             RegistryCounts(
                 sessions: state.sessions.count, grants: state.chains.count,
@@ -87,7 +87,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
         }
     }
 
-    public func digestOfState() -> String {
+    package func digestOfState() -> String {
         state.withLock { state in
             let rows =
                 state.clientIsEnabled.map { "client \($0)" } + state.members.map { "member \($0)" }
@@ -100,5 +100,5 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
 }
 
 extension UnixTime {
-    public func before(_ span: Seconds) -> UnixTime { UnixTime(seconds: seconds - span.count) }
+    package func before(_ span: Seconds) -> UnixTime { UnixTime(seconds: seconds - span.count) }
 }

@@ -1,37 +1,37 @@
-public import BrokerTesting
-public import NativeSSO
+import BrokerTesting
+package import NativeSSO
 import Synchronization
 
 /// `GrantRegistry` over dictionaries behind a lock. It states no rule: it gathers the facts and asks the core.
-public final class InMemoryGrantRegistry: GrantRegistry {
+package final class InMemoryGrantRegistry: GrantRegistry {
     let state: Mutex<RegistryState>
 
-    public init(now: UnixTime = FixedClock().now) {
+    package init(now: UnixTime = FixedClock().now) {
         state = Mutex(RegistryState(now: now))
     }
 
     /// The database's clock. It stands still until it is set.
-    public var now: UnixTime {
+    package var now: UnixTime {
         get { state.withLock { $0.now } }
         set { state.withLock { $0.now = newValue } }
     }
 
     /// What every further call throws; `nil`: they work again.
-    public func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
+    package func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
 
     /// What every further `admit` answers, true or not; `nil`: what it saw.
-    public func falsify(_ facts: AdmissionFacts?) { state.withLock { $0.falseAdmission = facts } }
+    package func falsify(_ facts: AdmissionFacts?) { state.withLock { $0.falseAdmission = facts } }
 
     /// What every further `rotate` answers, true or not; `nil`: what it saw.
-    public func falsify(_ facts: RotationFacts?) { state.withLock { $0.falseRotation = facts } }
+    package func falsify(_ facts: RotationFacts?) { state.withLock { $0.falseRotation = facts } }
 
     /// The requests that it was asked, refused ones too.
-    public var admissions: [Admission] { state.withLock { $0.admissions } }
+    package var admissions: [Admission] { state.withLock { $0.admissions } }
     /// Client assertions that were used up, and until when that has to be remembered.
-    public var usedAssertions: [AssertionID: UnixTime] { state.withLock { $0.usedAssertions } }
-    public var rotations: [Rotation] { state.withLock { $0.rotations } }
+    package var usedAssertions: [AssertionID: UnixTime] { state.withLock { $0.usedAssertions } }
+    package var rotations: [Rotation] { state.withLock { $0.rotations } }
 
-    public func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
+    package func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
         try state.withLock { state throws(PortError) in
             state.admissions.append(admission)
             if let failure = state.failure { throw failure }
@@ -39,7 +39,7 @@ public final class InMemoryGrantRegistry: GrantRegistry {
         }
     }
 
-    public func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
+    package func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
         try state.withLock { state throws(PortError) in
             state.rotations.append(rotation)
             if let failure = state.failure { throw failure }

@@ -1,9 +1,9 @@
 import BrokerTesting
-public import NativeSSO
+package import NativeSSO
 
 extension ExchangeScenario {
     /// The step of the contract that refuses: of two defects the one of the earlier step is the reason.
-    public static func step(of refusal: ExchangeRefusal) -> Int {
+    package static func step(of refusal: ExchangeRefusal) -> Int {
         switch refusal {
         case .mayActOther: 3
         case .assertionReplayed: 4
@@ -29,7 +29,7 @@ extension ExchangeScenario {
     }
 
     /// Changes the scenario so that it deserves `refusal`. Changes for two different steps do not get in each other's way.
-    public mutating func spoil(for refusal: ExchangeRefusal) {
+    package mutating func spoil(for refusal: ExchangeRefusal) {
         switch refusal {
         case .mayActOther: mayAct = ClientID(validated: "another-app")
         case .subjectTokenTooOld: issuedAt = now.before(policy.maximumSubjectTokenAge).before(1)

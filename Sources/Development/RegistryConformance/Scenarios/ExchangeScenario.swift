@@ -1,6 +1,6 @@
 import BrokerTesting
 import Crypto
-public import NativeSSO
+package import NativeSSO
 import Testing
 
 /// App 2 wants to use the login of app 1: all that an exchange depends on, at first such that it is granted. A test
@@ -8,57 +8,57 @@ import Testing
 ///
 /// The names are new in each scenario, so many scenarios fit into one registry. Times of the id_token are by the
 /// broker's clock ``now``; those of the rows are relative to the registry's own.
-public struct ExchangeScenario: Sendable {
-    public var now = FixedClock().now
+package struct ExchangeScenario: Sendable {
+    package var now = FixedClock().now
 
-    public var issuer: Issuer
-    public var source: ClientID
-    public var target: ClientID
-    public var group: GroupID
-    public var subject: Subject
-    public var sessionID: SessionID
+    package var issuer: Issuer
+    package var source: ClientID
+    package var target: ClientID
+    package var group: GroupID
+    package var subject: Subject
+    package var sessionID: SessionID
 
     // What app 2 sends, and how it is registered.
-    public var device: DeviceValue
-    public var scope: Scope?
-    public var client: Client
-    public var policy: IssuerPolicy
-    public var lifetimes = Lifetimes()
-    public var scopesRequiringConsent = Scope.empty
-    public var proof: PresentedProof?
-    public var assertion: PresentedAssertion?
+    package var device: DeviceValue
+    package var scope: Scope?
+    package var client: Client
+    package var policy: IssuerPolicy
+    package var lifetimes = Lifetimes()
+    package var scopesRequiringConsent = Scope.empty
+    package var proof: PresentedProof?
+    package var assertion: PresentedAssertion?
 
     // The id_token.
-    public var issuedAt: UnixTime
-    public var expiresAt: UnixTime
-    public var otherAudience: [ClientID] = []
-    public var login: Login
-    public var hashFunction = TokenHashFunction.sha256
+    package var issuedAt: UnixTime
+    package var expiresAt: UnixTime
+    package var otherAudience: [ClientID] = []
+    package var login: Login
+    package var hashFunction = TokenHashFunction.sha256
     /// `di_hash` or `ds_hash`, whichever the profile asks for.
-    public var deviceHash: String?
-    public var mayAct: ClientID?
-    public var isKeyCurrent = true
+    package var deviceHash: String?
+    package var mayAct: ClientID?
+    package var isKeyCurrent = true
 
     // The rows.
-    public var clientIsEnabled = true
-    public var sourceMember: Membership?
-    public var targetMember: Membership?
-    public var session: SessionRow?
+    package var clientIsEnabled = true
+    package var sourceMember: Membership?
+    package var targetMember: Membership?
+    package var session: SessionRow?
     /// `nil`: the registry has not seen the device.
-    public var deviceIsBlocked: Bool?
+    package var deviceIsBlocked: Bool?
     /// What app 2 has shown on the device before; then the registry has seen it.
-    public var pinnedKey: KeyThumbprint?
+    package var pinnedKey: KeyThumbprint?
     /// Whether a copy of app 2's refresh token was used in the session, just now.
-    public var wasReplayed = false
+    package var wasReplayed = false
     /// A proof that was presented before.
-    public var usedProof: ProofID?
+    package var usedProof: ProofID?
     /// An assertion that was.
-    public var usedAssertion: AssertionID?
+    package var usedAssertion: AssertionID?
 
     /// What app 2 may have, and gets where it names nothing.
-    public static let scope = Scope(["openid", "profile", "orders.read"])
+    package static let scope = Scope(["openid", "profile", "orders.read"])
 
-    public init(profile: Profile = .deviceID) throws {
+    package init(profile: Profile = .deviceID) throws {
         let mark = String(UniqueID.random().description.suffix(12))
         issuer = Issuer(validated: "https://idp.example.com/\(mark)")
         source = ClientID(validated: "app-one-\(mark)")
@@ -85,9 +85,9 @@ public struct ExchangeScenario: Sendable {
         session?.login = login
     }
 
-    public func digest() throws(PortError) -> DeviceDigest { try SoftwareMACKeys().digest(device, at: issuer) }
+    package func digest() throws(PortError) -> DeviceDigest { try SoftwareMACKeys().digest(device, at: issuer) }
 
-    public var claims: IDTokenClaims {
+    package var claims: IDTokenClaims {
         IDTokenClaims(
             issuer: issuer, subject: subject, sessionID: sessionID, sourceClient: source,
             audience: [source] + otherAudience, issuedAt: issuedAt, expiresAt: expiresAt, login: login,
@@ -96,14 +96,14 @@ public struct ExchangeScenario: Sendable {
             mayAct: mayAct, isKeyCurrent: isKeyCurrent)
     }
 
-    public var request: ExchangeRequest {
+    package var request: ExchangeRequest {
         ExchangeRequest(
             requestID: .random(), client: client, issuer: policy, subjectToken: SubjectToken("an id_token"),
             device: device, scope: scope, proof: proof, assertion: assertion)
     }
 
     /// Puts the rows there.
-    public func put(into fixture: any GrantRegistryFixture) async throws {
+    package func put(into fixture: any GrantRegistryFixture) async throws {
         try await fixture.put(client: source, isEnabled: true)
         try await fixture.put(client: target, isEnabled: clientIsEnabled)
         if let sourceMember {

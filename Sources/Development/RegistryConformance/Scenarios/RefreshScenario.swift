@@ -1,23 +1,23 @@
 import BrokerTesting
-public import NativeSSO
+package import NativeSSO
 import Testing
 
 /// App 2 comes back with a refresh token: all that a refresh depends on, at first such that the chain goes on.
-public struct RefreshScenario: Sendable {
+package struct RefreshScenario: Sendable {
     /// The rows of clients, group, session and device.
-    public var exchange: ExchangeScenario
+    package var exchange: ExchangeScenario
     /// `nil`: the registry holds no such grant.
-    public var grant: GrantRow?
+    package var grant: GrantRow?
 
     // What is presented, and by whom.
-    public let grantID: UniqueID
-    public var generation: Int32
-    public var scope: Scope?
-    public var client: Client
-    public var proof: PresentedProof?
-    public var assertion: PresentedAssertion?
+    package let grantID: UniqueID
+    package var generation: Int32
+    package var scope: Scope?
+    package var client: Client
+    package var proof: PresentedProof?
+    package var assertion: PresentedAssertion?
 
-    public init() throws {
+    package init() throws {
         exchange = try ExchangeScenario()
         exchange.deviceIsBlocked = false
         client = exchange.client
@@ -34,7 +34,7 @@ public struct RefreshScenario: Sendable {
     }
 
     /// App 2 comes back with a token that an exchange gave it: the grant is there already.
-    public init(after exchange: ExchangeScenario, grantID: UniqueID, generation: Int32) {
+    package init(after exchange: ExchangeScenario, grantID: UniqueID, generation: Int32) {
         self.exchange = exchange
         self.grantID = grantID
         self.generation = generation
@@ -42,16 +42,16 @@ public struct RefreshScenario: Sendable {
     }
 
     /// By how long a lost answer may be asked for again.
-    public var grace: Seconds { exchange.lifetimes.unboundRefreshGrace }
+    package var grace: Seconds { exchange.lifetimes.unboundRefreshGrace }
 
     /// Puts the rows there.
-    public func put(into fixture: any GrantRegistryFixture) async throws {
+    package func put(into fixture: any GrantRegistryFixture) async throws {
         try await exchange.put(into: fixture)
         try await fixture.put(client: client.id, isEnabled: exchange.clientIsEnabled)
         if let grant { try await fixture.put(grant) }
     }
 
-    public var rotation: Rotation {
+    package var rotation: Rotation {
         Rotation(
             RefreshRequest(
                 requestID: .random(), client: client, refreshToken: "a refresh token", scope: scope, proof: proof,
@@ -60,7 +60,7 @@ public struct RefreshScenario: Sendable {
     }
 
     /// Changes the scenario so that it deserves `refusal`. A token that is not ours is the caller's affair.
-    public mutating func spoil(for refusal: RefreshRefusal) {
+    package mutating func spoil(for refusal: RefreshRefusal) {
         switch refusal {
         case .tokenNotOurs: break
         case .assertionReplayed:
@@ -108,7 +108,7 @@ public struct RefreshScenario: Sendable {
     }
 
     /// The step of the contract that refuses: of two defects the one of the earlier step is the reason.
-    public static func step(of refusal: RefreshRefusal) -> Int {
+    package static func step(of refusal: RefreshRefusal) -> Int {
         switch refusal {
         case .tokenNotOurs: 1
         case .assertionReplayed: 2

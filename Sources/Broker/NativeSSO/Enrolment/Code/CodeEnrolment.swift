@@ -12,7 +12,7 @@
 ///
 /// What the database cannot be told goes on being told in the background: a code that was not sent is released, and what the
 /// identity provider gave is kept, although the caller has been told to come again.
-public struct CodeEnrolment: Sendable {
+package struct CodeEnrolment: Sendable {
     private let relay: any CodeRelay
     private let register: any CodeRegister
     private let records: any RecordAuthenticator
@@ -28,7 +28,7 @@ public struct CodeEnrolment: Sendable {
     static let allowance: Seconds = 30
 
     /// - Parameter pending: Where all counts that goes on without its caller.
-    public init(
+    package init(
         relay: any CodeRelay, register: any CodeRegister, records: any RecordAuthenticator, enrolment: Enrolment,
         audit: any AuditTrail, clock: any WallClock, pending: PendingCodes, pauses: CodePauses = CodePauses()
     ) {
@@ -43,9 +43,9 @@ public struct CodeEnrolment: Sendable {
     }
 
     /// Codes that are at an identity provider now, or whose tokens are about to be kept.
-    public var codesInFlight: Int { slots.count }
+    package var codesInFlight: Int { slots.count }
 
-    public func run(_ request: CodeRequest) async throws(CodeError) -> ProviderTokens {
+    package func run(_ request: CodeRequest) async throws(CodeError) -> ProviderTokens {
         guard let policy = request.issuer.codeRelay else { throw .broken("no code of this issuer is relayed") }
         if let refusal = request.refusal { throw .refused(refusal) }
         // An outage that is known beforehand must not cost the app its code.
@@ -218,13 +218,13 @@ public struct CodeEnrolment: Sendable {
 }
 
 /// Between two attempts to tell the database what became of a code.
-public struct CodePauses: Sendable {
+package struct CodePauses: Sendable {
     /// While the app waits.
-    public var caller: [Duration]
+    package var caller: [Duration]
     /// Afterwards: about a minute, longer than a failover takes.
-    public var background: [Duration]
+    package var background: [Duration]
 
-    public init(
+    package init(
         caller: [Duration] = [.milliseconds(100), .milliseconds(400), .seconds(1), .seconds(2)],
         background: [Duration] = [
             .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(15),

@@ -2,20 +2,20 @@ import StrictCoding
 
 /// A code request whose form is sound and whose client is known: the app sends the broker what it would have sent the identity
 /// provider.
-public struct CodeRequest: Sendable {
-    public let requestID: UniqueID
-    public let client: Client
-    public let issuer: IssuerPolicy
-    public let code: PresentedCode
+package struct CodeRequest: Sendable {
+    package let requestID: UniqueID
+    package let client: Client
+    package let issuer: IssuerPolicy
+    package let code: PresentedCode
     /// The `device_id` of the 2018 profile; `nil`: the current profile, or no enrolment at all.
-    public let device: DeviceValue?
+    package let device: DeviceValue?
     /// With `device_sso`: the app wants a device secret, although the identity provider may not know the word.
-    public let scope: Scope?
-    public let proof: PresentedProof?
+    package let scope: Scope?
+    package let proof: PresentedProof?
     /// Stands for the address that it comes from; `nil`: one that is everybody's, or unknown.
-    public let origin: UInt64?
+    package let origin: UInt64?
 
-    public init(
+    package init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, code: PresentedCode, device: DeviceValue?,
         scope: Scope?, proof: PresentedProof?, origin: UInt64? = nil
     ) {
@@ -52,13 +52,13 @@ public struct CodeRequest: Sendable {
 }
 
 /// An authorization code with what belongs to it. RFC 6749 §4.1.3, RFC 7636 §4.5. Prints as `****`.
-public struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectable {
-    public let code: String
+package struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectable {
+    package let code: String
     /// As the app gave it to the authorization endpoint.
-    public let redirectURI: String
-    public let verifier: String
+    package let redirectURI: String
+    package let verifier: String
 
-    public init(code: String, redirectURI: String, verifier: String) {
+    package init(code: String, redirectURI: String, verifier: String) {
         self.code = code
         self.redirectURI = redirectURI
         self.verifier = verifier
@@ -69,12 +69,12 @@ public struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectabl
         (43...128).contains(verifier.utf8.count) && verifier.utf8.allSatisfy(\.isUnreserved)
     }
 
-    public var description: String { "****" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var description: String { "****" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Why a code leads to no tokens.
-public enum CodeRefusal: Error, Sendable, Hashable {
+package enum CodeRefusal: Error, Sendable, Hashable {
     /// It was not sent, or not again.
     case relay(RelayRefusal)
     /// The identity provider's own word.
@@ -87,7 +87,7 @@ public enum CodeRefusal: Error, Sendable, Hashable {
     case enrolment(EnrolmentRefusal)
 
     /// Whether the identity provider is at fault, and no caller.
-    public var isProviderFault: Bool {
+    package var isProviderFault: Bool {
         switch self {
         case .fault, .idToken, .provider(.invalidClient): true
         case .relay, .provider, .enrolment: false
@@ -96,7 +96,7 @@ public enum CodeRefusal: Error, Sendable, Hashable {
 }
 
 /// Why a code is not sent to the identity provider.
-public enum RelayRefusal: Sendable, CaseIterable {
+package enum RelayRefusal: Sendable, CaseIterable {
     /// The proof of possession was presented before. RFC 9449 §11.1.
     case proofReplayed
     case verifierMalformed
@@ -110,7 +110,7 @@ public enum RelayRefusal: Sendable, CaseIterable {
     case relayShareUsed
 }
 
-public typealias CodeError = GrantError<CodeRefusal>
+package typealias CodeError = GrantError<CodeRefusal>
 
 extension CodeRefusal {
     /// The id_token came from the identity provider's own token endpoint: what an app could be blamed for where it shows one

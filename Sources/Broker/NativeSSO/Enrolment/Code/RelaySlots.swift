@@ -59,7 +59,7 @@ final class RelaySlots: Sendable {
 }
 
 /// What is being done for codes, whoever waits for it: counted, so that a broker that stops can let it come to its end.
-public final class PendingCodes: Sendable {
+package final class PendingCodes: Sendable {
     private struct State {
         var count = 0
         var waiting: [AsyncStream<Void>.Continuation] = []
@@ -67,7 +67,7 @@ public final class PendingCodes: Sendable {
 
     private let state = Mutex(State())
 
-    public init() {}
+    package init() {}
 
     /// Goes on to its end whatever becomes of the caller.
     @discardableResult
@@ -82,7 +82,7 @@ public final class PendingCodes: Sendable {
     var count: Int { state.withLock { $0.count } }
 
     /// Returns when nothing is being done, or the caller is cancelled.
-    public func finished() async {
+    package func finished() async {
         let (end, waiter) = AsyncStream.makeStream(of: Void.self)
         state.withLock { state in
             if state.count > 0 { state.waiting.append(waiter) } else { waiter.finish() }
