@@ -146,7 +146,7 @@ extension CaseIterable where Self: RawRepresentable, RawValue == String {
     ///
     /// `init(rawValue:)` uses Unicode equivalence: it takes a KELVIN SIGN for a `K`.
     package init?(octets text: String) {
-        guard let match = Self.allCases.first(where: { $0.rawValue.hasSameOctets(as: text) }) else { return nil }
+        guard let match = Self(rawValue: text), match.rawValue.hasSameOctets(as: text) else { return nil }
         self = match
     }
 }

@@ -19,7 +19,11 @@ package final class Gathering: Sendable {
 
     /// A call with a non-NULL value in a parameter beyond the attributes always runs on its own.
     func takes(_ parameters: EncodedParameters) -> Bool {
-        let ranges = parameters.ranges
-        return ranges.count >= fields.count && ranges[fields.count...].allSatisfy { $0 == nil }
+        var (index, hasMore) = (0, false)
+        parameters.forEachRange { range in
+            hasMore = hasMore || index >= fields.count && range != nil
+            index += 1
+        }
+        return index >= fields.count && !hasMore
     }
 }

@@ -68,7 +68,7 @@ package struct EncodedParameters: Sendable {
         if let microseconds { value(of: 8) { $0.write(timestamp: microseconds) } } else { appendNull() }
     }
 
-    package mutating func append<Texts: Collection<String>>(_ texts: Texts?) {
+    package mutating func append(_ texts: [String]?) {
         guard let texts else { return appendNull() }
         array(of: .text, texts, length: { $0.utf8.count }, { $0.write($1) })
     }
@@ -120,9 +120,7 @@ package struct EncodedParameters: Sendable {
     }
 
     private mutating func write(_ number: some FixedWidthInteger) {
-        for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
-            octets.append(UInt8(truncatingIfNeeded: number >> shift))
-        }
+        unsafe withUnsafeBytes(of: number.bigEndian) { unsafe octets.append(contentsOf: $0) }
     }
 
     private mutating func write(length: Int) {
@@ -150,21 +148,15 @@ package struct EncodedParameters: Sendable {
 
     // MARK: Reading
 
-    /// Where the octets of each value are; `nil` for NULL.
-    var ranges: [Range<Int>?] {
-        var ranges: [Range<Int>?] = []
-        ranges.reserveCapacity(count)
-        forEachRange { ranges.append($0) }
-        return ranges
-    }
-
+    /// Calls `body` with the place of each value behind its length; `nil` for NULL.
     func forEachRange(_ body: (Range<Int>?) -> Void) {
-        var position = 0
+        var start = 0
         for _ in 0..<count {
-            let length = Int(Int32(truncatingIfNeeded: octets[position..<position + 4].reduce(0) { $0 << 8 | Int($1) }))
-            position += 4
-            body(length < 0 ? nil : position..<position + length)
-            position += max(length, 0)
+            let length = Int32(
+                truncatingIfNeeded: octets[start..<start + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+            start += 4
+            body(length < 0 ? nil : start..<start + Int(length))
+            start += Int(max(length, 0))
         }
     }
 }
@@ -182,21 +174,31 @@ extension EncodedParameters {
         write(length: calls.count)
         write(Int32(1))  // the first one's index
         for call in calls {
-            let ranges = call.ranges.prefix(fields.count)
-            write(length: ranges.reduce(4) { $0 + 8 + ($1?.count ?? 0) })
+            let start = octets.count
+            write(Int32(0))  // the element's length, once it is known
             write(length: fields.count)
-            for (field, range) in zip(fields, ranges) {
-                write(field.objectID)
+            var index = 0
+            call.forEachRange { range in
+                guard index < fields.count else { return }
+                write(fields[index].objectID)
                 if let range {
-                    octets += call.octets[range.lowerBound - 4..<range.upperBound]
+                    octets.append(contentsOf: call.octets[range.lowerBound - 4..<range.upperBound])
                 } else {
                     write(Int32(-1))
                 }
+                index += 1
             }
+            setLength(at: start)
         }
-        guard let length = Int32(exactly: octets.count - 4) else { return nil }
-        for index in 0..<4 { octets[index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * Int32(index))) }
+        guard octets.count - 4 <= Int32.max else { return nil }
+        setLength(at: 0)
         count = 1
+    }
+
+    /// Writes the length of all that stands behind the four octets at `start` into them.
+    private mutating func setLength(at start: Int) {
+        let length = UInt32(truncatingIfNeeded: octets.count - start - 4)
+        for index in 0..<4 { octets[start + index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * UInt32(index))) }
     }
 }
 

@@ -17,7 +17,7 @@ import Testing
                     """), [.text(issuer), .text(subject)])[0]
             let slot = UniqueID.slot(issuer: Issuer(validated: issuer), subject: Subject(validated: subject))
             #expect(try row.int64(0) == Int64(slot))
-            let id = try #require(UniqueID(octets: try row.uuid(1)))
+            let id = try #require(UniqueID(octets: try row.uuid(1)[...]))
             #expect(id.high >> 2 & 0x3FF == slot)
             #expect(id.high >> 12 & 0xF == 7 && id.low >> 62 == 0b10)
         }

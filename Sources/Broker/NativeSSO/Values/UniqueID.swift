@@ -11,7 +11,7 @@ package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// `nil` unless there are exactly 16 octets.
-    @inlinable package init?(octets: some Collection<UInt8>) {
+    package init?(octets: ArraySlice<UInt8>) {
         guard octets.count == 16 else { return nil }
         var (high, low): (UInt64, UInt64) = (0, 0)
         for octet in octets { (high, low) = (high << 8 | low >> 56, low << 8 | UInt64(octet)) }
@@ -29,8 +29,8 @@ package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
         milliseconds: UInt64, using randomness: inout some RandomNumberGenerator
     ) -> UniqueID {
         UniqueID(
-            high: milliseconds << 16 | 0x7000 | UInt64.random(in: 0...0xFFF, using: &randomness),
-            low: 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF, using: &randomness))
+            high: milliseconds << 16 | 0x7000 | randomness.next() & 0xFFF,
+            low: 0x8000_0000_0000_0000 | randomness.next() & 0x3FFF_FFFF_FFFF_FFFF)
     }
 
     /// The same for a row of a login: the 10 bits of ``slot(issuer:subject:)`` stand at the head of `rand_a`.
@@ -94,7 +94,7 @@ package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
                 pending = UInt8(digit)
             }
         }
-        self.init(octets: octets)
+        self.init(octets: octets[...])
     }
 
     private static let digits = Array("0123456789abcdef".utf8)

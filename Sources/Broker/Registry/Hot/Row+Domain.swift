@@ -17,7 +17,7 @@ extension Row {
     }
 
     func uniqueID(_ column: Int) throws -> UniqueID {
-        guard let id = UniqueID(octets: try uuid(column)) else { throw CorruptRow(column: "\(column)") }
+        guard let id = UniqueID(octets: try uuid(column)[...]) else { throw CorruptRow(column: "\(column)") }
         return id
     }
 

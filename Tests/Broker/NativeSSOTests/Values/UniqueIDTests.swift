@@ -13,15 +13,15 @@ import Testing
         #expect(id.octets.count == 16)
         #expect(id.octets.first == 0x01)
         #expect(id.octets.last == 0x8F)
-        #expect(UniqueID(octets: id.octets) == id)
-        #expect(UniqueID(octets: id.octets.reversed().reversed()) == id)
+        #expect(UniqueID(octets: id.octets[...]) == id)
+        #expect(UniqueID(octets: id.octets.reversed().reversed()[...]) == id)
     }
 
     @Test func everyValueSurvivesTheRoundTrip() {
         for _ in 0..<500 {
             let id = UniqueID.random()
             #expect(UniqueID(id.description) == id)
-            #expect(UniqueID(octets: id.octets) == id)
+            #expect(UniqueID(octets: id.octets[...]) == id)
         }
     }
 
@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: [0, 15, 17, 32])
     func refusesOtherLengths(count: Int) {
-        #expect(UniqueID(octets: [UInt8](repeating: 1, count: count)) == nil)
+        #expect(UniqueID(octets: [UInt8](repeating: 1, count: count)[...]) == nil)
     }
 
     /// RFC 9562 §5.7: 48 bits of milliseconds, version 7, variant 10.
