@@ -5,7 +5,7 @@ import Synchronization
 /// Every call ends within its deadline, even if the server hangs. The pool never cancels a write that it has sent:
 /// cancelling the caller's task removes only a queued call. The pool reconnects in the background.
 package final class ConnectionPool: StatementExecutor {
-    let core: PoolCore
+    let core: LaneCore<Job>
     private let lastID = Atomic<UInt64>(0)
 
     /// - Parameters:
@@ -15,13 +15,15 @@ package final class ConnectionPool: StatementExecutor {
         _ configuration: PostgresConfiguration, history: DatabaseHistory = DatabaseHistory(),
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
-        core = PoolCore(configuration, history: history, onEvent: onEvent)
+        // At most four calls per connection wait.
+        let size = max(configuration.poolSize, 1)
+        core = LaneCore(configuration, .pool(of: size, queueLimit: 4 * size), history: history, onEvent: onEvent)
         core.start()
     }
 
     deinit { core.close() }
 
-    package var statistics: PoolStatistics { core.statistics }
+    package var statistics: LaneStatistics { core.statistics }
 
     package func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
         try await run(queueWait: limit) { _ throws(PostgresError) in }
@@ -56,8 +58,7 @@ package final class ConnectionPool: StatementExecutor {
 
     /// Refuses new calls, finishes accepted ones, and closes the connections.
     package func shutdown() async {
-        core.close()
-        await withCheckedContinuation { core.whenEnded($0) }
+        await core.shutdown()
     }
 
     private func run<Value: Sendable>(
@@ -68,20 +69,42 @@ package final class ConnectionPool: StatementExecutor {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (caller: CheckedContinuation<Result<Value, PostgresError>, Never>) in
                 core.submit(
-                    Job(
-                        id: id, expires: .after(queueWait),
-                        run: { connection in
-                            do throws(PostgresError) {
-                                caller.resume(returning: .success(try work(connection)))
-                            } catch {
-                                caller.resume(returning: .failure(error))
-                            }
-                        },
-                        fail: { caller.resume(returning: .failure($0)) }))
+                    Job(id: id, expires: .after(queueWait)) { connection in
+                        caller.resume(
+                            returning: Result { () throws(PostgresError) in try work(try connection.get()) })
+                    })
             }
         } onCancel: {
-            core.withdraw(id)
+            core.withdraw { $0.id == id }
         }
         return try result.get()
+    }
+}
+
+/// Work on a connection of a pool.
+final class Job: QueuedCall {
+    /// Jobs share one queue.
+    private static let work = Statement("")
+    var statement: Statement { Self.work }
+    let id: UInt64
+    let expires: MonotonicTime
+    /// Does the work on the connection's thread and answers the caller, or only passes the error.
+    private let finish: @Sendable (Result<Connection, PostgresError>) -> Void
+
+    init(
+        id: UInt64, expires: MonotonicTime, _ finish: @escaping @Sendable (Result<Connection, PostgresError>) -> Void
+    ) {
+        self.id = id
+        self.expires = expires
+        self.finish = finish
+    }
+
+    func run(on connection: Connection) { finish(.success(connection)) }
+    func fail(_ error: PostgresError) { finish(.failure(error)) }
+}
+
+extension LaneCore<Job> {
+    func start() {
+        start { jobs, connection in for job in jobs { job.run(on: connection) } }
     }
 }

@@ -1,6 +1,6 @@
 /// The thread of one notification stream.
 struct Listener: Sendable {
-    let core: PoolCore
+    let core: LaneCore<Job>
     let channel: StaticString
     let waker: Waker
     let continuation: AsyncStream<NotificationEvent>.Continuation
@@ -27,7 +27,7 @@ struct Listener: Sendable {
             pause = min(pause * 2, .seconds(1))
         }
         continuation.finish()
-        core.workerEnded(waker)
+        core.threadEnded(waker)
     }
 
     /// True if the listener was stopped, false if the connection is unusable.
@@ -74,7 +74,8 @@ extension ConnectionPool {
             of: NotificationEvent.self, bufferingPolicy: .bufferingNewest(256))
         let waker = Waker()
         continuation.onTermination = { _ in waker.wake() }
-        core.startListener(Listener(core: core, channel: channel, waker: waker, continuation: continuation))
+        let listener = Listener(core: core, channel: channel, waker: waker, continuation: continuation)
+        if !core.startListener(waker, listener.run) { continuation.finish() }
         return stream
     }
 }

@@ -35,11 +35,6 @@ package struct PostgresConfiguration: Sendable {
         self.parameters = parameters
         self.password = password
     }
-
-    /// Maximum waiting calls per connection of a pool.
-    var callsPerConnection = 4
-
-    var queueLimit: Int { callsPerConnection * max(poolSize, 1) }
 }
 
 /// A database password. Prints as `****`.

@@ -54,7 +54,7 @@ protocol TestedExecutor: StatementExecutor {
 }
 
 extension ConnectionPool: TestedExecutor {
-    var connectsTotal: Int { statistics.connectsTotal }
+    var connectsTotal: Int { statistics.connections.connectsTotal }
 }
 
 extension BatchingLanes: TestedExecutor {

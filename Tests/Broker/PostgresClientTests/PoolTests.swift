@@ -49,7 +49,7 @@ import Testing
     @Test func burstIsTakenInFull() async throws {
         try await withPool(size: 4, patient) { pool, _ in
             for _ in 0..<20 {
-                while pool.statistics.idleConnections < 4 { await Task.yield() }
+                while pool.statistics.idleLanes < 4 { await Task.yield() }
                 try await withThrowingTaskGroup { group in
                     for _ in 0..<20 { group.addTask { _ = try await pool.query(Statement("SELECT 1"), []) } }
                     try await group.waitForAll()
@@ -107,7 +107,7 @@ import Testing
                 await ended
                 let rows = try await inFlight.value
                 #expect(rows.count == 1)
-                #expect(pool.statistics.connections == 0)
+                #expect(pool.statistics.connections.connections == 0)
             }
         }
     }

@@ -2,7 +2,8 @@ import Synchronization
 
 /// Runs batches on one connection and answers every call in them.
 struct BatchRunner {
-    let core: LaneCore
+    let core: LaneCore<LaneCall>
+    let aside: LaneCore<Job>
     let connection: Connection
 
     func run(_ calls: [LaneCall]) {
@@ -64,23 +65,27 @@ struct BatchRunner {
         }
     }
 
-    private func attempt(_ batch: [LaneCall]) -> BatchOutcome {
-        core.counters.batches.wrappingAdd(1, ordering: .relaxed)
-        core.counters.calls.wrappingAdd(batch.count, ordering: .relaxed)
-        let outcome = batch.count == 1 ? attempt(batch[0]) : connection.execute(batch.map { BatchPart($0) })
-        if case .rolledBack = outcome { core.counters.failedBatches.wrappingAdd(1, ordering: .relaxed) }
+    /// Runs the calls of `batch` in one transaction.
+    ///
+    /// - Parameter parts: The statements that run them; `nil`: one for each call.
+    private func attempt(_ batch: [LaneCall], as parts: [LaneCall]? = nil) -> BatchOutcome {
+        core.counters.withLock {
+            $0.batchesTotal += 1
+            $0.callsTotal += batch.count
+        }
+        let parts = parts ?? batch
+        let outcome = batch.count == 1 ? attempt(parts[0]) : connection.execute(parts)
+        if case .rolledBack = outcome { core.counters.withLock { $0.failedBatchesTotal += 1 } }
         return outcome
     }
 
     /// Runs the gathered calls first. Of two calls for one row, the second then follows the first.
     private func run(_ batch: [LaneCall], _ gathered: [GatheredCalls], _ others: [LaneCall]) {
-        core.counters.batches.wrappingAdd(1, ordering: .relaxed)
-        core.counters.calls.wrappingAdd(batch.count, ordering: .relaxed)
-        switch connection.execute(gathered.map(\.part) + others.map { BatchPart($0) }) {
+        switch attempt(batch, as: gathered.map(\.part) + others) {
         case .committed(let answers):
             var rest: [LaneCall] = []
             for (calls, rows) in zip(gathered, answers) {
-                rest += calls.answer(rows) { core.counters.gatheredCalls.wrappingAdd($0, ordering: .relaxed) }
+                rest += calls.answer(rows) { count in core.counters.withLock { $0.gatheredCallsTotal += count } }
             }
             answer(others, Array(answers.dropFirst(gathered.count)))
             guard !rest.isEmpty else { return }
@@ -88,12 +93,11 @@ struct BatchRunner {
             runEach(rest)
         case .lost(let error): fail(batch, error)
         case .rolledBack(_, let error):
-            core.counters.failedBatches.wrappingAdd(1, ordering: .relaxed)
             guard connection.isUsable else { return fail(batch, error) }
             if connection.hasVoidPlans { return renewPlans(batch) }
             if error.isOfStatement { for calls in gathered { connection.refuse(calls.gathering) } }
             // Runs each call on its own to find the failing one.
-            core.counters.repeatedCalls.wrappingAdd(batch.count, ordering: .relaxed)
+            core.counters.withLock { $0.repeatedCallsTotal += batch.count }
             runEach(batch)
         }
     }
@@ -115,12 +119,12 @@ struct BatchRunner {
         guard connection.isUsable else { return fail(batch, error) }
         if connection.hasVoidPlans { return renewPlans(batch) }
         guard batch.count > 1 else { return settle(batch[0], error) }
-        core.counters.repeatedCalls.wrappingAdd(batch.count, ordering: .relaxed)
+        core.counters.withLock { $0.repeatedCallsTotal += batch.count }
         guard let culprit else { return batch.forEach(runAlone) }
         var others = batch
         let suspect = others.remove(at: culprit)
         run(others) { _, _ in others.forEach(runAlone) }
-        if error.mayPass { core.runAside(suspect) } else { runAlone(suspect) }
+        if error.mayPass { runAside(suspect) } else { runAlone(suspect) }
     }
 
     /// The schema has changed since the statements were prepared. No call is at fault.
@@ -146,7 +150,20 @@ struct BatchRunner {
     /// A call that failed alone. If the error is temporary, the call retries on the aside connection and the lane
     /// continues.
     private func settle(_ call: LaneCall, _ error: PostgresError) {
-        if error.mayPass { core.runAside(call) } else { call.fail(error) }
+        if error.mayPass { runAside(call) } else { call.fail(error) }
+    }
+
+    /// Runs a call on the aside connection, with the full `lockTimeout`: it delays no other call.
+    private func runAside(_ call: LaneCall) {
+        core.counters.withLock { $0.callsAsideTotal += 1 }
+        aside.submit(
+            Job(id: 0, expires: min(call.deadline, .after(core.configuration.queueWait))) { connection in
+                call.answer(
+                    Result { () throws(PostgresError) in
+                        try connection.get()
+                            .executeRetrying(call.statement, call.parameters, deadline: call.deadline)
+                    })
+            })
     }
 
     // MARK: Answers

@@ -15,7 +15,9 @@
 /// Every call ends within its deadline, even if the server hangs. The lanes never cancel a write that they have sent:
 /// cancelling the caller's task removes only a queued call. The lanes reconnect in the background.
 package final class BatchingLanes: StatementExecutor {
-    private let core: LaneCore
+    private let core: LaneCore<LaneCall>
+    /// One connection for calls that must wait for a lock or be retried.
+    private let aside: LaneCore<Job>
 
     /// - Parameters:
     ///   - history: The last known position of the database. Share it between all clients of the same database.
@@ -25,16 +27,25 @@ package final class BatchingLanes: StatementExecutor {
         history: DatabaseHistory = DatabaseHistory(),
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
-        core = LaneCore(configuration, lanes, history: history, onEvent: onEvent)
-        core.start()
+        var sessions = configuration
+        sessions.lockTimeout = min(lanes.batchLockTimeout, configuration.lockTimeout)
+        let core = LaneCore<LaneCall>(sessions, lanes, history: history, onEvent: onEvent)
+        let aside = LaneCore<Job>(configuration, .pool(of: 1, queueLimit: 64), history: history, onEvent: onEvent)
+        core.start { BatchRunner(core: core, aside: aside, connection: $1).run($0) }
+        aside.start()
+        (self.core, self.aside) = (core, aside)
     }
 
     deinit {
         core.close()
-        core.aside.close()
+        aside.close()
     }
 
-    package var statistics: LaneStatistics { core.statistics }
+    package var statistics: LaneStatistics {
+        var statistics = core.statistics
+        statistics.shedTotal += aside.statistics.shedTotal
+        return statistics
+    }
 
     /// Waits until a lane is connected and its server answers.
     package func waitUntilConnected(within limit: Duration) async throws(PostgresError) {
@@ -44,8 +55,8 @@ package final class BatchingLanes: StatementExecutor {
 
     private static let probe = Statement("SELECT")
 
-    /// Runs one statement, in a transaction with whatever others are there. 40001 and 40P01 are tried again, three times at
-    /// most, within the deadline.
+    /// Runs one statement, in one transaction with the other calls of its batch. Retries 40001 and 40P01 at most three
+    /// times, within the deadline.
     package func query(
         _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
     ) async throws(PostgresError) -> [Row] {
@@ -56,10 +67,8 @@ package final class BatchingLanes: StatementExecutor {
 
     /// Refuses new calls, finishes accepted ones, and closes the connections.
     package func shutdown() async {
-        core.close()
-        await withCheckedContinuation { core.whenEnded($0) }
-        core.aside.close()
-        await withCheckedContinuation { core.aside.whenEnded($0) }
+        await core.shutdown()
+        await aside.shutdown()
     }
 
     private func run(
@@ -67,14 +76,14 @@ package final class BatchingLanes: StatementExecutor {
     ) async throws(PostgresError) -> [Row] {
         guard !Task.isCancelled else { throw .unavailable(.cancelledWhileQueued) }
         let call = LaneCall(
-            statement, try parameters.checked(), row: row, queueWait: queueWait, limit: limit)
+            statement, try parameters.checked(), row: row, queueWait: queueWait, deadline: .after(limit))
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (caller: LaneCall.Caller) in
                 call.expect(caller)
                 core.submit(call)
             }
         } onCancel: {
-            core.withdraw(call)
+            core.withdraw { $0 === call }
         }
         return try result.get()
     }

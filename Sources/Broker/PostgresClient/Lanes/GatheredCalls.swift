@@ -4,7 +4,8 @@ import CLibPQ
 struct GatheredCalls {
     let gathering: Gathering
     let calls: [LaneCall]
-    let part: BatchPart
+    /// The statement that runs them; it has no caller.
+    let part: LaneCall
 
     /// Answers each call with its row. Returns the calls without a row: they had no effect.
     ///
@@ -78,8 +79,7 @@ extension Connection {
             let parameters = EncodedParameters(gathering: calls.map(\.parameters), gathering.fields, element: element)
         else { return nil }
         return GatheredCalls(
-            gathering: gathering, calls: calls,
-            part: BatchPart(statement: gathering.statement, parameters: parameters, deadline: deadline))
+            gathering: gathering, calls: calls, part: LaneCall(gathering.statement, parameters, deadline: deadline))
     }
 }
 
@@ -92,25 +92,12 @@ enum BatchOutcome {
     case lost(PostgresError)
 }
 
-/// One statement of a batch.
-struct BatchPart {
-    let statement: Statement
-    let parameters: EncodedParameters
-    let deadline: MonotonicTime
-}
-
-extension BatchPart {
-    init(_ call: LaneCall) {
-        self.init(statement: call.statement, parameters: call.parameters, deadline: call.deadline)
-    }
-}
-
 extension Connection {
     /// Runs prepared statements in one transaction, with one Sync.
     ///
     /// The result counts only when the server has answered the Sync: until then a returned row may still be rolled
     /// back.
-    func execute(_ batch: [BatchPart]) -> BatchOutcome {
+    func execute(_ batch: [LaneCall]) -> BatchOutcome {
         guard let deadline = batch.lazy.map(\.deadline).min() else { return .committed([]) }
         guard isUsable else { return .lost(.unavailable(.connectionLost)) }
         guard !deadline.hasPassed else { return .lost(.unavailable(.deadlineExceeded)) }
@@ -130,7 +117,7 @@ extension Connection {
         }
     }
 
-    private func answers(to batch: [BatchPart], _ deadline: MonotonicTime) throws(PostgresError) -> BatchOutcome {
+    private func answers(to batch: [LaneCall], _ deadline: MonotonicTime) throws(PostgresError) -> BatchOutcome {
         let count = batch.count
         var answers: [[Row]] = []
         answers.reserveCapacity(count)

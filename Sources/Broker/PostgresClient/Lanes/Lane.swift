@@ -1,35 +1,3 @@
-/// One thread with one connection. When it is its turn, it sends the queued calls as one transaction and waits for
-/// the commit.
-struct Lane {
-    let core: LaneCore
-    let number: Int
-
-    /// Interval for checking an idle connection: a dead one is replaced before a call needs it.
-    private static let idleCheck = Duration.seconds(5)
-
-    func run() {
-        core.search.withConnections(serve)
-        core.laneEnded()
-    }
-
-    /// Runs batches until the connection is unusable, or the lanes are closed and their queue is empty.
-    private func serve(_ connection: Connection) {
-        defer { core.pause(number) }
-        let runner = BatchRunner(core: core, connection: connection)
-        var batch: [LaneCall] = []
-        while connection.isUsable {
-            switch core.next(&batch, on: number, until: .after(Self.idleCheck)) {
-            case .nothing: if connection.isStale() { return }
-            case .closed: return
-            case .batch:
-                guard !connection.isStale() else { return core.putBack(batch) }
-                runner.run(batch)
-                batch.removeAll(keepingCapacity: true)
-            }
-        }
-    }
-}
-
 /// How lanes form batches. ``PostgresConfiguration`` has the time limits of calls.
 package struct LaneConfiguration: Sendable {
     /// Connections, each on its own thread. One lane works alone as long as it keeps up.
@@ -49,14 +17,21 @@ package struct LaneConfiguration: Sendable {
     package var batchLockTimeout: Duration = .milliseconds(100)
 
     package init() {}
+
+    /// Lanes that run one call at a time.
+    static func pool(of size: Int, queueLimit: Int) -> LaneConfiguration {
+        var lanes = LaneConfiguration()
+        (lanes.lanes, lanes.maxBatch, lanes.queueLimit) = (size, 1, queueLimit)
+        return lanes
+    }
 }
 
-/// Counters of lanes, for metrics. Names with `Total` only increase.
+/// Counters of lanes or of a pool, for metrics. A pool has no batches. Names with `Total` only increase.
 package struct LaneStatistics: Sendable, Equatable {
     package var connections = ConnectionStatistics()
-    /// Lanes that currently wait for a call.
+    /// Connections that currently wait for a call.
     package var idleLanes = 0
-    /// Calls that currently wait for a lane.
+    /// Calls that currently wait for a connection.
     package var queueDepth = 0
     /// Calls that timed out in the queue or found it full.
     package var shedTotal = 0
@@ -78,27 +53,27 @@ package struct LaneStatistics: Sendable, Equatable {
 ///
 /// `@unchecked Sendable`: the continuation is set before the call is queued. Afterwards, only the
 /// thread that removes the call from the queue, under the queue's lock, uses it.
-final class LaneCall: @unchecked Sendable {
+final class LaneCall: QueuedCall, @unchecked Sendable {
     typealias Caller = CheckedContinuation<Result<[Row], PostgresError>, Never>
 
     let statement: Statement
     let parameters: EncodedParameters
     let row: RowKey
-    /// The call may wait for a lane until then.
     let expires: MonotonicTime
     /// The call must be answered by then.
     let deadline: MonotonicTime
     private var caller: Caller?
 
+    /// - Parameter queueWait: `nil`: the call does not wait in a queue.
     init(
-        _ statement: Statement, _ parameters: EncodedParameters, row: RowKey, queueWait: Duration, limit: Duration
+        _ statement: Statement, _ parameters: EncodedParameters, row: RowKey = .none, queueWait: Duration? = nil,
+        deadline: MonotonicTime
     ) {
-        let now = MonotonicTime.now
         self.statement = statement
         self.parameters = parameters
         self.row = row
-        deadline = now.advanced(by: limit)
-        expires = min(deadline, now.advanced(by: queueWait))
+        self.deadline = deadline
+        expires = queueWait.map { min(deadline, .after($0)) } ?? deadline
     }
 
     func expect(_ caller: Caller) { self.caller = caller }

@@ -1,35 +1,14 @@
 import Synchronization
 
-/// The lanes' queue and threads. Lives until the last thread ends.
-final class LaneCore: Sendable {
+/// The queue and threads of lanes, or of a pool, whose lanes run one call at a time. Lives until the last thread ends.
+final class LaneCore<Call: QueuedCall>: Sendable {
     let configuration: PostgresConfiguration
     let lanes: LaneConfiguration
     let search: ServerSearch
-    /// One connection for calls that must wait for a lock or be retried.
-    let aside: PoolCore
-    let counters = LaneCounters()
-    private let monitor: Monitor<LaneState>
-    /// The groups of waiters on the monitor: lanes that wait for calls, and the thread that expires calls.
-    private static let work = 0, watch = 1
+    let counters = Mutex(LaneStatistics())
+    private let monitor: Monitor<LaneState<Call>>
     /// Interval of the check for expired calls.
     private let tick: Duration
-
-    private struct LaneState: Sendable {
-        var queues = CallQueues()
-        var turns: LaneTurns
-        /// Running threads.
-        var threads = 0
-        var isClosed = false
-        /// The watch thread checks the queue periodically; and a call was queued since its last check.
-        var isWatched = false, hasNews = false
-        var shedTotal = 0
-        /// Pending calls of `shutdown`.
-        var farewells: [CheckedContinuation<Void, Never>] = []
-
-        init(_ lanes: LaneConfiguration) { turns = LaneTurns(lanes) }
-
-        mutating func callsLane() -> Bool { turns.call(queued: queues.count) }
-    }
 
     init(
         _ configuration: PostgresConfiguration, _ lanes: LaneConfiguration, history: DatabaseHistory,
@@ -37,96 +16,92 @@ final class LaneCore: Sendable {
     ) {
         self.configuration = configuration
         self.lanes = lanes
-        monitor = Monitor(LaneState(lanes), conditions: 2)
-        var sessions = configuration
-        sessions.lockTimeout = min(lanes.batchLockTimeout, configuration.lockTimeout)
-        search = ServerSearch(sessions, history: history, onEvent: onEvent)
-        var single = configuration
-        single.poolSize = 1
-        single.callsPerConnection = 64
-        aside = PoolCore(single, history: history, onEvent: onEvent)
+        monitor = Monitor(LaneState(lanes), conditions: Waiters.count)
+        search = ServerSearch(configuration, history: history, onEvent: onEvent)
         tick = max(.milliseconds(5), min(.milliseconds(50), configuration.queueWait / 8))
     }
 
-    func start() {
+    /// Starts the lanes, each one a thread with one connection.
+    ///
+    /// - Parameter run: Runs a batch and answers all its calls.
+    func start(_ run: @escaping @Sendable ([Call], Connection) -> Void) {
         for lane in 0..<max(lanes.lanes, 1) {
             monitor.withLock { $0.threads += 1 }
-            if !OwnThread.start({ [self] in Lane(core: self, number: lane).run() }) { laneEnded() }
+            let isStarted = OwnThread.start { [self] in
+                search.withConnections { serve($0, on: lane, run) }
+                threadEnded()
+            }
+            if !isStarted { threadEnded() }
         }
         _ = OwnThread.start { [self] in watch() }
-        aside.start()
     }
 
     var statistics: LaneStatistics {
-        let connections = search.statistics, shedAside = aside.statistics.shedTotal
-        return monitor.withLock { state in
-            LaneStatistics(
-                connections: connections, idleLanes: state.turns.idle, queueDepth: state.queues.count,
-                shedTotal: state.shedTotal + shedAside, batchesTotal: counters.batches.load(ordering: .relaxed),
-                callsTotal: counters.calls.load(ordering: .relaxed),
-                gatheredCallsTotal: counters.gatheredCalls.load(ordering: .relaxed),
-                failedBatchesTotal: counters.failedBatches.load(ordering: .relaxed),
-                repeatedCallsTotal: counters.repeatedCalls.load(ordering: .relaxed),
-                callsAsideTotal: counters.callsAside.load(ordering: .relaxed))
-        }
+        var statistics = counters.withLock { $0 }
+        statistics.connections = search.statistics
+        (statistics.idleLanes, statistics.queueDepth) = monitor.withLock { ($0.turns.idle, $0.queues.count) }
+        return statistics
     }
 
     // MARK: Calls
 
-    func submit(_ call: LaneCall) {
+    func submit(_ call: Call) {
         let outcome = monitor.withLock { state -> (refusal: PostgresError.Reason?, wakesLane: Bool, wakesWatch: Bool) in
             if state.isClosed || state.threads == 0 { return (.shuttingDown, false, false) }
-            guard state.queues.append(call, limit: lanes.queueLimit) else {
-                state.shedTotal += 1
+            // A call for an idle lane does not count as waiting.
+            guard state.queues.append(call, limit: lanes.queueLimit + state.turns.idle) else {
                 return (.queueFull, false, false)
             }
             defer { (state.isWatched, state.hasNews) = (true, true) }
             return (nil, state.callsLane(), !state.isWatched)
         }
-        if let refusal = outcome.refusal { return call.fail(.unavailable(refusal)) }
-        if outcome.wakesLane { monitor.signal(Self.work) }
-        if outcome.wakesWatch { monitor.signal(Self.watch) }
+        if let refusal = outcome.refusal {
+            if refusal == .queueFull { counters.withLock { $0.shedTotal += 1 } }
+            return call.fail(.unavailable(refusal))
+        }
+        if outcome.wakesLane { monitor.signal(Waiters.work) }
+        if outcome.wakesWatch { monitor.signal(Waiters.watch) }
     }
 
     /// Removes a call that is still queued. A call in flight runs to its end.
-    func withdraw(_ call: LaneCall) {
-        let withdrawn = monitor.withLock { state in state.queues.removeAll { $0 === call } }
+    func withdraw(where isWithdrawn: (Call) -> Bool) {
+        let withdrawn = monitor.withLock { state in state.queues.removeAll(where: isWithdrawn) }
         for call in withdrawn { call.fail(.unavailable(.cancelledWhileQueued)) }
     }
 
     /// Returns unsent calls to the queue, for another connection.
-    func putBack(_ calls: [LaneCall]) {
+    func putBack(_ calls: [Call]) {
         let callsLane = monitor.withLock { state in
             state.queues.putBack(calls)
             (state.isWatched, state.hasNews) = (true, true)
             return state.callsLane()
         }
-        if callsLane { monitor.signal(Self.work) }
+        if callsLane { monitor.signal(Waiters.work) }
         // The watch thread may sleep because it saw an empty queue, and these calls may expire before a lane has a
         // connection.
-        monitor.signal(Self.watch)
+        monitor.signal(Waiters.watch)
     }
 
-    /// Runs a call on its own, with the full `lockTimeout`: it delays no other call.
-    func runAside(_ call: LaneCall) {
-        counters.callsAside.wrappingAdd(1, ordering: .relaxed)
-        aside.submit(
-            Job(
-                id: 0, expires: min(call.deadline, .after(configuration.queueWait)),
-                run: { connection in
-                    do throws(PostgresError) {
-                        call.answer(
-                            .success(
-                                try connection.executeRetrying(
-                                    call.statement, call.parameters, deadline: call.deadline)))
-                    } catch {
-                        call.fail(error)
-                    }
-                },
-                fail: { call.fail($0) }))
+    // MARK: Lanes
+
+    /// Runs batches until the connection is unusable, or the core is closed and its queue is empty.
+    private func serve(_ connection: Connection, on lane: Int, _ run: ([Call], Connection) -> Void) {
+        defer { pause(lane) }
+        var batch: [Call] = []
+        while connection.isUsable {
+            // Checks an idle connection from time to time: a dead one is replaced before a call needs it.
+            switch next(&batch, on: lane, until: .after(.seconds(5))) {
+            case .nothing: if connection.isStale() { return }
+            case .closed: return
+            case .batch:
+                guard !connection.isStale() else { return putBack(batch) }
+                run(batch, connection)
+                batch.removeAll(keepingCapacity: true)
+            }
+        }
     }
 
-    enum Next {
+    private enum Next {
         case batch
         /// No call within the given time.
         case nothing
@@ -136,10 +111,10 @@ final class LaneCore: Sendable {
 
     /// Waits for calls and for the lane's turn, and moves the calls to `batch`, which must be empty. The lane's
     /// previous batch must be finished.
-    func next(_ batch: inout [LaneCall], on lane: Int, until look: MonotonicTime) -> Next {
+    private func next(_ batch: inout [Call], on lane: Int, until look: MonotonicTime) -> Next {
         var waited: LaneTurns.Wait?
-        let (next, callsAnother) = monitor.wait(on: Self.work) {
-            state -> Monitor<LaneState>.Attempt<(Next, callsAnother: Bool)> in
+        let (next, callsAnother) = monitor.wait(on: Waiters.work) {
+            state -> Monitor<LaneState<Call>>.Attempt<(Next, callsAnother: Bool)> in
             if let waited { state.turns.leave(waited) }
             state.turns.endBatch(lane)
             waited = nil
@@ -157,54 +132,78 @@ final class LaneCore: Sendable {
             waited = wait
             return .wait(until: wait == .forOthers ? min(look, turn ?? look) : look)
         }
-        if callsAnother { monitor.signal(Self.work) }
+        if callsAnother { monitor.signal(Waiters.work) }
         return next
     }
 
     /// The lane has lost its connection and has no batch in flight.
-    func pause(_ lane: Int) {
+    private func pause(_ lane: Int) {
         let callsLane = monitor.withLock { state in
             state.turns.endBatch(lane)
             return state.callsLane()
         }
-        if callsLane { monitor.signal(Self.work) }
+        if callsLane { monitor.signal(Waiters.work) }
     }
 
     // MARK: Threads
 
     func close() {
         search.close()
-        monitor.withLock { $0.isClosed = true }
-        monitor.broadcast(Self.work)
-        monitor.broadcast(Self.watch)
+        let listeners = monitor.withLock { state in
+            state.isClosed = true
+            defer { state.listeners = [] }
+            return state.listeners
+        }
+        for listener in listeners { listener.wake() }
+        for group in 0..<Waiters.count { monitor.broadcast(group) }
     }
 
-    func whenEnded(_ continuation: CheckedContinuation<Void, Never>) {
-        let hasEnded = monitor.withLock { state in
-            if state.threads > 0 { state.farewells.append(continuation) }
-            return state.threads == 0
+    /// Closes, and waits until all threads have ended.
+    func shutdown() async {
+        close()
+        await withCheckedContinuation { caller in
+            let hasEnded = monitor.withLock { state in
+                if state.threads > 0 { state.farewells.append(caller) }
+                return state.threads == 0
+            }
+            if hasEnded { caller.resume() }
         }
-        if hasEnded { continuation.resume() }
+    }
+
+    /// Starts a thread that waits on a socket and not for calls. It counts as a thread of the core until it calls
+    /// ``threadEnded(_:)``. False if the core is closed or the system cannot create a thread.
+    func startListener(_ waker: Waker, _ run: @escaping @Sendable () -> Void) -> Bool {
+        let isOpen = monitor.withLock { state in
+            guard !state.isClosed else { return false }
+            state.threads += 1
+            state.listeners.append(waker)
+            return true
+        }
+        guard isOpen else { return false }
+        let isStarted = OwnThread.start(run)
+        if !isStarted { threadEnded(waker) }
+        return isStarted
     }
 
     /// The last thread fails the remaining calls and resumes the callers of `shutdown`.
-    func laneEnded() {
+    func threadEnded(_ listener: Waker? = nil) {
         let (abandoned, farewells) = monitor.withLock { state in
+            state.listeners.removeAll { $0 === listener }
             state.threads -= 1
-            guard state.threads == 0 else { return ([LaneCall](), [CheckedContinuation<Void, Never>]()) }
+            guard state.threads == 0 else { return ([Call](), [CheckedContinuation<Void, Never>]()) }
             defer { state.farewells = [] }
             return (state.queues.removeAll { _ in true }, state.farewells)
         }
         for call in abandoned { call.fail(.unavailable(.shuttingDown)) }
         for farewell in farewells { farewell.resume() }
-        monitor.broadcast(Self.watch)
+        monitor.broadcast(Waiters.watch)
     }
 
     /// Fails expired calls, because every lane may be busy or without a server. Sleeps while the queue is empty, so
     /// that most calls need not wake it.
     private func watch() {
         while true {
-            let expired = monitor.wait(on: Self.watch) { state -> Monitor<LaneState>.Attempt<[LaneCall]?> in
+            let expired = monitor.wait(on: Waiters.watch) { state -> Monitor<LaneState<Call>>.Attempt<[Call]?> in
                 if state.isClosed && state.threads == 0 { return .done(nil) }
                 let now = MonotonicTime.now
                 let expired = state.queues.removeAll { $0.expires <= now }
@@ -218,15 +217,36 @@ final class LaneCore: Sendable {
         }
     }
 
-    func shed(_ calls: [LaneCall]) {
-        monitor.withLock { $0.shedTotal += calls.count }
+    func shed(_ calls: [Call]) {
+        counters.withLock { $0.shedTotal += calls.count }
         let reason = search.reasonForWaiting
         for call in calls { call.fail(.unavailable(reason)) }
     }
 }
 
-/// Updated by the lanes, once per batch.
-struct LaneCounters: ~Copyable, Sendable {
-    let batches = Atomic<Int>(0), calls = Atomic<Int>(0), gatheredCalls = Atomic<Int>(0)
-    let failedBatches = Atomic<Int>(0), repeatedCalls = Atomic<Int>(0), callsAside = Atomic<Int>(0)
+private struct LaneState<Call: QueuedCall>: Sendable {
+    var queues = CallQueues<Call>()
+    var turns: LaneTurns
+    /// Running threads.
+    var threads = 0
+    var isClosed = false
+    /// The watch thread checks the queue periodically; and a call was queued since its last check.
+    var isWatched = false, hasNews = false
+    /// Threads that wait on sockets instead of the monitor.
+    var listeners: [Waker] = []
+    /// Pending calls of `shutdown`.
+    var farewells: [CheckedContinuation<Void, Never>] = []
+
+    init(_ lanes: LaneConfiguration) { turns = LaneTurns(lanes) }
+
+    mutating func callsLane() -> Bool { turns.call(queued: queues.count) }
+}
+
+/// The groups of waiters on the monitor.
+private enum Waiters {
+    /// Lanes that wait for calls.
+    static let work = 0
+    /// The thread that expires calls.
+    static let watch = 1
+    static let count = 2
 }

@@ -49,13 +49,13 @@ struct PoolReport: MetricSource {
         return [
             .gauge(
                 "database_connections", "Open pool connections. The pool runs everything but exchanges and refreshes.",
-                pool.connections),
+                pool.connections.connections),
             .gauge("database_queue_depth", "Calls waiting for a pool connection.", pool.queueDepth),
             .counter(
-                "database_connects_total", "Pool connections opened since the start.", pool.connectsTotal),
+                "database_connects_total", "Pool connections opened since the start.", pool.connections.connectsTotal),
             .counter(
                 "database_connect_failures_total", "Failed attempts to open a pool connection.",
-                pool.connectFailuresTotal),
+                pool.connections.connectFailuresTotal),
             .counter(
                 "database_shed_total", "Calls refused because the queue was full or the wait too long.", pool.shedTotal),
         ]
