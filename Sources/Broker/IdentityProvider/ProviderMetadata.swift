@@ -15,7 +15,8 @@ package struct ProviderMetadata: Sendable {
     package init(
         document: some Collection<UInt8>, issuer: Issuer, hosts: Set<String>, allowsLoopbackHTTP: Bool = false
     ) throws(ProviderMetadataError) {
-        guard let metadata = try Self.parse(document).object else { throw .notObject }
+        let json = try JSONReader.parse(document, limits: Self.json, failingWith: ProviderMetadataError.notJSON)
+        guard let metadata = json.object else { throw .notObject }
         guard metadata.string("issuer")?.hasSameOctets(as: issuer.string) == true else { throw .issuerMismatch }
         guard let text = metadata.string("jwks_uri"),
             let jwksURI = ProviderURL(text, allowsLoopbackHTTP: allowsLoopbackHTTP)
@@ -32,14 +33,6 @@ package struct ProviderMetadata: Sendable {
 
     // Real documents have up to a hundred members and list every claim and scope.
     private static let json = JSONLimits(members: 512, elements: 4096)
-
-    private static func parse(_ document: some Collection<UInt8>) throws(ProviderMetadataError) -> JSONValue {
-        do throws(JSONError) {
-            return try JSONReader.parse(document, limits: json)
-        } catch {
-            throw .notJSON(error)
-        }
-    }
 }
 
 /// An IdP's endpoints in its discovery document: OpenID Connect Discovery 1.0 §3, RFC 8414 §2. `nil` if missing or

@@ -10,7 +10,7 @@ public struct JSONWebKey: Sendable {
     /// SHA-256 thumbprint (RFC 7638): identifies the key regardless of its `kid`.
     public let thumbprint: [UInt8]
     public let parameters: Parameters
-    let verifier: any SignatureVerifier
+    let verifier: SignatureVerifier
 
     static let smallestModulus = 2048
     static let largestModulus = 8192
@@ -22,7 +22,7 @@ public struct JSONWebKey: Sendable {
         _ parameters: Parameters, keyID: String? = nil, algorithm: SignatureAlgorithm? = nil
     ) throws(JSONWebKeyError) {
         if let algorithm, !parameters.supports(algorithm) { throw .algorithmDoesNotFitKey }
-        verifier = try parameters.verifier()
+        verifier = try SignatureVerifier(parameters)
         thumbprint = Array(SHA256.hash(data: parameters.thumbprintInput))
         self.parameters = parameters
         self.keyID = keyID

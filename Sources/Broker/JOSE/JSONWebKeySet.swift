@@ -46,7 +46,8 @@ public struct JSONWebKeySet: Sendable, Equatable {
 
     public init(document: some Collection<UInt8>) throws(JSONWebKeySetError) {
         guard document.count <= Self.largestDocument else { throw .tooLarge }
-        guard let entries = try Self.parse(document).object?.array("keys") else { throw .noKeys }
+        let json = try JSONReader.parse(document, limits: Self.json, failingWith: JSONWebKeySetError.notJSON)
+        guard let entries = json.object?.array("keys") else { throw .noKeys }
         guard entries.count <= Self.mostKeys else { throw .tooManyKeys }
         var keys: [JSONWebKey] = []
         var skipped: [JSONWebKeyError] = []
@@ -90,20 +91,15 @@ public struct JSONWebKeySet: Sendable, Equatable {
         throw isKnown ? .keyDoesNotFitAlgorithm : .unknownKey
     }
 
-    public var document: [UInt8] {
+    public var document: [UInt8] { Self.document(of: keys) }
+
+    /// A document with these keys, as they are.
+    package static func document(of keys: [JSONWebKey]) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
             json.member("keys", array: { json in for key in keys { json.value(.object(key.json)) } })
         }
         return json.bytes
-    }
-
-    private static func parse(_ document: some Collection<UInt8>) throws(JSONWebKeySetError) -> JSONValue {
-        do throws(JSONError) {
-            return try JSONReader.parse(document, limits: json)
-        } catch {
-            throw .notJSON(error)
-        }
     }
 }
 

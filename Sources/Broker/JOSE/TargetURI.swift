@@ -67,28 +67,17 @@ public struct TargetURI: Sendable, Hashable, CustomStringConvertible {
                 decoded.append(octet)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                return nil
-            }
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                let low = rest.popFirst().flatMap(Hexadecimal.value)
+            else { return nil }
             let value = high << 4 | low
             if value.isUnreserved {
                 decoded.append(value)
             } else {
-                decoded += [UInt8(ascii: "%"), digits[Int(high)], digits[Int(low)]]
+                decoded += "%\(Hexadecimal.encode(CollectionOfOne(value)).uppercased())".utf8
             }
         }
         return decoded
-    }
-
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    private static func digit(_ octet: UInt8) -> UInt8? {
-        switch octet {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): octet - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): octet - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): octet - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 
     private static func lowerCase(_ octet: UInt8) -> UInt8 {

@@ -11,16 +11,11 @@ public struct VerifiedJWS: Sendable {
     fileprivate init(_ token: CompactJWS, key: JSONWebKey) throws(JWSError) {
         header = token.header
         self.key = key
-        guard case .object(let claims) = try Self.parse(token) else { throw .payloadNotObject }
+        guard
+            case .object(let claims) = try JSONReader.parse(
+                token.payload, limits: token.limits.json, failingWith: JWSError.payloadNotJSON)
+        else { throw .payloadNotObject }
         self.claims = claims
-    }
-
-    private static func parse(_ token: CompactJWS) throws(JWSError) -> JSONValue {
-        do throws(JSONError) {
-            return try JSONReader.parse(token.payload, limits: token.limits.json)
-        } catch {
-            throw .payloadNotJSON(error)
-        }
     }
 }
 
@@ -68,7 +63,10 @@ public struct JOSEHeader: Sendable, Equatable {
     static let longestKeyID = 255
 
     init(_ bytes: [UInt8], limits: JSONLimits) throws(JWSError) {
-        guard case .object(let parameters) = try Self.parse(bytes, limits) else { throw .headerNotObject }
+        guard
+            case .object(let parameters) = try JSONReader.parse(
+                bytes, limits: limits, failingWith: JWSError.headerNotJSON)
+        else { throw .headerNotObject }
         guard !parameters.contains("crit") else { throw .criticalHeader }
         guard !parameters.contains("b64") else { throw .unencodedPayload }
         guard !parameters.contains("zip") else { throw .compressed }
@@ -88,14 +86,6 @@ public struct JOSEHeader: Sendable, Equatable {
         let written = type.lowercased()
         let expected = mediaType.lowercased()
         return written.hasSameOctets(as: expected) || written.hasSameOctets(as: prefix + expected)
-    }
-
-    private static func parse(_ bytes: [UInt8], _ limits: JSONLimits) throws(JWSError) -> JSONValue {
-        do throws(JSONError) {
-            return try JSONReader.parse(bytes, limits: limits)
-        } catch {
-            throw .headerNotJSON(error)
-        }
     }
 
     private static func optionalText(_ name: String, of parameters: JSONObject) throws(JWSError) -> String? {

@@ -1,6 +1,5 @@
 import JOSE
 import NativeSSO
-import StrictCoding
 
 /// Loads the parts of a ``KeySet``.
 struct KeyLoading {
@@ -53,11 +52,5 @@ struct KeyLoading {
 
     var verificationKeys: JSONWebKeySet? { try? JSONWebKeySet(published) }
 
-    var jwks: [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("keys", array: { json in for key in published { json.value(.object(key.json)) } })
-        }
-        return json.bytes
-    }
+    var jwks: [UInt8] { JSONWebKeySet.document(of: published) }
 }

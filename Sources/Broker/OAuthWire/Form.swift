@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// Decodes `application/x-www-form-urlencoded` strictly. RFC 6749 App. B.
 ///
 /// `&` separates pairs, the first `=` separates name and value, and `+` is a space. Names and values are
@@ -51,7 +53,9 @@ public enum FormDecoder {
 
         let name = try FormText.decode(pair.extracting(..<separator))
         guard name.count <= rules.maximumNameLength else { throw .nameTooLong }
-        guard !name.isEmpty, name.allSatisfy(isNameCharacter) else { throw .malformedName }
+        guard !name.isEmpty, name.allSatisfy({ $0.isUnreserved && $0 != UInt8(ascii: "~") }) else {
+            throw .malformedName
+        }
         let nameText = String(decoding: name, as: UTF8.self)
         guard separator < pair.count else { return (nameText, "") }
         return (nameText, try value(pair.extracting((separator + 1)...), of: nameText, rules))
@@ -69,15 +73,6 @@ public enum FormDecoder {
         guard rules.allowsControlCharacters(inValueNamed: name) || !FormText.holdsControlCharacter(octets)
         else { throw .controlCharacter }
         return value
-    }
-
-    private static func isNameCharacter(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 }
 

@@ -24,7 +24,8 @@ enum FormText {
             switch text[index] {
             case UInt8(ascii: "+"): octets.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
-                guard index + 2 < text.count, let high = digit(text[index + 1]), let low = digit(text[index + 2])
+                guard index + 2 < text.count, let high = Hexadecimal.value(text[index + 1]),
+                    let low = Hexadecimal.value(text[index + 2])
                 else { throw .malformedPercentEncoding }
                 octets.append(high << 4 | low)
                 index += 2
@@ -39,10 +40,7 @@ enum FormText {
     static func encode(_ text: String, to form: inout [UInt8]) {
         for octet in text.utf8 {
             switch octet {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                form.append(octet)
+            case _ where octet.isUnreserved: form.append(octet)
             case UInt8(ascii: " "): form.append(UInt8(ascii: "+"))
             default:
                 form.append(UInt8(ascii: "%"))
@@ -61,15 +59,6 @@ enum FormText {
             previous = octet
         }
         return false
-    }
-
-    private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 

@@ -34,11 +34,13 @@ public enum Hexadecimal {
         decode(text.utf8)
     }
 
+    /// The lower-case digit of a value under 16.
     static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + (value - 10)
     }
 
-    static func value(_ character: UInt8) -> UInt8? {
+    /// The value of a digit.
+    package static func value(_ character: UInt8) -> UInt8? {
         switch character {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10

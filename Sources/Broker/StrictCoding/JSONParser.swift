@@ -234,6 +234,13 @@ public enum JSONReader {
     @inlinable public static func parse(
         _ bytes: some Collection<UInt8>, limits: JSONLimits = .default
     ) throws(JSONError) -> JSONValue {
+        try parse(bytes, limits: limits) { $0 }
+    }
+
+    /// The same, with the caller's own error.
+    @inlinable package static func parse<Failure: Error>(
+        _ bytes: some Collection<UInt8>, limits: JSONLimits, failingWith failure: (JSONError) -> Failure
+    ) throws(Failure) -> JSONValue {
         try withSpan(of: bytes) { span -> Result<JSONValue, JSONError> in
             var parser = JSONParser(limits: limits)
             do throws(JSONError) {
@@ -241,7 +248,7 @@ public enum JSONReader {
             } catch {
                 return .failure(error)
             }
-        }.get()
+        }.mapError(failure).get()
     }
 }
 
