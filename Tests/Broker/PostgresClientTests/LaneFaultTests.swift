@@ -49,7 +49,7 @@ import Testing
         try await cluster.psql("CREATE TABLE item (n int)")
         let lanes = try await cluster.lanes { configuration, _ in
             configuration.callDeadline = .seconds(3)
-            configuration.queueWait = .milliseconds(200)
+            configuration.queueWait = .seconds(1)
         }
         try await withBatchInFlight(lanes, PrivateCluster.superuser, cluster: cluster) { gate, calls in
             try await cluster.suspend()
