@@ -5,7 +5,7 @@ import NativeSSO
 import StrictCoding
 import Testing
 
-/// Fresh id_tokens of a provider, and the broker's own of an enrolment.
+/// Fresh id_tokens of an IdP, and the broker's own id_tokens of an enrolment.
 @Suite struct EnrolledIDTokensTests {
     private static let broker = Issuer(validated: "https://sso.example.com")
 
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// An old token may be verified by a key that left the key set; a new login is never signed with one.
+    /// A retired key may verify an old token, but never a new login.
     @Test func aRetiredKeySignsNoLogin() async throws {
         let old = try provider.idToken(key)
         #expect(await provider.outcome(old) == .verified)
@@ -109,11 +109,11 @@ import Testing
     }
 
     @Test func whatIsNotOfAnEnrolment() async throws {
-        // A sibling's id_token, and one whose identity provider is gone.
+        // An id_token for another client, and one of a removed IdP.
         #expect(await outcome(try enrolled(nil, [("idp", nil)])) == .refused(.notEnrolled))
         let gone = JSONValue.string("https://other.example.com")
         #expect(await outcome(try enrolled(nil, [("idp", gone)])) == .refused(.notEnrolled))
-        // The provider's key signs nothing in our name, and ours nothing in its.
+        // The IdP's key cannot sign for the broker, nor the broker's key for the IdP.
         #expect(await outcome(try enrolled(key)) == .refused(.unknownKey))
         #expect(await outcome(try provider.idToken(own)) == .refused(.issuerMismatch))
         let forged = try provider.idToken(
@@ -121,7 +121,7 @@ import Testing
         #expect(await provider.outcome(forged) == .refused(.issuerMismatch))
     }
 
-    /// A key file that is missing on one replica costs nobody a login.
+    /// A missing key file on one replica is an outage and ends no login.
     @Test func aKeyThatIsNotLoaded() async throws {
         #expect(await outcome(try enrolled(), of: validator(.failure(.unknownKey))) == .outage(.keyModule))
     }

@@ -6,7 +6,7 @@ import NativeSSO
 import StrictCoding
 import Testing
 
-/// The claims of OpenID Connect Core, each under a signature that is right. Identifiers are those of the abuse catalogue.
+/// The claims of OpenID Connect Core, each under a valid signature. Identifiers are those of the abuse catalogue.
 @Suite struct IDTokenValidatorTests {
     private let provider: TestProvider
     private let key: TestKey
@@ -33,7 +33,7 @@ import Testing
                     ("auth_time", time(-100)), ("acr", .string("urn:example:loa2")),
                     ("amr", .array([.string("pwd"), .string("otp")])), ("ds_hash", .string("kjUFOPGZj71P1tPEBR__zg")),
                     ("may_act", try json(#"{"client_id":"app-two"}"#)), ("nbf", time(0)),
-                    // K-23: not ours to check.
+                    // K-23: the source client checks this.
                     ("nonce", .number(JSONNumber(7))), ("at_hash", .string("wrong")), ("c_hash", .null),
                 ]))
         #expect(claims.issuer == TestProvider.issuer)
@@ -147,7 +147,7 @@ import Testing
                 #expect(try await outcome((name, value)) == .refused(.deviceHash))
             }
         }
-        #expect(try await outcome(("di_hash", nil)) == .verified)  // which one is needed is said by the request
+        #expect(try await outcome(("di_hash", nil)) == .verified)  // the request decides which hash is required
     }
 
     // K-07
@@ -183,7 +183,7 @@ import Testing
             #expect(try await outcome(("iat", time(offset))) == .verified)
         }
         #expect(try await outcome(("iat", try json("1795000060.9"))) == .verified)  // floored
-        #expect(try await outcome(("iat", try json("-1"))) == .verified)  // far too old: said by the age rule
+        #expect(try await outcome(("iat", try json("-1"))) == .verified)  // too old: the age rule refuses it
     }
 
     // K-13, K-15, K-18
@@ -207,7 +207,7 @@ import Testing
 
     @Test func login() async throws {
         #expect(try await outcome(("auth_time", time(60))) == .verified)
-        // Some providers write 0 where they do not know.
+        // Some IdPs write 0 for an unknown time.
         let unknown = try await provider.verify(try provider.idToken(key, [("auth_time", .number(JSONNumber(0)))]))
         #expect(unknown.login.authenticatedAt == nil)
         for value in [

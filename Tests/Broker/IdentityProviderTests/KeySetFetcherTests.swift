@@ -6,7 +6,7 @@ import NativeSSO
 import StrictCoding
 import Testing
 
-/// Against a real server that misbehaves in every way.
+/// Fetches from a real server that misbehaves.
 @Suite struct KeySetFetcherTests {
     private func fetch(
         _ source: KeySource, timeout: Duration = .seconds(30), authorities: CertificateAuthorities? = nil
@@ -38,7 +38,7 @@ import Testing
 
     private static let keySet = Result { try TestKey.document([try TestKey.shared(.es256)]) }
 
-    /// Over real TLS: a certificate counts if one of the configured authorities vouches for it, and names the host.
+    /// Over real TLS: a configured CA must have signed the certificate, and it must name the host.
     @Test func authorities() async throws {
         let (own, other) = (try TestCertificate.current(), try TestCertificate.current())
         var seconds = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
@@ -107,7 +107,7 @@ import Testing
         )
     }
 
-    // W-06: a gzip bomb is neither inflated nor, without its header, taken for JSON.
+    // W-06: the client never inflates a gzip bomb. Without its header the bomb is not JSON.
     @Test func compressedBodies() async throws {
         let bomb: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + [UInt8](repeating: 0, count: 1000)
         let labelled = StubServer.Reply.status(200, headers: ["Content-Encoding: gzip"], body: bomb)
@@ -177,7 +177,7 @@ import Testing
         let server = try await StubServer.start { path in
             switch path {
             case "/good":
-                // The port is not known when the server starts, so the key set is named by a path of a fixed host.
+                // The test does not know the port in advance, so it names the key set by a path on a fixed host.
                 .ok(#"{"issuer":"https://idp.example.com","jwks_uri":"http://127.0.0.1:1/jwks"}"#)
             case "/other-issuer": .ok(#"{"issuer":"https://evil.example","jwks_uri":"http://127.0.0.1:1/jwks"}"#)
             case "/other-host": .ok(#"{"issuer":"https://idp.example.com","jwks_uri":"https://evil.example/jwks"}"#)

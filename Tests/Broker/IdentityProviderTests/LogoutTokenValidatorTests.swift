@@ -5,7 +5,7 @@ import NativeSSO
 import StrictCoding
 import Testing
 
-/// OpenID Connect Back-Channel Logout 1.0 §2.4 and §2.6, each rule under a signature that is right. Identifiers are those of
+/// OpenID Connect Back-Channel Logout 1.0 §2.4 and §2.6, each rule under a valid signature. Identifiers are those of
 /// the abuse catalogue.
 @Suite struct LogoutTokenValidatorTests {
     private let provider: TestProvider
@@ -89,7 +89,7 @@ import Testing
         ] {
             let policy = LogoutPolicy(reach: reach)
             #expect(try await verify(try key.sign(claims: try claims(), type: "logout+jwt"), policy).subject == subject)
-            // Where only one of the two is said, there is nothing to choose.
+            // With only one of the two claims there is no choice.
             let sidAlone = try key.sign(claims: try claims([("sub", nil)]), type: "logout+jwt")
             #expect(try await verify(sidAlone, policy).subject == .session(session))
             let subAlone = try key.sign(claims: try claims([("sid", nil)]), type: "logout+jwt")
@@ -119,14 +119,14 @@ import Testing
         }
     }
 
-    /// What is said now needs a key of now, though an id_token of that time would still be good.
+    /// A logout token needs a current key, although an old id_token would still be valid.
     @Test func aKeyThatHasLeftTheSet() async throws {
         let successor = try TestKey(.es256, keyID: "successor")
         let token = try key.sign(claims: try claims(), type: "logout+jwt")
         #expect(await outcome(token) == .verified)
         try fetcher.answer([successor])
         provider.advance(by: 30)
-        // A token by the new key makes the broker look at the key set again.
+        // A token signed with the new key makes the broker fetch the key set again.
         #expect(await outcome(try successor.sign(claims: try claims(), type: "logout+jwt")) == .verified)
         #expect(await outcome(token) == .refused(.keyRetired))
         #expect(await provider.outcome(try provider.idToken(key)) == .verified)
@@ -161,7 +161,7 @@ import Testing
         #expect(await outcome(token, LogoutPolicy(allowsJWTType: true)) == .refused(.wrongType))
     }
 
-    // L-11: the lenient switch does not make a logout token of an id_token.
+    // L-11: an id_token is not a logout token, even if the policy accepts `typ` JWT.
     @Test func anIDToken() async throws {
         let token = String(decoding: try provider.idToken(key).octets, as: UTF8.self)
         #expect(await outcome(token) == .refused(.wrongType))
@@ -213,7 +213,7 @@ import Testing
         let lenient = LogoutPolicy(allowsMissingExpiry: true)
         #expect(try await outcome(lenient, ("exp", nil)) == .verified)
         #expect(try await outcome(lenient, ("exp", nil), ("iat", time(-361))) == .refused(.issuedAt))
-        // One that is there still counts.
+        // An `exp` that is present still counts.
         #expect(try await outcome(lenient, ("iat", time(-300)), ("exp", time(-60))) == .refused(.expiry))
         #expect(try await outcome(lenient, ("exp", .null)) == .refused(.expiry))
     }

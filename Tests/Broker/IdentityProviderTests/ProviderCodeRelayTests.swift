@@ -15,14 +15,14 @@ import Testing
     private static let code = PresentedCode(
         code: "a code&more", redirectURI: "com.example.one:/callback",
         verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
-    /// With everything in it that a form has to escape.
+    /// Contains every character that a form must escape.
     private static let secret = "p+ss:w%rd&= /"
 
     private static func json(_ status: Int = 200, _ body: String = answer) -> StubServer.Reply {
         .status(status, headers: ["Content-Type: application/json"], body: Array(body.utf8))
     }
 
-    /// A relay of one provider, which asks `tokens` and `revocation`.
+    /// A relay for one provider with the endpoints `tokens` and `revocation`.
     private func withRelay<Value>(
         tokens: String?, revocation: String? = nil, secret: ProviderCodeRelay.ClientSecret? = nil,
         authorities: CertificateAuthorities? = nil, timeout: Duration = .seconds(5),
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    // MARK: How the apps are registered there
+    // MARK: Client authentication
 
     static let form =
         "grant_type=authorization_code&code=a+code%26more&redirect_uri=com.example.one%3A%2Fcallback"
@@ -62,7 +62,7 @@ import Testing
         #expect(request.body == Self.form + "&client_id=app-one" && request.authorization == nil)
     }
 
-    /// RFC 6749 §2.3.1: both parts are encoded as in a form before they are put together.
+    /// RFC 6749 §2.3.1: the client form-encodes both parts before it joins them.
     @Test func clientSecretBasic() async throws {
         let request = try await request(.basic)
         #expect(request.body == Self.form)
@@ -94,7 +94,7 @@ import Testing
 
     // MARK: TLS
 
-    /// The code goes to nobody for whom none of the configured authorities vouches, by the name that was asked.
+    /// The relay sends the code only to a server with a certificate of a configured CA for the requested host.
     @Test func authorities() async throws {
         let (own, other) = (try TestCertificate.current(), try TestCertificate.current())
         let now = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
@@ -114,7 +114,7 @@ import Testing
                 if isTaken {
                     #expect(try result.get().accessToken == "a")
                 } else {
-                    // And so it is as good as it was.
+                    // The code stays usable.
                     guard case .failure(.notAsked(.unreachable)) = result else {
                         Issue.record("\(host): \(result)")
                         return
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// Nobody listens there.
+    /// No server listens there.
     @Test func refusedConnections() async throws {
         let server = try await StubServer.start({ _ in Self.json() })
         let (port, hosts) = (server.port, ["127.0.0.1", "localhost"])
@@ -172,7 +172,7 @@ import Testing
         #expect(found == .endpointUnknown)
     }
 
-    /// A refresh token in an answer that cannot be used is not lost sight of.
+    /// An unusable answer still reports its refresh token.
     @Test(arguments: [
         #"{"access_token":"a","token_type":"Bearer","refresh_token":"r"}"#,
         #"{"access_token":"a","token_type":"mac","refresh_token":"r","id_token":"i"}"#,
@@ -192,7 +192,7 @@ import Testing
 
     // MARK: Discovery
 
-    /// Codes, tokens and secrets go to the host of the discovery document and to no other that it names.
+    /// Codes, tokens and secrets go only to the host of the discovery document.
     @Test func endpointsOfItsOwnHost() async throws {
         let key = try TestKey.document([try TestKey.shared(.es256)])
         for (host, isTaken) in [("", true), ("https://elsewhere.example.com", false)] {
@@ -229,7 +229,7 @@ import Testing
     }
 }
 
-/// The port of a server that has to say it itself.
+/// The port of a server whose own answer contains it.
 private final class LockedPort: Sendable {
     private let port = Mutex(0)
     var value: Int {

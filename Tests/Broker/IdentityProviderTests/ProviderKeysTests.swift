@@ -24,7 +24,7 @@ import Testing
         return nil
     }
 
-    // W-01: no key set yet is an outage, however wrong the token.
+    // W-01: without a key set every token gets an outage.
     @Test func nothingFetchedYet() async throws {
         let a = try key("a")
         let provider = TestProvider(ScriptedFetcher(.unreachable("refused")))
@@ -40,7 +40,7 @@ import Testing
         #expect(provider.fetcher.count == 2)
     }
 
-    /// It comes with the key set, and stays while the provider is away.
+    /// The endpoint arrives with the key set and stays while the IdP is down.
     @Test func theAuthorizationEndpointIsLearned() async throws {
         let a = try key("a")
         let provider = TestProvider(ScriptedFetcher(.unreachable("refused")))
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    // FT-17: every failure keeps the set that is there, for a day.
+    // FT-17: after any failure the known key set stays in use for a day.
     @Test(arguments: [
         KeySetFetchError.timedOut, .unreachable("x"), .redirected, .status(500), .encoded, .tooLarge,
         .metadata(.issuerMismatch), .keySet(.noKeys), .keySet(.ambiguousKeyID), .keySet(.noUsableKey),
@@ -130,7 +130,7 @@ import Testing
         #expect(provider.fetcher.count == 2)
     }
 
-    /// A first sight believes only a key that is in the key set now.
+    /// A first sight accepts only keys of the current key set.
     @Test func aKeyIsCurrentWhileItIsInTheKeySet() async throws {
         let (old, new) = (try key("old"), try key("new"))
         let provider = TestProvider(try ScriptedFetcher([old]))
@@ -145,7 +145,7 @@ import Testing
         #expect(try await provider.verify(token).isKeyCurrent)
     }
 
-    /// Some issuers rotate without a `kid`, or under the same one.
+    /// Some issuers rotate without a `kid`, or reuse the `kid`.
     @Test(arguments: [nil, "1"])
     func firstTokenOfANewKeyUnderTheOldNameSucceeds(keyID: String?) async throws {
         let (old, new) = (try TestKey(.es256, keyID: keyID), try TestKey(.es256, keyID: keyID))
@@ -165,10 +165,10 @@ import Testing
             #expect(await provider.outcome(try provider.idToken(forger)) == .refused(.badSignature))
             provider.advance(by: 1)
         }
-        #expect(provider.fetcher.count == 3)  // the first, and those after 30 and 60 seconds
+        #expect(provider.fetcher.count == 3)  // the first, and two after 30 and 60 s
     }
 
-    /// Whether a signature is forged, or made with a key that cannot be fetched, nobody can say.
+    /// The broker cannot tell a forged signature from one by a key that it cannot fetch.
     @Test func aForgeryDuringAnOutageIsNoRefusal() async throws {
         let (a, forger) = (try key("a"), try key("a"))
         let provider = TestProvider(try ScriptedFetcher([a]))
@@ -192,7 +192,7 @@ import Testing
             #expect(await provider.outcome(try provider.idToken(a)) == .verified)
             provider.advance(by: 1)
         }
-        #expect(provider.fetcher.count == 3)  // the first, and those after 30 and 60 seconds
+        #expect(provider.fetcher.count == 3)  // the first, and two after 30 and 60 s
     }
 
     @Test func waitersShareOneFetchAndKnownKeysDoNotWait() async throws {
@@ -214,7 +214,7 @@ import Testing
         #expect(provider.fetcher.count == 2)
     }
 
-    /// While the issuer is out of reach, an unknown `kid` may well be its new key.
+    /// While the issuer is unreachable, an unknown `kid` may be its new key.
     @Test func unknownKeyDuringAnOutageIsNoRefusal() async throws {
         let (a, b) = (try key("a"), try key("b"))
         let provider = TestProvider(try ScriptedFetcher([a]))
@@ -253,14 +253,14 @@ import Testing
         try await running(provider) { #expect(await slept(provider) == .seconds(300)) }
         provider.advance(by: .days(30))
 
-        let provider2 = provider.replica(try ScriptedFetcher([b]))  // a replica that never saw the old key itself
+        let provider2 = provider.replica(try ScriptedFetcher([b]))  // a replica that never saw the old key
         provider2.clock.advance(by: .seconds(30 * 86_400))
         for replica in [provider, provider2] {
             func outcome(issuedAt offset: Seconds) async throws -> TestProvider.Outcome {
                 let token = try provider.idToken(a, issuedAt: TestProvider.start.adding(offset))
                 return await replica.outcome(token, at: provider.wallClock.now)
             }
-            // Seen once, at the start; tolerance is the interval and a minute.
+            // The broker saw it once, at the start. The tolerance is the interval plus 60 s.
             #expect(try await outcome(issuedAt: 0) == .verified)
             #expect(try await outcome(issuedAt: 360) == .verified)
             #expect(try await outcome(issuedAt: 361) == .refused(.keyRetired))
@@ -296,7 +296,7 @@ import Testing
         try provider.fetcher.answer([b])
         try await running(provider) { _ = await slept(provider) }
         #expect(await provider.outcome(token) == .refused(.keyRevoked))
-        // A forgery under the name of a revoked key is a bad signature, as under any other name.
+        // A forgery with the `kid` of a revoked key is a bad signature.
         #expect(await provider.outcome(try provider.idToken(try key("a"))) == .refused(.badSignature))
     }
 
@@ -313,7 +313,7 @@ import Testing
         #expect(await provider.outcome(try provider.idToken(try key("1"))) == .refused(.badSignature))
     }
 
-    /// Some providers list one key twice, for two algorithms or while they change its name.
+    /// Some IdPs list one key twice: for two algorithms, or while they change its `kid`.
     @Test func aKeyOfTwoNamesIsRememberedUnderBoth() async throws {
         let (one, new) = (try key("1"), try key("new"))
         let two = try one.renamed("2")
@@ -325,7 +325,7 @@ import Testing
             let replica = provider.replica(try ScriptedFetcher(left))
             for token in tokens { #expect(await replica.outcome(token) == .verified) }
         }
-        // A revoked key is revoked under every name that it went by.
+        // A revocation applies to every `kid` of the key.
         provider.archive.revoke(one)
         let replica = provider.replica(try ScriptedFetcher([new]))
         for token in tokens { #expect(await replica.outcome(token) == .refused(.keyRevoked)) }
@@ -340,7 +340,7 @@ import Testing
         provider.archive.setDown(false)
         await provider.keys.reloadArchive()
         #expect(await provider.outcome(try provider.idToken(a)) == .verified)
-        // Once read, its outage changes nothing.
+        // After the first read, an outage of the archive changes nothing.
         provider.archive.setDown(true)
         provider.advance(by: 300)
         try await running(provider) { _ = await slept(provider) }

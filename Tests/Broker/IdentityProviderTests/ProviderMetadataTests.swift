@@ -33,7 +33,7 @@ import Testing
         #expect(metadata.jwksURI.string == "https://idp.example.com/k")
     }
 
-    /// Of no use to the broker itself, so that no document is refused for it.
+    /// The broker does not use it, so it refuses no document because of it.
     @Test(arguments: [
         (#""https://login.example.net/authorize?tenant=7""#, "https://login.example.net/authorize?tenant=7"),
         (#""http://idp.example.com/authorize""#, nil), (#""javascript:alert(1)""#, nil), ("7", nil),

@@ -5,15 +5,15 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server on loopback that answers with octets of its own choosing, or not at all.
+/// A server on loopback that answers with given octets, or not at all.
 final class StubServer: Sendable {
     enum Reply: Sendable {
         case status(Int, headers: [String] = [], body: [UInt8] = [])
-        /// These octets, then the connection is closed.
+        /// Sends these octets, then closes the connection.
         case octets([UInt8])
-        /// These octets and then nothing, with the connection open.
+        /// Sends these octets and keeps the connection open.
         case hang(after: [UInt8] = [])
-        /// A 200 without length whose body does not end.
+        /// Sends a 200 without length and an endless body.
         case endless
 
         static func ok(_ body: [UInt8]) -> Reply { .status(200, body: body) }
@@ -26,12 +26,12 @@ final class StubServer: Sendable {
     private final class Log: Sendable {
         let paths = Mutex<[String]>([])
         let requests = Mutex<[String]>([])
-        /// Octets that the other side took of an endless body.
+        /// Octets of an endless body that the client has read.
         let taken = Atomic<Int>(0)
         let closed = AsyncStream<Void>.makeStream()
     }
 
-    /// - Parameter certificate: What it shows; `nil`: it speaks in the clear.
+    /// - Parameter certificate: The server's certificate; `nil`: no TLS.
     static func start(
         _ reply: @escaping @Sendable (_ path: String) -> Reply, certificate: TestCertificate? = nil
     ) async throws -> StubServer {
@@ -59,7 +59,7 @@ final class StubServer: Sendable {
         self.log = log
     }
 
-    /// Runs `body` against a server that is gone afterwards.
+    /// Runs `body` against a server, then stops the server.
     static func with(
         _ reply: @escaping @Sendable (_ path: String) -> Reply, certificate: TestCertificate? = nil,
         _ body: (StubServer) async throws -> Void
@@ -78,11 +78,11 @@ final class StubServer: Sendable {
 
     var port: Int { channel.localAddress?.port ?? 0 }
     var paths: [String] { log.paths.withLock { $0 } }
-    /// Whole, with their bodies.
+    /// The requests with their bodies.
     var requests: [String] { log.requests.withLock { $0 } }
     var octetsTaken: Int { log.taken.load(ordering: .relaxed) }
 
-    /// Waits until a connection was closed by the other side.
+    /// Waits until the client has closed a connection.
     func connectionClosed() async {
         for await _ in log.closed.stream { return }
     }

@@ -6,7 +6,7 @@ import NativeSSO
 import StrictCoding
 import Synchronization
 
-/// Answers fetches as it is told, and counts them.
+/// Answers fetches from a script and counts them.
 final class ScriptedFetcher: KeySetFetching {
     private struct State {
         var answer: Result<FetchedKeySet, KeySetFetchError>
@@ -16,7 +16,7 @@ final class ScriptedFetcher: KeySetFetching {
     }
 
     private let state: Mutex<State>
-    /// One element for each fetch that began.
+    /// One element per started fetch.
     let began = AsyncStream<Void>.makeStream()
 
     init(_ keys: [TestKey]) throws {
@@ -101,7 +101,7 @@ final class MemoryKeyArchive: KeyArchive {
     }
 }
 
-/// One issuer with everything around it under the test's control.
+/// One issuer. The test controls its clocks, fetcher and archive.
 struct TestProvider {
     static let start = UnixTime(seconds: 1_795_000_000)
     static let issuer = Issuer(validated: "https://idp.example.com")
@@ -143,7 +143,7 @@ struct TestProvider {
         clock.advance(by: .seconds(span.count))
     }
 
-    /// A flawless id_token of this moment, or one with other claims.
+    /// A valid id_token of this moment, or one with other claims.
     func idToken(_ key: TestKey, issuedAt: UnixTime? = nil, _ changes: [(String, JSONValue?)] = []) throws
         -> SubjectToken
     {

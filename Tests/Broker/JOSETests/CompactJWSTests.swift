@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// Whose keys to look for may be asked before anything is verified.
+    /// A caller may read the unverified issuer and subject to find the keys.
     @Test func theSubjectAsItWasSent() throws {
         let (key, liar) = (try TestKey.shared(.es256), try TestKey(.es256, keyID: "test-ES256"))
         #expect(try CompactJWS(try liar.sign(claims: try JSONObject(Self.claims))).unverifiedSubject == "248289761001")
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// A key serves one algorithm; a signature that is right under another one of its family stays refused (RFC 8725 §3.1).
+    /// A key serves one algorithm. It refuses a valid signature under another algorithm of its family (RFC 8725 §3.1).
     @Test(arguments: SignatureAlgorithm.allCases)
     func noOtherAlgorithmUnderTheSameKey(algorithm: SignatureAlgorithm) throws {
         let key = try TestKey.shared(algorithm)
@@ -65,14 +65,14 @@ import Testing
             for change in ["=", " ", "\n", "+", "/", "%", "é", "A", "\u{0}"] {
                 var changed = parts
                 changed[position] += change
-                // One more character either makes an impossible length, or changes what is signed.
+                // One more character makes an impossible length or changes the signed octets.
                 let text = changed.joined(separator: ".")
                 #expect(throws: JWSError.self, "\(position) \(change)") {
                     try CompactJWS(text).verified(by: try TestKey.shared(.es256).publicKey)
                 }
             }
         }
-        // The last character of an ES256 signature carries two bits; each of the fifteen others of its group is refused.
+        // The last character of an ES256 signature carries two bits. The parser refuses the other 15 of its group.
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         let accepted = alphabet.filter { (try? CompactJWS(token.dropLast() + String($0))) != nil }
         #expect(accepted == ["A", "Q", "g", "w"])
@@ -94,10 +94,10 @@ import Testing
         }
     }
 
-    /// A million dots, and as many as the limit lets through, cost next to nothing.
+    /// A million dots, and as many dots as the limit allows, cost next to nothing.
     @Test func dotBomb() {
         let million = String(repeating: ".", count: 1_000_000)
-        // The quickest of a few, and the time of this thread alone: the machine may be busy with something else.
+        // Takes the fastest of a few runs and counts only this thread: the machine may be busy.
         let duration = (0..<5).map { _ in
             let before = Self.threadTime()
             #expect(throws: JWSError.tooLong) { try CompactJWS(million) }
@@ -107,7 +107,7 @@ import Testing
         #expect(duration ?? .seconds(1) < .milliseconds(5))
     }
 
-    /// What the calling thread has used of a processor.
+    /// The CPU time of the calling thread.
     private static func threadTime() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -148,7 +148,7 @@ import Testing
         #expect(try refusal(wide) == .payloadNotJSON(.tooManyMembers))
     }
 
-    /// The bad signature is found before the payload is parsed: nobody without a key reaches the claims parser.
+    /// The verifier finds a bad signature before it parses the payload: a sender without a key cannot reach the parser.
     @Test func signatureComesBeforeClaims() throws {
         let key = try TestKey.shared(.es256)
         let other = try TestKey(.es256, keyID: key.keyID)

@@ -12,7 +12,7 @@ struct DPoPProofTests {
 
     struct Row: Sendable, CustomTestStringConvertible {
         let title: String
-        /// `nil`: it is good.
+        /// `nil`: the proof is valid.
         let defect: DPoPDefect?
         let bend: @Sendable (inout TestProof) throws -> Void
         var testDescription: String { title }
@@ -38,7 +38,7 @@ struct DPoPProofTests {
             Row("\(name) \(value.map { "\($0)".prefix(40) } ?? "missing")", defect) { $0.header[name] = value }
         }
 
-        /// Made by a key of this kind.
+        /// A proof by a key of this kind.
         static func algorithm(_ algorithm: SignatureAlgorithm, _ defect: DPoPDefect? = nil) -> Row {
             Row("alg \(algorithm.rawValue)", defect) {
                 let claims = $0.claims

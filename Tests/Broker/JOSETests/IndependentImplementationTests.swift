@@ -18,7 +18,7 @@ import Testing
     func jwtKitReadsWhatTestKeysSign(algorithm: SignatureAlgorithm) async throws {
         let key = try TestKey.shared(algorithm)
         let token = try key.sign(claims: try JSONObject(#"{"sub":"alice"}"#))
-        // jwt-kit reads no JWK of the PS family, so those keys go in by their numbers.
+        // jwt-kit reads no JWK of the PS family, so the test passes those keys as numbers.
         let collection = JWTKeyCollection()
         if case .rsa(let modulus, let exponent) = key.publicKey.parameters {
             let rsa = try Insecure.RSA.PublicKey(

@@ -3,7 +3,7 @@ import JOSE
 import StrictCoding
 import Testing
 
-/// Evil headers, each under a signature that is right. The identifiers are those of the abuse catalogue.
+/// Malicious headers, each under a valid signature. The identifiers are those of the abuse catalogue.
 @Suite struct JOSEHeaderTests {
     private func refusal(header: String, payload: String = "{}") throws -> JWSError? {
         let key = try TestKey.shared(.rs256)

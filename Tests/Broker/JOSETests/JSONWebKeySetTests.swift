@@ -49,7 +49,7 @@ import Testing
         #expect(set.skipped == [.notForVerification, .unsupportedKeyType, .privateKey, .privateKey])
     }
 
-    // W-09: never the first of two by its place in the document.
+    // W-09: the order of the document never decides between two keys.
     @Test func twoKeysByOneName() throws {
         let one = try TestKey.shared(.es256).renamed("1")
         let two = try TestKey(.es256, keyID: "1")
@@ -90,7 +90,7 @@ import Testing
         #expect(throws: JWSError.unknownKey) { try JSONWebKeySet([es384.publicKey]).key(for: token.header) }
     }
 
-    /// A `kid` in the token is never satisfied by a key that has none.
+    /// A key without `kid` never matches a `kid` in the token.
     @Test func keyIDMustMatch() throws {
         let key = try TestKey.shared(.es256)
         let token = try CompactJWS(try key.sign(claims: JSONObject()))

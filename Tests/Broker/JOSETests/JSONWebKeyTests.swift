@@ -122,7 +122,7 @@ import Testing
         #expect(throws: JSONWebKeyError.malformedMember) { try JSONWebKey(.ec(curve, x: Array(x.dropLast()), y: y)) }
     }
 
-    /// RFC 7518 §3.4: r and s side by side, in full length, neither zero; never DER.
+    /// RFC 7518 §3.4: r and s in full length, neither zero, and never in DER.
     @Test(arguments: [SignatureAlgorithm.es256, .es384, .es512])
     func formOfECDSASignatures(algorithm: SignatureAlgorithm) throws {
         let key = try TestKey.shared(algorithm)

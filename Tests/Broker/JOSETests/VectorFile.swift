@@ -7,7 +7,7 @@ import Testing
 enum VectorFile {
     static let limits = JSONLimits(depth: 16, members: 100_000, elements: 100_000)
 
-    /// One that lies beside these tests.
+    /// A file beside these tests.
     static func own(_ name: String) throws -> JSONValue {
         let url = try #require(Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Vectors"))
         return try JSONReader.parse(Array(try Data(contentsOf: url)), limits: limits)
@@ -30,7 +30,7 @@ enum VectorFile {
 }
 
 extension JSONObject {
-    /// The object that a JSON text in a test stands for.
+    /// The object in a JSON text.
     init(_ text: String) throws {
         self = try #require(try JSONReader.parse(Array(text.utf8)).object)
     }

@@ -5,7 +5,7 @@ import Testing
 /// Project Wycheproof's vectors for JWS and JWK. Set `WYCHEPROOF_VECTORS` to the directory that holds the two files.
 @Suite(.enabled(if: VectorFile.wycheproofDirectory != nil, "WYCHEPROOF_VECTORS is not set"))
 struct WycheproofTests {
-    /// What those vectors call valid and we refuse, or could not use, with the reason.
+    /// Valid vectors that JOSE refuses or cannot use, each with the reason.
     private static let refusedThoughValid = [
         259: "empty payload: an empty segment is not the form of a token with claims",
         264: "empty payload", 268: "empty payload", 272: "empty payload", 320: "empty payload", 325: "empty payload",
@@ -23,7 +23,7 @@ struct WycheproofTests {
             for test in try #require(group.array("tests")) {
                 let test = try #require(test.object)
                 let id = Int(try #require(test.number("tcId")?.int64))
-                // JSON serialisations are objects in these files; a caller could only send us their text.
+                // These files hold JSON serialisations as objects; a caller could send only their text.
                 let token = try test.string("jws") ?? Self.text(of: try #require(test["jws"]))
                 let accepts = Self.accepts(token, under: published)
                 let isValid = test.string("result") == "valid" && !isSymmetric && Self.refusedThoughValid[id] == nil
@@ -36,7 +36,7 @@ struct WycheproofTests {
         #expect(accepted > 0)
     }
 
-    /// The payloads are not JSON, so the signature is checked by itself.
+    /// The payloads are not JSON, so the test checks the signature alone.
     private static func accepts(_ text: String, under published: JSONObject) -> Bool {
         var writer = JSONWriter()
         writer.object { json in
@@ -56,7 +56,7 @@ struct WycheproofTests {
         published.array("keys")?.compactMap(\.object) ?? [published]
     }
 
-    /// Some groups give private keys only; an asymmetric one without its secret is what would be published.
+    /// Some groups give private keys only. The published key is the asymmetric key without its secret.
     private static func publicPart(of key: JSONObject) -> JSONObject {
         var key = key
         for name in ["d", "p", "q", "dp", "dq", "qi"] { key[name] = nil }

@@ -77,7 +77,7 @@ struct KeyFileTests {
         }
     }
 
-    // MARK: What is not a file
+    // MARK: Other file types
 
     @Test func `symbolic links are refused`() throws {
         let record = try signingKey()
@@ -119,7 +119,7 @@ struct KeyFileTests {
         #expect(throws: KeyError.badReference(reference)) { try provider.macKey(tag.changed(reference: reference)) }
     }
 
-    // MARK: What is in the file
+    // MARK: Content
 
     @Test func `every truncation of a PEM is refused`() throws {
         let record = try signingKey()
@@ -130,7 +130,7 @@ struct KeyFileTests {
         }
     }
 
-    /// A few bits of the DER carry nothing (a version number); every other change must be noticed.
+    /// A few bits of the DER carry no information (a version number). The reader detects every other change.
     @Test func `a changed character is refused, or the key is the same`() async throws {
         let record = try signingKey()
         let original = try provider.signingKey(record).publicKey
@@ -153,7 +153,7 @@ struct KeyFileTests {
         #expect(refused >= indices.count - 4)
     }
 
-    /// How each file is made, what is wrong with it.
+    /// The command that makes each file, and its defect.
     static let foreign: [(arguments: [String], defect: KeyFileDefect)] = [
         (["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"], .wrongCurve("secp384r1")),
         (["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"], .wrongCurve("secp256k1")),

@@ -4,7 +4,7 @@ import NativeSSO
 import StrictCoding
 import Testing
 
-/// What holds for every provider of keys. A provider's own suite calls each of these.
+/// The rules for every key provider. The suite of each provider calls all of them.
 enum KeyProviderConformance {
     static func signsWhatItsPublicKeyVerifies(_ provider: any KeyProvider, _ algorithm: KeyAlgorithm) async throws {
         let generated = try provider.generateSigningKey(algorithm, modulusBits: 2048)
@@ -19,7 +19,7 @@ enum KeyProviderConformance {
         }
     }
 
-    /// Leading zeros of r and s must be kept: one signature in 128 has one.
+    /// A signature keeps the leading zeros of r and s. One signature in 128 has one.
     static func ecdsaSignaturesHaveFixedLength(_ provider: any KeyProvider) async throws {
         let key = try provider.signingKey(
             .of(try provider.generateSigningKey(.es256, modulusBits: 0), .accessToken))
@@ -82,7 +82,7 @@ enum KeyProviderConformance {
         let record = KeyRecord.of(try provider.generateSigningKey(.es256, modulusBits: 0), .accessToken)
         try provider.destroy(record)
         #expect(throws: KeyError.self) { try provider.signingKey(record) }
-        try provider.destroy(record)  // an interrupted removal can be finished
+        try provider.destroy(record)  // an operator can finish an interrupted removal
     }
 
     static func signsConcurrently(_ provider: any KeyProvider, _ algorithm: KeyAlgorithm) async throws {

@@ -67,7 +67,7 @@ struct KeyRingTests {
         #expect(set.problems.isEmpty)
         #expect(ring.adopt(set))
         try await expectOutageOfEverything()
-        #expect(try ring.tag([1], keyID: 1) != nil)  // but what a faster broker made with it is known
+        #expect(try ring.tag([1], keyID: 1) != nil)  // another broker may already use the key
     }
 
     @Test func `files that are gone are an outage, each explained`() async throws {
@@ -79,7 +79,7 @@ struct KeyRingTests {
         for problem in set.problems { #expect(problem.explanation.contains("does not exist: copy it from the broker")) }
         #expect(ring.adopt(set))
         try await expectOutageOfEverything()
-        // The token may well be ours; whether it is cannot be told without the key.
+        // The token may be valid. Without the key the ring cannot tell.
         await expectOutage { () throws(PortError) in try ring.tag([], keyID: 1) }
     }
 

@@ -51,7 +51,7 @@ struct KeyRotationTests {
         #expect(
             result(.remove, key(.retired, .refreshToken, retired: 300))
                 == .failure(.stillInUse(until: until(90 * 86_400 - 300))))
-        #expect(result(.remove, key(.published)) == .success([.removed]))  // it made nothing
+        #expect(result(.remove, key(.published)) == .success([.removed]))  // the key made no token
     }
 
     @Test func `the active key is retired by force only, the device key never`() {
@@ -61,7 +61,7 @@ struct KeyRotationTests {
         #expect(result(.remove, key(.retired, .device), isForced: true) == .failure(.deviceKey))
     }
 
-    /// From which states a step leads on, whatever the times.
+    /// The states from which each step is allowed, regardless of times.
     static let allowed: [KeyRotation.Step: Set<KeyState>] = [
         .publish: [.pending], .activate: [.published], .retire: [.published, .active],
         .remove: [.pending, .published, .retired],

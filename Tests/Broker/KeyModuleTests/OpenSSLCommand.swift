@@ -3,12 +3,12 @@ import ChildProcesses
 /// The `openssl` program: an implementation of the formats that shares no code with the tests.
 enum OpenSSLCommand {
     struct Failure: Error {
-        /// `nil`: it did not end.
+        /// `nil`: it did not exit.
         let status: Int32?
         let errors: String
     }
 
-    /// What it wrote to standard output.
+    /// The standard output.
     @discardableResult
     static func run(_ arguments: [String]) throws -> [UInt8] {
         let run = try ProgramRun(

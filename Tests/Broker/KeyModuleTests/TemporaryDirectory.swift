@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of its own for each test, 0700, gone with its owner.
+/// A directory for one test, mode 0700. `deinit` removes it.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -24,7 +24,7 @@ final class TemporaryDirectory: Sendable {
         Array(try Data(contentsOf: URL(fileURLWithPath: file(name))))
     }
 
-    /// Writes file `name` as a key file should be: 0600.
+    /// Writes file `name` with mode 0600, as a key file needs.
     func write(_ octets: some Sequence<UInt8>, to name: String, mode: Int = 0o600) throws {
         try Data(octets).write(to: URL(fileURLWithPath: file(name)))
         try setMode(mode, of: name)

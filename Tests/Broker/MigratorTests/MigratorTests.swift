@@ -31,9 +31,9 @@ import Testing
         }
     }
 
-    /// An operator need not be superuser: one that may make roles, and owns the database, is enough.
+    /// An operator does not need to be superuser. A role that may create roles and owns the database is enough.
     @Test func migratesAsOneWhoMayMakeRoles() async throws {
-        let cluster = try await PrivateCluster.start(options: .testing)  // in which nobody made the roles before
+        let cluster = try await PrivateCluster.start(options: .testing)  // a new cluster without the roles
         try await cluster.psql("CREATE ROLE operator CREATEROLE; CREATE DATABASE sso OWNER operator")
         try await cluster.allowLogin(role: "operator")
         let migrator = Migrator(
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    /// The calls of a changed shape are made anew with the functions that use them.
+    /// The migrator creates a changed type again, with the functions that use it.
     @Test func typeIsMadeAgainOnlyWhenItsShapeChanges() async throws {
         try await withDatabase { cluster, database, configuration in
             _ = try await Migrator(configuration).up()
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    /// Three files, of which the second stops in its middle for as long as the gate is shut.
+    /// Three files. The second waits in its middle while the gate is closed.
     private struct Gated {
         static let files = [
             file(1, "CREATE TABLE native_sso.t1 (n int)"),

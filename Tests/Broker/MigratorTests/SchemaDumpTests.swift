@@ -6,7 +6,7 @@ import PrivateCluster
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct SchemaDumpTests {
-    /// `schema.sql` shows in one place what the migrations add up to.
+    /// `schema.sql` shows the result of all migrations.
     @Test func schemaFileIsWhatTheMigrationsMake() async throws {
         let cluster = try await PrivateCluster.shared
         let dump = try await cluster.withDatabase { database in
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// The statements that make something, without pg_dump's banners and settings, and without owners: one role owns everything.
+    /// The CREATE statements without pg_dump's banners, settings and owners. One role owns everything.
     private static func stable(_ dump: String) -> String {
         let noise = ["--", "SET ", "SELECT pg_catalog.set_config(", "\\restrict ", "\\unrestrict "]
         var lines: [Substring] = []

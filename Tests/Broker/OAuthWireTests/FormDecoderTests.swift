@@ -74,7 +74,7 @@ struct FormDecoderTests {
     func valueLengths(name: String, limit: Int) throws {
         #expect(try decode("\(name)=" + String(repeating: "a", count: limit))[name]?.utf8.count == limit)
         #expect(throws: FormError.valueTooLong) { try decode("\(name)=" + String(repeating: "a", count: limit + 1)) }
-        // Lengths are those of decoded text, so escaping everything neither helps nor harms.
+        // Limits apply to decoded text, so escaping changes nothing.
         #expect(try decode("\(name)=" + String(repeating: "%61", count: limit))[name]?.utf8.count == limit)
     }
 
@@ -97,7 +97,7 @@ struct FormDecoderTests {
                 #expect(throws: FormError.tooManyParameters) { try decode(many) }
             }
         }
-        // The 33rd parameter ends it: far below a millisecond each. The bound only catches a change of complexity.
+        // The decoder stops at the 33rd parameter, in far less than a millisecond. The bound detects another complexity.
         #expect(time < .seconds(5))
     }
 

@@ -2,7 +2,7 @@ import PostgresClient
 import PrivateCluster
 import Testing
 
-/// What one call may expect, whichever way it takes.
+/// The rules for a call on a pool and on lanes.
 @Suite(.timeLimit(.minutes(1))) struct CallTests {
     @Test(arguments: Engine.allCases)
     func lockThatIsNotHadInTimeIsTheServersAnswer(engine: Engine) async throws {
@@ -30,7 +30,7 @@ import Testing
         """
     private static let insert = Statement("INSERT INTO item VALUES ($1)")
 
-    /// What fails on a lane is tried again aside, as often as on a pool: one attempt more.
+    /// A call that fails on a lane runs aside with as many attempts as on a pool, so it has one more.
     @Test(arguments: Engine.allCases, [(failures: 2, succeeds: true), (9, false)])
     func serializationFailureIsTriedAgain(engine: Engine, script: (failures: Int, succeeds: Bool)) async throws {
         try await engine.withExecutor { executor, database in
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// Space for temporary files is limited, so that the server runs out of it.
+    /// The server runs out of its limited space for temporary files.
     @Test(arguments: Engine.allCases)
     func serverWithoutSpaceIsAnOutageAndTheConnectionIsKept(engine: Engine) async throws {
         try await engine.withExecutor { executor, database in

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ConnectTests {
-    /// What was told, and the error of a call, where no server will do.
+    /// The events and the error of a call if no server is usable.
     private func refusal(
         _ configuration: PostgresConfiguration, engine: Engine = .pool
     ) async -> (error: PostgresError?, events: [ConnectionEvent]) {
@@ -125,14 +125,14 @@ import Testing
     }
 }
 
-/// Collects what a pool tells, on whatever thread.
+/// Collects events from any thread.
 final class Events: Sendable {
     private let events = Mutex<[ConnectionEvent]>([])
     func append(_ event: ConnectionEvent) { events.withLock { $0.append(event) } }
     var all: [ConnectionEvent] { events.withLock { $0 } }
 }
 
-/// Accepts connections (the kernel does) and never says a word.
+/// The kernel accepts connections, but the server never answers.
 final class SilentServer {
     let port: UInt16
     private let descriptor: Int32

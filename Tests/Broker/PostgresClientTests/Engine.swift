@@ -2,7 +2,7 @@ import PostgresClient
 import PrivateCluster
 import Testing
 
-/// The ways to the database. What holds for a call holds on each of them.
+/// The two database clients. The same rules hold for a call on each of them.
 enum Engine: String, CaseIterable, CustomTestStringConvertible {
     case pool, lanes
 
@@ -24,7 +24,7 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// Lends one on a database of its own in the shared cluster, with limits that no test reaches unless it sets them.
+    /// Runs `body` with a client of a new database in the shared cluster. No test reaches the default limits.
     func withExecutor(
         connections: Int = 1, _ configure: (inout PostgresConfiguration) -> Void = { _ in },
         _ body: (_ executor: any TestedExecutor, _ database: String) async throws -> Void
@@ -62,7 +62,7 @@ extension BatchingLanes: TestedExecutor {
 }
 
 extension PostgresError {
-    /// What the server refused with, if it was the server.
+    /// The SQLSTATE, if the server refused the call.
     var state: SQLState? {
         if case .server(let state, _, _) = self { state } else { nil }
     }

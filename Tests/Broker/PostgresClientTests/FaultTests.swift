@@ -3,7 +3,7 @@ import PostgresClient
 import PrivateCluster
 import Testing
 
-/// Faults of a whole server, each on a cluster of its own.
+/// Faults of a whole server, each on its own cluster.
 @Suite(.timeLimit(.minutes(1))) struct FaultTests {
     private static let one = Statement("SELECT 1")
 
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// The standby never confirms, an operator cancels the wait: the server then reports success, with a warning.
+    /// The standby never confirms and an operator cancels the wait. The server then reports success with a warning.
     @Test(arguments: CommitWay.allCases)
     func commitThatWasNotReplicatedIsNoSuccess(way: CommitWay) async throws {
         let cluster = try await PrivateCluster.start(options: .testing)
@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: Engine.allCases)
     func databaseThatWentBackwardsIsRefused(engine: Engine) async throws {
         let cluster = try await PrivateCluster.start(options: .testing)
-        // An ordinary role, as the service has: it too may ask where the database stands.
+        // The service has an ordinary role, which may also ask for the position.
         try await cluster.psql("CREATE TABLE item (n int); CREATE ROLE service; GRANT INSERT ON item TO service")
         try await cluster.allowLogin(role: "service")
         try await cluster.psql("CHECKPOINT")

@@ -1,7 +1,7 @@
 import PostgresClient
 import PrivateCluster
 
-/// An advisory lock that statements of a test wait for, so that a test decides how long a call takes.
+/// An advisory lock. Statements of a test wait for it, so the test decides how long a call takes.
 struct Gate {
     /// Waits in the server until the gate is open.
     static let pass = Statement("SELECT 1 FROM pg_advisory_xact_lock(7)")
@@ -14,7 +14,7 @@ struct Gate {
     private let pool: ConnectionPool
     private let key: Int64
 
-    /// - Parameter cluster: Where the database is; the shared one if none is given.
+    /// - Parameter cluster: The cluster of the database; `nil`: the shared one.
     init(database: String, key: Int64 = 7, cluster: PrivateCluster? = nil) async throws {
         let home = if let cluster { cluster } else { try await PrivateCluster.shared }
         pool = try await home.pool(database: database, size: 1)
@@ -24,12 +24,12 @@ struct Gate {
 
     func open() async throws { _ = try await pool.query(Statement("SELECT pg_advisory_unlock($1)"), .int64(key)) }
 
-    /// Returns when that many statements stand before the gate.
+    /// Returns when that many statements wait at the gate.
     func untilBlocked(_ count: Int64) async throws {
         while try await pool.query(Self.blocked).count < count {}
     }
 
-    /// Ends the sessions that stand before the gate.
+    /// Ends the sessions that wait at the gate.
     func terminateBlocked() async throws {
         _ = try await pool.query(
             Statement(
@@ -39,7 +39,7 @@ struct Gate {
                 """))
     }
 
-    /// The backends that stand before the gate; `pg_locks` shows those of other databases too.
+    /// The backends that wait at the gate; `pg_locks` shows those of other databases too.
     private static let blocked = Statement(
         """
         SELECT pid FROM pg_locks JOIN pg_database AS here ON here.oid = database
@@ -49,7 +49,7 @@ struct Gate {
     func close() async { await pool.shutdown() }
 }
 
-/// Lends a closed gate in the database.
+/// Runs `body` with a closed gate in the database.
 func withGate<Value>(
     _ database: String, key: Int64 = 7, cluster: PrivateCluster? = nil, _ body: (Gate) async throws -> Value
 ) async throws -> Value {

@@ -65,7 +65,7 @@ import Testing
             for _ in 0..<10 { _ = try await lanes.query(Self.transaction) }
             let after = lanes.statistics
             #expect(after.batchesTotal - before.batchesTotal == 10)
-            // One lane waits for its commit; a call that comes now does not wait for it.
+            // One lane waits for its commit. A new call does not wait for that lane.
             try await withGate(database) { gate in
                 let blocked = lanes.start(Gate.pass)
                 try await gate.untilBlocked(1)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// No single call is to blame: the server refuses at the commit.
+    /// The server refuses the commit, so no single call is at fault.
     @Test func commitThatFailsIsTheFaultOfTheCallThatFailsAlone() async throws {
         try await withLanes { lanes, database in
             try await PrivateCluster.shared.psql(Self.schema, database: database)
@@ -145,7 +145,7 @@ import Testing
                 [await lanes.queue(all), await lanes.queue(Self.transaction), await lanes.queue(all)]
             }
             #expect(try answers.map { try $0.get()[0].count } == [2, 1, 2])
-            // Alone, too.
+            // The call also fails alone.
             try await PrivateCluster.shared.psql("ALTER TABLE item DROP COLUMN t", database: database)
             #expect(try await lanes.query(all)[0].count == 1)
             #expect(lanes.statistics.connections.connectsTotal == 1)

@@ -2,12 +2,12 @@ import PostgresClient
 import PrivateCluster
 import Testing
 
-/// Faults that meet a whole batch.
+/// Faults of a whole batch.
 @Suite(.timeLimit(.minutes(1))) struct LaneFaultTests {
     private static let insert = Statement("INSERT INTO item VALUES ($1)")
     private static let count = Statement("SELECT count(*) FROM item")
 
-    /// Lends a batch of three that is in flight: two inserts, and a call that stands before the gate.
+    /// Runs `body` with a batch in flight: two inserts and a call that waits at the gate.
     private func withBatchInFlight(
         _ lanes: BatchingLanes, _ database: String, cluster: PrivateCluster? = nil,
         _ body: (Gate, [PendingCall]) async throws -> Void
@@ -35,7 +35,7 @@ import Testing
                     let error = await call.value.error
                     #expect(error == .outcomeUnknown(.connectionLost))
                 }
-                _ = try await behind.value.get()  // it was not in flight
+                _ = try await behind.value.get()  // the call was still queued
                 try await gate.open()
             }
             let rows = try await lanes.query(Statement("SELECT n FROM item"))
@@ -69,7 +69,7 @@ import Testing
         try await cluster.stop()
     }
 
-    /// Nobody waits for the deadline of a call when there is no server to send it to.
+    /// Without a server, a call fails after the queue wait and not at its deadline.
     @Test func withoutServerCallsFailAfterTheQueueWait() async throws {
         let cluster = try await PrivateCluster.start(options: .testing)
         let lanes = try await cluster.lanes(2) { configuration, _ in configuration.queueWait = .milliseconds(200) }
@@ -125,14 +125,14 @@ import Testing
 }
 
 extension PrivateCluster {
-    /// From now on a commit waits for a standby that there is not.
+    /// From now on a commit waits for a missing standby.
     nonisolated func awaitMissingStandby() async throws {
         try await psql("ALTER SYSTEM SET synchronous_standby_names = 'missing'")
         try await psql("SELECT pg_reload_conf()")
         while try await psql("SHOW synchronous_standby_names") != "missing\n" {}
     }
 
-    /// Cancels the wait of whoever waits for the standby, as soon as somebody does.
+    /// Cancels the first wait for the standby.
     nonisolated func cancelWaitForStandby() async throws {
         let cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
         while try await psql(cancel) != "t\n" {}

@@ -2,9 +2,9 @@ import PostgresClient
 import PrivateCluster
 import Testing
 
-/// Calls that one statement makes for many.
+/// Calls that share one statement.
 @Suite(.timeLimit(.minutes(1))) struct LaneGatheringTests {
-    /// `step` adds to a row; `step_batch` does so for many, but not for rows from 100 on. Both note who did it.
+    /// `step` adds to a row. `step_batch` adds to many rows, but skips rows from 100 on. Both record their name.
     private static let schema = """
         CREATE TABLE item (n int PRIMARY KEY, count int NOT NULL DEFAULT 0);
         INSERT INTO item SELECT generate_series(0, 9) UNION ALL SELECT 100;
@@ -34,7 +34,7 @@ import Testing
 
     private func key(_ n: Int32) -> RowKey { RowKey(Array("item \(n)".utf8)) }
 
-    /// A call for each number, all in one batch.
+    /// Makes one call per number, all in one batch.
     private func steps(
         _ lanes: BatchingLanes, _ database: String, _ numbers: [Int32], key shown: String? = nil
     ) async throws -> [Result<[Row], PostgresError>] {
@@ -60,7 +60,7 @@ import Testing
         try answers.map { answer in answer.error == nil ? try answer.get()[0].int32(0) : nil }
     }
 
-    /// Who made which, of what; in the order of the numbers.
+    /// Which function ran each call, in the order of the numbers.
     private func made(_ lanes: BatchingLanes) async throws -> [String] {
         try await lanes.query(Self.made).map { "\(try $0.int32(1)) \(try $0.text(0)): \(try $0.text(2))" }.sorted()
     }
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// It fails them all; and then itself alone.
+    /// The call fails the whole array, then fails alone.
     @Test func poisonedCallFailsAlone() async throws {
         try await withStage { lanes, database in
             try await PrivateCluster.shared.psql("INSERT INTO item VALUES (10)", database: database)
@@ -129,7 +129,7 @@ import Testing
             #expect(answers.map(\.error?.state?.code) == [nil, "22012", nil, nil])
             #expect(try counts(answers) == [1, nil, 1, 1])
             #expect(lanes.statistics.gatheredCallsTotal == 0)
-            // And whoever comes next is gathered.
+            // The next calls share a statement again.
             let counts7 = try await stepped(lanes, database, [1, 2, 3])
             #expect(counts7 == [2, 2, 2])
             #expect(lanes.statistics.gatheredCallsTotal == 3)
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    /// The type has another object id then.
+    /// The new type has another object id.
     @Test func changeOfTheSchemaFailsNoCall() async throws {
         try await withStage { lanes, database in
             let counts10 = try await stepped(lanes, database, [1, 2, 3])
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    /// What was committed must not be made again.
+    /// The lane must not repeat committed calls.
     @Test func answerThatMapsToNoCallFailsAll() async throws {
         try await withStage { lanes, database in
             try await PrivateCluster.shared.psql(

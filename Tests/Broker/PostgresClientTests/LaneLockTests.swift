@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// As many batches as can be, each over the same rows in an order of its own.
+    /// Many batches over the same rows, each in another order.
     @Test func batchesThatWantTheSameRowsDoNotDeadlock() async throws {
         try await withLanes(4, { $1.maxBatch = 10 }) { lanes, database in
             try await PrivateCluster.shared.psql(Self.schema, database: database)
@@ -53,7 +53,7 @@ import Testing
         try await withLanes(1, { $1.batchLockTimeout = .milliseconds(20) }) { lanes, database in
             try await PrivateCluster.shared.psql(Self.schema, database: database)
             let holder = try await PrivateCluster.shared.pool(database: database, size: 1, patient)
-            // Whoever locked the row stands before a gate.
+            // The session that locked the row waits at a gate.
             try await withGate(database, key: 8) { gate in
                 let holding = Task {
                     await failure { () throws(PostgresError) in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// More locked rows than there are lanes, for as long as it takes.
+    /// More locked rows than lanes.
     @Test func lockedRowsDoNotStopTheLanes() async throws {
         try await withLanes(2, { $1.batchLockTimeout = .milliseconds(20) }) { lanes, database in
             try await PrivateCluster.shared.psql(Self.schema, database: database)

@@ -6,7 +6,7 @@ import Testing
     private static let exchange = Statement("SELECT pg_current_xact_id()::text AS exchange")
     private static let refresh = Statement("SELECT pg_current_xact_id()::text AS refresh")
 
-    /// Runs `body` while the only lane stands before a gate.
+    /// Runs `body` while the only lane waits at a gate.
     private func whileBlocked(
         _ lanes: BatchingLanes, _ database: String, _ body: (Gate) async throws -> Void
     ) async throws {

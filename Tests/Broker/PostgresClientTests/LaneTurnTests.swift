@@ -2,12 +2,12 @@ import PostgresClient
 import PrivateCluster
 import Testing
 
-/// When a second lane begins a batch beside the first.
+/// When a second lane starts a batch beside the first.
 @Suite(.timeLimit(.minutes(1))) struct LaneTurnTests {
     /// The transaction in which a call ran.
     private static let transaction = Statement("SELECT pg_current_xact_id()::text")
 
-    /// Lends two lanes, of which one stands before a gate.
+    /// Runs `body` with two lanes. One waits at a gate.
     private func withOneInFlight(
         patience: Duration = .seconds(600), maxBatch: Int = 128,
         _ body: (BatchingLanes, Gate, _ database: String, _ inFlight: PendingCall) async throws -> Void
@@ -55,7 +55,7 @@ import Testing
             for _ in 0..<3 { calls.append(await lanes.queue(Self.transaction)) }
             calls.append(lanes.start(Self.transaction))
             #expect(try await transactions(calls).count == 1)
-            // And what does not fill one waits again.
+            // Fewer calls than a batch wait again.
             let next = await lanes.queue(Self.transaction)
             try await gate.open()
             _ = try await inFlight.value.get()
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// It cannot connect again.
+    /// The lane cannot reconnect.
     @Test func laneWithoutConnectionDelaysNoCall() async throws {
         try await withOneInFlight { lanes, gate, database, inFlight in
             let behind = await lanes.queue(Self.transaction)

@@ -8,7 +8,7 @@ import Testing
             try await withGate(database) { gate in
                 try await withThrowingTaskGroup { group in
                     for _ in 0..<16 { group.addTask { _ = try await pool.query(Gate.pass, []) } }
-                    // Runs on the cooperative pool, which has two threads here, while sixteen calls wait.
+                    // This code needs the cooperative pool, which has two threads here, while sixteen calls wait.
                     try await gate.untilBlocked(16)
                     try await gate.open()
                     try await group.waitForAll()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// As many calls as there are idle connections and places in the queue, all in one moment.
+    /// At one moment, as many calls as idle connections and places in the queue.
     @Test func burstIsTakenInFull() async throws {
         try await withPool(size: 4, patient) { pool, _ in
             for _ in 0..<20 {

@@ -1,8 +1,8 @@
 import PostgresClient
 import PrivateCluster
 
-/// Lends lanes on a database of its own in the shared cluster. One lane, and limits that no test reaches, unless told
-/// otherwise.
+/// Runs `body` with lanes on a new database in the shared cluster. The default is one lane with limits that no test
+/// reaches.
 func withLanes<Value>(
     _ count: Int = 1, _ configure: (inout PostgresConfiguration, inout LaneConfiguration) -> Void = { _, _ in },
     _ body: (_ lanes: BatchingLanes, _ database: String) async throws -> Value
@@ -22,7 +22,7 @@ func withLanes<Value>(
 }
 
 extension PrivateCluster {
-    /// Lanes that are connected.
+    /// Connected lanes.
     nonisolated func lanes(
         database: String = superuser, _ count: Int = 1,
         _ configure: (inout PostgresConfiguration, inout LaneConfiguration) -> Void = { _, _ in }
@@ -39,11 +39,11 @@ extension PrivateCluster {
     }
 }
 
-/// A call of a test, on its way.
+/// A call that a test has started.
 typealias PendingCall = Task<Result<[Row], PostgresError>, Never>
 
 extension BatchingLanes {
-    /// Makes a call, and returns when it is in the queue; for when no lane takes it from there.
+    /// Makes a call and returns when it is in the queue. Use it only while no lane can take the call.
     func queue(
         _ statement: Statement, _ parameters: [PostgresValue] = [], locking row: RowKey = .none
     ) async -> PendingCall {
@@ -66,9 +66,9 @@ extension BatchingLanes {
         }
     }
 
-    /// Runs `gather` while the only lane stands before a gate, so that all it queues goes as one batch.
+    /// Runs `gather` while the only lane waits at a gate, so its calls form one batch.
     ///
-    /// - Parameter others: How many sessions stand before a gate already.
+    /// - Parameter others: The number of sessions that already wait at a gate.
     func inOneBatch(
         _ database: String, behind others: Int64 = 0, cluster: PrivateCluster? = nil,
         _ gather: () async -> [PendingCall]
@@ -83,7 +83,7 @@ extension BatchingLanes {
         }
     }
 
-    /// The same; the answers.
+    /// The same, but returns the answers.
     func asOneBatch(_ database: String, _ gather: () async -> [PendingCall]) async throws -> [Result<
         [Row], PostgresError
     >] {

@@ -1,7 +1,7 @@
 import PostgresClient
 import PrivateCluster
 
-/// Lends a pool on a database of its own in the shared cluster.
+/// Runs `body` with a pool on a new database in the shared cluster.
 func withPool<Value>(
     size: Int = 4, _ configure: (inout PostgresConfiguration) -> Void = { _ in },
     _ body: (_ pool: ConnectionPool, _ database: String) async throws -> Value
@@ -26,14 +26,14 @@ extension PrivateCluster {
     ) throws -> PostgresConfiguration {
         var configuration = try PostgresConfiguration(
             uri: connectionURI(database: database, user: user), password: PostgresPassword(password))
-        // A loaded machine is not what these tests are about; those that are about time set their own.
+        // Long limits for a busy machine. Tests of a time limit set their own.
         configuration.connectTimeout = .seconds(20)
         configuration.queueWait = .seconds(10)
         configuration.callDeadline = .seconds(20)
         return configuration
     }
 
-    /// A pool that is connected.
+    /// A connected pool.
     nonisolated func pool(
         database: String = superuser, size: Int = 4, _ configure: (inout PostgresConfiguration) -> Void = { _ in }
     ) async throws -> ConnectionPool {
@@ -46,7 +46,7 @@ extension PrivateCluster {
     }
 }
 
-/// The error of a call, where it must throw.
+/// The error of a call; `nil` if it succeeded.
 func failure<Value>(of call: () async throws(PostgresError) -> Value) async -> PostgresError? {
     do throws(PostgresError) {
         _ = try await call()

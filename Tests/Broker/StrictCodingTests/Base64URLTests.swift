@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// Of all texts of two and three characters, exactly the canonical ones decode, and to different octets.
+    /// Of all texts with two or three characters, only canonical ones decode, each to different octets.
     @Test func decodingIsInjective() {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var seen: Set<[UInt8]> = []

@@ -10,7 +10,7 @@ import Testing
         #expect(a.hasSameOctets(as: b))
     }
 
-    /// Pairs that Swift calls equal, or that differ in one octet only.
+    /// Pairs that Swift treats as equal, or that differ in one octet.
     @Test(arguments: [
         ("\u{E9}", "e\u{301}"), ("a\u{323}\u{307}", "a\u{307}\u{323}"), ("\u{212A}", "K"), ("a", "b"), ("a", "a\u{0}"),
         ("", " "),
