@@ -147,18 +147,50 @@ package final class KeySet: Sendable {
     /// Loads the keys of `records`. A key that cannot be loaded does not stop the others: see ``problems``.
     /// - Parameter isComplete: Whether `records` includes all refresh-token keys of the registry.
     package init(_ records: [KeyRecord], isComplete: Bool = true, from provider: any KeyProvider) {
-        var loading = KeyLoading(provider)
         let records = records.filter(\.state.verifies)
-        for record in records { loading.load(record) }
-        signer = loading.signer
-        refreshTokenKeys = loading.refreshTokenKeys
-        refreshTokenKeyID = loading.refreshTokenKeyID
-        lacksRefreshTokenKeys = !isComplete || loading.lacksRefreshTokenKeys
-        deviceKey = loading.deviceKey
-        activeKIDs = loading.activeKIDs
+        var published: [JSONWebKey] = []
+        var signer: TokenSigning?
+        var refreshTokenKeys: [UInt8: MACKey?] = [:]
+        var refreshTokenKeyID: UInt8?
+        var lacksRefreshTokenKeys = !isComplete
+        var deviceKey: MACKey?
+        var activeKIDs: Set<String> = []
+        var problems: [Problem] = []
+        for record in records {
+            let isActive = record.state == .active
+            do throws(KeyError) {
+                switch record.use {
+                case .accessToken:
+                    // Retired keys are published from their private part too. Do not trust the database's public keys:
+                    // an attacker with write access could publish their own.
+                    let key = try provider.signingKey(record)
+                    published.append(key.publicKey)
+                    if isActive { signer = TokenSigning(key, kid: record.kid) }
+                case .refreshToken:
+                    guard case .refreshToken(let id)? = KeyReference(record.reference, use: .refreshToken) else {
+                        lacksRefreshTokenKeys = true
+                        throw .badReference(record.reference)
+                    }
+                    refreshTokenKeys[id] = .some(nil)
+                    refreshTokenKeys[id] = try provider.macKey(record)
+                    if isActive { refreshTokenKeyID = id }
+                case .device: if isActive { deviceKey = try provider.macKey(record) }
+                }
+                if isActive { activeKIDs.insert(record.kid) }
+            } catch {
+                problems.append(
+                    Problem(kid: record.kid, use: record.use, state: record.state, explanation: error.description))
+            }
+        }
+        self.signer = signer
+        self.refreshTokenKeys = refreshTokenKeys
+        self.refreshTokenKeyID = refreshTokenKeyID
+        self.lacksRefreshTokenKeys = lacksRefreshTokenKeys
+        self.deviceKey = deviceKey
+        self.activeKIDs = activeKIDs
+        self.problems = problems
         verifyingKIDs = Set(records.map(\.kid))
-        jwks = loading.jwks
-        verificationKeys = loading.verificationKeys
-        problems = loading.problems
+        jwks = JSONWebKeySet.document(of: published)
+        verificationKeys = try? JSONWebKeySet(published)
     }
 }

@@ -29,8 +29,7 @@ package final class ConnectionPool: StatementExecutor {
         try await run(queueWait: limit) { _ throws(PostgresError) in }
     }
 
-    /// Runs one statement in a transaction of its own. 40001 and 40P01 are tried again, three times at most, within
-    /// the deadline.
+    /// Runs one statement in its own transaction. Retries 40001 and 40P01 at most three times, within the deadline.
     package func query(
         _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
     ) async throws(PostgresError) -> [Row] {

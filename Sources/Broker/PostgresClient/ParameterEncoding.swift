@@ -1,11 +1,11 @@
-/// The parameters of one call as they travel, written where the call is made: the threads of the connections only send them.
+/// The parameters of one call in the binary format. The caller writes them; the connection's thread only sends them.
 ///
 /// The types must be the ones that the server infers for the parameters: an `Int64` does not fit an `integer`.
 package struct EncodedParameters: Sendable {
     /// Each value as a composite type has it: its length in four octets, -1 for NULL, and its octets.
     private(set) var octets: [UInt8] = []
     private(set) var count = 0
-    /// The first value that PostgreSQL would not take. Refused before it is sent, it fails nobody else's call.
+    /// The first value that PostgreSQL would refuse. The client refuses it before sending, so it fails no other call.
     private var defect: PostgresError?
 
     /// - Parameter capacity: Octets.
@@ -18,7 +18,7 @@ package struct EncodedParameters: Sendable {
         for value in values { append(value) }
     }
 
-    /// These, unless a value among them is none.
+    /// The parameters. Throws if PostgreSQL would refuse one of them.
     func checked() throws(PostgresError) -> EncodedParameters {
         if let defect { throw defect }
         return self
@@ -128,27 +128,27 @@ package struct EncodedParameters: Sendable {
         write(Int32(clamping: length))
     }
 
-    /// NUL has no place in a PostgreSQL text.
+    /// A PostgreSQL text contains no NUL.
     private mutating func write(_ text: String) {
         if text.utf8.contains(0) { refuse("22021") }
         octets.append(contentsOf: text.utf8)
     }
 
-    /// PostgreSQL counts from 2000-01-01; its extremes stand for infinity and are not times.
+    /// PostgreSQL counts from 2000-01-01. Its extreme values mean infinity.
     private mutating func write(timestamp microseconds: Int64) {
         let (result, overflow) = microseconds.subtractingReportingOverflow(PostgresTimestamp.serverEpoch)
         if overflow || result == .min { refuse("22008") }
         write(result)
     }
 
-    /// As the server would, whose text for a data exception is not kept.
+    /// Records the server's error for such a value. Its text stays empty, as for every data exception.
     private mutating func refuse(_ code: String) {
         if defect == nil { defect = .server(SQLState(code), message: "", constraint: nil) }
     }
 
     // MARK: Reading
 
-    /// Calls `body` with the place of each value behind its length; `nil` for NULL.
+    /// Calls `body` with the range of each value in ``octets``; `nil` for NULL.
     func forEachRange(_ body: (Range<Int>?) -> Void) {
         var start = 0
         for _ in 0..<count {
@@ -162,17 +162,17 @@ package struct EncodedParameters: Sendable {
 }
 
 extension EncodedParameters {
-    /// One parameter: an array of composite values (`array_recv`, `record_recv`), an element for each call, whose octets are
-    /// taken as they are. `nil` where together they are too long for a parameter.
+    /// One parameter: an array of composite values (`array_recv`, `record_recv`) with one element per call. Copies the
+    /// octets of the calls. `nil` if the result is too long for a parameter.
     init?(gathering calls: [EncodedParameters], _ fields: [ColumnType], element: UInt32) {
         self.init(
             reservingCapacity: 24 + calls.count * (8 + 4 * fields.count) + calls.reduce(0) { $0 + $1.octets.count })
-        write(Int32(0))  // its length, once it is known
+        write(Int32(0))  // the length, set below
         write(Int32(1))  // dimensions
         write(Int32(0))  // no element is NULL
         write(element)
         write(length: calls.count)
-        write(Int32(1))  // the first one's index
+        write(Int32(1))  // index of the first element
         for call in calls {
             let start = octets.count
             write(Int32(0))  // the element's length, once it is known

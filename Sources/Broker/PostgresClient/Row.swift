@@ -94,9 +94,6 @@ package struct Row: Sendable {
 }
 
 extension Row {
-    package func optionalBool(_ column: Int) throws(PostgresError) -> Bool? {
-        try isNull(column) ? nil : try bool(column)
-    }
     package func optionalInt32(_ column: Int) throws(PostgresError) -> Int32? {
         try isNull(column) ? nil : try int32(column)
     }

@@ -28,17 +28,16 @@ package struct Statement: Sendable, Hashable {
 /// A store's access to the database: one statement, one result. The implementation is a connection pool or batching
 /// lanes.
 package protocol StatementExecutor: Sendable {
-    /// Runs one statement in a transaction of its own, or in one with others of which no caller hears anything; the rows
-    /// are those of a committed statement.
+    /// Runs one statement, in its own transaction or in one with other calls. Returns the rows after the commit.
     ///
-    /// - Parameter row: The row that it locks first, which does not matter where every statement has a transaction to itself.
+    /// - Parameter row: The row that the statement locks first. Only lanes use it.
     func query(
         _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
     ) async throws(PostgresError) -> [Row]
 }
 
 extension StatementExecutor {
-    /// Ignores `row`: the order of locks does not matter if each statement has its own transaction.
+    /// The same with a list of parameters.
     package func query(
         _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey = .none
     ) async throws(PostgresError) -> [Row] {

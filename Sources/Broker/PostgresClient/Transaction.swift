@@ -15,7 +15,7 @@ package struct Transaction: ~Copyable {
         try query(statement, EncodedParameters(parameters))
     }
 
-    /// The same, from parameters that are written already.
+    /// The same with encoded parameters.
     package borrowing func query(
         _ statement: Statement, _ parameters: EncodedParameters
     ) throws(PostgresError) -> [Row] {

@@ -57,7 +57,7 @@ import Testing
                     """),
                 .null, .null, .optionalInt64(nil), .optionalText(nil), .optionalBytes(nil), .null, .null, .null)
         }[0]
-        #expect(try row.optionalBool(0) == nil)
+        #expect(try row.isNull(0))
         #expect(try row.optionalInt32(1) == nil)
         #expect(try row.optionalInt64(2) == nil)
         #expect(try row.optionalText(3) == nil)

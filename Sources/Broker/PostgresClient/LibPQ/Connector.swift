@@ -15,7 +15,7 @@ struct Connector: Sendable {
     func connect(to address: ServerAddress) throws(ConnectFailure) -> Connection {
         let deadline = MonotonicTime.after(configuration.connectTimeout)
         let notices = NoticeLog()
-        guard let raw = unsafe start(address) else { throw ConnectFailure(address, .connectFailed, nil) }
+        guard let raw = unsafe start(address) else { throw ConnectFailure(address: address, reason: .connectFailed) }
         unsafe PQsetNoticeReceiver(raw, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
         unsafe PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)  // includes the SQLSTATE in the error text
         var step = PGRES_POLLING_WRITING
@@ -26,21 +26,23 @@ struct Connector: Sendable {
             if ready < 0 && errno == EINTR { continue }
             guard ready > 0 else {
                 unsafe PQfinish(raw)
-                throw ConnectFailure(address, ready == 0 ? .deadlineExceeded : .connectFailed, nil)
+                throw ConnectFailure(address: address, reason: ready == 0 ? .deadlineExceeded : .connectFailed)
             }
             step = unsafe PQconnectPoll(raw)
         }
         guard step == PGRES_POLLING_OK else {
             let text = unsafe String(cString: PQerrorMessage(raw))
             unsafe PQfinish(raw)
-            throw ConnectFailure(address, .connectFailed, Self.state(in: text), message: Self.firstLine(of: text))
+            throw ConnectFailure(
+                address: address, reason: .connectFailed, state: Self.state(in: text), message: Self.firstLine(of: text)
+            )
         }
         let connection = unsafe Connection(established: raw, notices: notices)
         if configuration.requiresWritable,
             connection.reported("in_hot_standby") == "on"
                 || connection.reported("default_transaction_read_only") == "on"
         {
-            throw ConnectFailure(address, .notWritable, nil)
+            throw ConnectFailure(address: address, reason: .notWritable)
         }
         return connection
     }
@@ -104,18 +106,9 @@ struct ConnectFailure: Error {
     let address: ServerAddress
     let reason: PostgresError.Reason
     /// The server's SQLSTATE, if it answered.
-    let state: SQLState?
+    var state: SQLState?
     /// The first line of libpq's message, if any. Contains no password.
-    let message: String?
-
-    init(
-        _ address: ServerAddress, _ reason: PostgresError.Reason, _ state: SQLState?, message: String? = nil
-    ) {
-        self.address = address
-        self.reason = reason
-        self.state = state
-        self.message = message
-    }
+    var message: String?
 }
 
 extension Connection {

@@ -94,9 +94,9 @@ final class ServerSearch: Sendable {
         do throws(PostgresError) {
             if try history.accepts(connection, deadline: .after(configuration.connectTimeout)) { return connection }
         } catch {
-            throw ConnectFailure(address, .connectionLost, nil)
+            throw ConnectFailure(address: address, reason: .connectionLost)
         }
-        throw ConnectFailure(address, .databaseWentBackwards, nil)
+        throw ConnectFailure(address: address, reason: .databaseWentBackwards)
     }
 
     /// Ends early on close.
