@@ -57,25 +57,28 @@ extension Administration {
     package func revoke(_ grants: [UniqueID], _ act: AdministrativeAct) async throws(AdministrationError) -> [UniqueID]
     {
         // As with sessions: locked grants come last, one by one, to avoid deadlocks.
-        var revoked = grants.count > 1 ? try await revoke(GrantStatements.revokeFree, grants, act) : []
+        var revoked = grants.count > 1 ? try await revoke(grants, onlyFree: true, act) : []
         for grant in Set(grants).subtracting(revoked) {
-            revoked += try await revoke(GrantStatements.revoke, [grant], act)
+            revoked += try await revoke([grant], onlyFree: false, act)
         }
         return revoked
     }
 
     private func revoke(
-        _ statement: Statement, _ grants: [UniqueID], _ act: AdministrativeAct
+        _ grants: [UniqueID], onlyFree: Bool, _ act: AdministrativeAct
     ) async throws(AdministrationError) -> [UniqueID] {
         try await rows(
-            statement,
-            [.uuidArray(grants.map(\.octets)), .text(act.actor), .optionalText(act.reason), .uuid(act.requestID)]
+            GrantStatements.revoke,
+            [
+                .uuidArray(grants.map(\.octets)), .text(act.actor), .optionalText(act.reason), .uuid(act.requestID),
+                .bool(onlyFree),
+            ]
         ) { try $0.uniqueID(0) }
     }
 }
 
 enum GrantStatements {
-    static let all = [list, revoke, revokeFree]
+    static let all = [list, revoke]
 
     /// $1 only live ones, $2 limit or NULL, $3 before which row. The others are filters; NULL matches all: $4 grant,
     /// $5 session row, $6 issuer and $7 sid, $8 IdP and $9 subject, $10 client.
@@ -93,32 +96,18 @@ enum GrantStatements {
         ORDER BY g.grant_id DESC LIMIT $2
         """)
 
-    /// $1 grants, $2 who, $3 why, $4 act.
+    /// $1 grants, $2 who, $3 why, $4 act, $5 skip locked grants.
     static let revoke = Statement(
         """
-        WITH revoked AS (
+        WITH free AS (
+            SELECT grant_id FROM native_sso.sso_grant WHERE $5 AND grant_id = ANY ($1) AND revoked_at IS NULL
+            ORDER BY grant_id FOR NO KEY UPDATE SKIP LOCKED
+        ), awaited AS (
+            SELECT grant_id FROM native_sso.sso_grant WHERE NOT $5 AND grant_id = ANY ($1) AND revoked_at IS NULL
+            ORDER BY grant_id FOR NO KEY UPDATE
+        ), revoked AS (
             UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = 'operator'
-            WHERE grant_id IN (
-                SELECT grant_id FROM native_sso.sso_grant WHERE grant_id = ANY ($1) AND revoked_at IS NULL
-                ORDER BY grant_id FOR NO KEY UPDATE)
-            RETURNING grant_id, client_id, session_id
-        ), audited AS (
-            INSERT INTO native_sso.audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason, actor, details)
-            SELECT now(), 'grant_revoked', $4, client_id, session_id, grant_id, 'operator', $2::text,
-                jsonb_strip_nulls(jsonb_build_object('why', $3::text))
-            FROM revoked
-        )
-        SELECT grant_id FROM revoked
-        """)
-
-    /// The same, but skips locked grants.
-    static let revokeFree = Statement(
-        """
-        WITH revoked AS (
-            UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = 'operator'
-            WHERE grant_id IN (
-                SELECT grant_id FROM native_sso.sso_grant WHERE grant_id = ANY ($1) AND revoked_at IS NULL
-                ORDER BY grant_id FOR NO KEY UPDATE SKIP LOCKED)
+            WHERE grant_id IN (SELECT grant_id FROM free UNION ALL SELECT grant_id FROM awaited)
             RETURNING grant_id, client_id, session_id
         ), audited AS (
             INSERT INTO native_sso.audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason, actor, details)
