@@ -16,19 +16,11 @@ enum ClientStatements {
         "SELECT name::text FROM native_sso.scope WHERE requires_consent ORDER BY name")
 
     static func client(_ row: Row) throws -> Client {
-        guard let authentication = Client.Authentication(rawValue: try row.text(1)) else {
-            throw CorruptRow(column: "authentication")
-        }
-        guard let proofPolicy = Client.ProofPolicy(rawValue: try row.text(15)) else { throw CorruptRow(column: "dpop") }
-        return Client(
+        Client(
             id: try row.identifier(try row.text(0), "client_id"),
-            authentication: authentication,
+            authentication: try Client.Authentication(try row.text(1), "authentication"),
             isEnabled: try row.bool(2),
-            grants: Set(
-                try row.textArray(3).map { name in
-                    guard let grant = Client.Grant(rawValue: name) else { throw CorruptRow(column: "grants") }
-                    return grant
-                }),
+            grants: Set(try row.textArray(3).map { try Client.Grant($0, "grants") }),
             allowedScope: Scope(try row.textArray(4)),
             defaultScope: Scope(try row.textArray(5)),
             audiences: try row.textArray(6),
@@ -40,7 +32,7 @@ enum ClientStatements {
             allowsSelfExchange: try row.bool(12),
             acceptedContextClasses: try row.textArray(13),
             maximumAuthenticationAge: try row.optionalInt64(14).map { Seconds($0) },
-            proofPolicy: proofPolicy)
+            proofPolicy: try Client.ProofPolicy(try row.text(15), "dpop"))
     }
 }
 

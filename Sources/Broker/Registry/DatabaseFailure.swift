@@ -13,6 +13,15 @@ extension PortError {
         }
     }
 
+    /// - Parameter what: Names the table or function in an error.
+    static func decoding<Value>(_ what: String, _ decode: () throws -> Value) throws(PortError) -> Value {
+        do {
+            return try decode()
+        } catch {
+            throw .broken("a row of \(what) maps to nothing: \(error)")
+        }
+    }
+
     init(_ error: PostgresError) {
         switch error {
         case .unavailable, .outcomeUnknown: self = .outage(Outage(.database, "\(error)"))
@@ -29,28 +38,42 @@ extension StatementExecutor {
     func all<Value>(
         _ statement: Statement, _ parameters: [PostgresValue], of what: String, _ decode: (Row) throws -> Value
     ) async throws(PortError) -> [Value] {
-        let rows: [Row]
-        do throws(PostgresError) {
-            rows = try await query(statement, parameters)
-        } catch {
-            throw PortError(error)
+        let rows = try await PortError.database { () async throws(PostgresError) in
+            try await query(statement, parameters)
         }
-        do {
-            return try rows.map(decode)
-        } catch {
-            throw .broken("a row of \(what) maps to nothing: \(error)")
-        }
+        return try PortError.decoding(what) { try rows.map(decode) }
     }
 
     /// Decodes the row of a statement that returns exactly one.
     func one<Value>(
-        _ statement: Statement, _ parameters: [PostgresValue], of what: String, _ decode: (Row) throws -> Value
+        _ statement: Statement, _ parameters: [PostgresValue], locking row: RowKey = .none, of what: String,
+        _ decode: (Row) throws -> Value
     ) async throws(PortError) -> Value {
-        let values = try await all(statement, parameters, of: what, decode)
-        guard values.count == 1, let value = values.first else {
-            throw .broken("\(values.count) rows from a statement of \(what)")
+        let rows = try await PortError.database { () async throws(PostgresError) in
+            try await query(statement, parameters, locking: row)
         }
-        return value
+        return try rows.only(of: what, decode)
+    }
+
+    /// The same with encoded parameters.
+    func one<Value>(
+        _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey, of what: String,
+        _ decode: (Row) throws -> Value
+    ) async throws(PortError) -> Value {
+        let rows: [Row]
+        do throws(PostgresError) {
+            rows = try await query(statement, parameters, locking: row)
+        } catch {
+            throw PortError(error)
+        }
+        return try rows.only(of: what, decode)
+    }
+}
+
+extension [Row] {
+    func only<Value>(of what: String, _ decode: (Row) throws -> Value) throws(PortError) -> Value {
+        guard count == 1 else { throw .broken("\(count) rows from a statement of \(what)") }
+        return try PortError.decoding(what) { try decode(self[0]) }
     }
 }
 

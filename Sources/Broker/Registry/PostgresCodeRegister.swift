@@ -70,12 +70,7 @@ package struct PostgresCodeRegister: CodeRegister {
         let (rows, isRepeated) = try await PortError.database { () async throws(PostgresError) in
             try await query(statement, parameters)
         }
-        guard rows.count == 1 else { throw .broken("\(rows.count) rows from a statement on a code") }
-        do {
-            return (try decode(rows[0]), isRepeated)
-        } catch {
-            throw .broken("a row of a code maps to nothing: \(error)")
-        }
+        return (try rows.only(of: "a code", decode), isRepeated)
     }
 
     /// Repeats the statement once if the outcome is unknown. The statements are idempotent.

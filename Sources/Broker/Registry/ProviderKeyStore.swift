@@ -40,12 +40,7 @@ package struct ProviderKeyStore: Sendable {
     }
 
     package func keys(of issuer: Issuer) async throws(PortError) -> [ProviderKeyRow] {
-        try await database.all(Self.select, [.text(issuer.string)], of: "idp_key") { row in
-            ProviderKeyRow(
-                thumbprint: try row.text(0), kid: try row.optionalText(1), algorithm: try row.optionalText(2),
-                publicJWK: try row.text(3), firstSeenAt: try row.instant(4), lastSeenAt: try row.instant(5),
-                tag: try row.text(6), revokedAt: try row.optionalInstant(7))
-        }
+        try await database.all(Self.select, [.text(issuer.string)], of: "idp_key", Self.row)
     }
 
     /// Inserts or replaces `rows`, which must be distinct entries. Ignores ``ProviderKeyRow/revokedAt``: a broker
@@ -63,9 +58,16 @@ package struct ProviderKeyStore: Sendable {
         }
     }
 
+    fileprivate static func row(_ row: Row) throws -> ProviderKeyRow {
+        ProviderKeyRow(
+            thumbprint: try row.text(0), kid: try row.optionalText(1), algorithm: try row.optionalText(2),
+            publicJWK: try row.text(3), firstSeenAt: try row.instant(4), lastSeenAt: try row.instant(5),
+            tag: try row.text(6), revokedAt: try row.optionalInstant(7))
+    }
+
     static let statements = [select, insert]
 
-    private static let select = Statement(
+    fileprivate static let select = Statement(
         """
         SELECT thumbprint, nullif(kid, ''), nullif(algorithm, ''), public_jwk::text, first_seen_at, last_seen_at, tag,
             revoked_at
@@ -89,11 +91,7 @@ extension [ProviderKeyRow] {
 extension Administration {
     /// Every entry that the key set of `issuer` has ever contained, as the brokers recorded it.
     package func providerKeys(of issuer: Issuer) async throws(AdministrationError) -> [ProviderKeyRow] {
-        do throws(PortError) {
-            return try await ProviderKeyStore(database: pool).keys(of: issuer)
-        } catch {
-            throw .corrupt(column: "idp_key")
-        }
+        try await rows(ProviderKeyStore.select, [.text(issuer.string)], ProviderKeyStore.row)
     }
 
     /// Revokes a key permanently, in all entries of the key set, present or not. No token signed by it is accepted.

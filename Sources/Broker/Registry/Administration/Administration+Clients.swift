@@ -177,10 +177,7 @@ extension Administration {
                 .uuid(act.requestID),
             ]
         ) { row in
-            guard let outcome = SessionRegistration.Outcome(rawValue: try row.text(0)) else {
-                throw CorruptRow(column: "outcome")
-            }
-            return (outcome: outcome, id: try row.uniqueID(1))
+            (outcome: try SessionRegistration.Outcome(try row.text(0), "outcome"), id: try row.uniqueID(1))
         }
         guard let answer = answers.first else { throw .corrupt(column: "outcome") }
         return answer

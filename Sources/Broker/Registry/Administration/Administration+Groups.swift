@@ -32,9 +32,9 @@ extension Administration {
             )
         }
         let members = try await rows(Self.selectMembers) { row in
-            guard let role = Membership.Role(rawValue: try row.text(2)) else { throw CorruptRow(column: "role") }
             let member = SharingGroup.Member(
-                client: try row.identifier(try row.text(1), "client_id"), role: role,
+                client: try row.identifier(try row.text(1), "client_id"),
+                role: try Membership.Role(try row.text(2), "role"),
                 scopeCeiling: try row.optionalTextArray(3).map { Scope($0) })
             return (group: try row.text(0), member: member)
         }

@@ -40,22 +40,6 @@ extension Administration {
             return report
         }
     }
-
-    private static func database<Value: Sendable>(
-        _ call: () async throws(PostgresError) -> Value
-    ) async throws(AdministrationError) -> Value {
-        do throws(PostgresError) {
-            return try await call()
-        } catch {
-            throw .database(error)
-        }
-    }
-}
-
-extension RetentionPolicy {
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        self.init(sessionDays: try row.int32(0), auditDays: try row.int32(1))
-    }
 }
 
 /// How long records are kept after their end. Only administrators can read and change it; see the table `retention`.
@@ -65,9 +49,9 @@ package struct RetentionPolicy: Sendable, Hashable {
     /// For audit events, counted from the end of their month.
     package let auditDays: Int32
 
-    package init(sessionDays: Int32, auditDays: Int32) {
-        self.sessionDays = sessionDays
-        self.auditDays = auditDays
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        sessionDays = try row.int32(0)
+        auditDays = try row.int32(1)
     }
 }
 

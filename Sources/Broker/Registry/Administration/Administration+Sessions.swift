@@ -127,10 +127,7 @@ enum SessionStatements {
             issuer: try row.identifier(try row.text(1), "issuer"),
             sessionID: try row.identifier(try row.text(2), "sid"),
             subject: try row.optionalText(3).map { try row.identifier($0, "subject") },
-            profile: try row.optionalText(4).map { name in
-                guard let profile = Profile(rawValue: name) else { throw CorruptRow(column: "profile") }
-                return profile
-            },
+            profile: try row.optionalText(4).map { try Profile($0, "profile") },
             sourceClient: try row.optionalText(5).map { try row.identifier($0, "source_client_id") },
             createdAt: try row.instant(6), expiresAt: try row.instant(7), lastUsedAt: try row.instant(8),
             endedAt: try row.optionalInstant(9), endReason: try row.optionalText(10),

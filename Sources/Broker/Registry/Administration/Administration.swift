@@ -14,16 +14,23 @@ package struct Administration: Sendable {
     func rows<Value: Sendable>(
         _ statement: Statement, _ parameters: [PostgresValue] = [], _ decode: @Sendable (Row) throws -> Value
     ) async throws(AdministrationError) -> [Value] {
-        let rows: [Row]
-        do throws(PostgresError) {
-            rows = try await pool.query(statement, parameters)
-        } catch {
-            throw .database(error)
+        let rows = try await Self.database { () async throws(PostgresError) in
+            try await pool.query(statement, parameters)
         }
         do {
             return try rows.map(decode)
         } catch {
             throw AdministrationError(decoding: error)
+        }
+    }
+
+    static func database<Value: Sendable>(
+        _ call: () async throws(PostgresError) -> Value
+    ) async throws(AdministrationError) -> Value {
+        do throws(PostgresError) {
+            return try await call()
+        } catch {
+            throw .database(error)
         }
     }
 

@@ -1,11 +1,11 @@
 package import NativeSSO
 package import PostgresClient
 
-/// Sessions, groups, devices and grants in PostgreSQL: one statement per call, and its answer only when it is committed.
+/// Sessions, groups, devices and grants in PostgreSQL. Each call is one statement and returns after its commit.
 package struct PostgresGrantRegistry: GrantRegistry {
     private let database: any StatementExecutor
 
-    /// What is sent for an exchange, and for a refresh: for whoever measures or prepares them.
+    /// The statements of an exchange and of a refresh, for measurement.
     package static var exchanging: Statement { ExchangeStatement.statement }
     package static var refreshing: Statement { RefreshStatement.statement }
 
@@ -14,38 +14,19 @@ package struct PostgresGrantRegistry: GrantRegistry {
     }
 
     package func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts {
-        try await row(
+        try await database.one(
             ExchangeStatement.statement, ExchangeStatement.parameters(admission),
-            locking: ExchangeStatement.row(admission),
-            ExchangeStatement.facts)
+            locking: ExchangeStatement.row(admission), of: "exchange", ExchangeStatement.facts)
     }
 
     package func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts {
-        try await row(
+        try await database.one(
             RefreshStatement.statement, RefreshStatement.parameters(rotation),
-            locking: RefreshStatement.row(rotation), RefreshStatement.facts)
-    }
-
-    private func row<Facts>(
-        _ statement: Statement, _ parameters: EncodedParameters, locking key: RowKey,
-        _ decode: (Row) throws -> Facts
-    ) async throws(PortError) -> Facts {
-        let rows: [Row]
-        do throws(PostgresError) {
-            rows = try await database.query(statement, parameters, locking: key)
-        } catch {
-            throw PortError(error)
-        }
-        guard rows.count == 1 else { throw .broken("\(rows.count) rows from a hot statement") }
-        do {
-            return try decode(rows[0])
-        } catch {
-            throw .broken("a row of a hot statement maps to nothing: \(error)")
-        }
+            locking: RefreshStatement.row(rotation), of: "refresh", RefreshStatement.facts)
     }
 }
 
-/// Used client assertions in PostgreSQL: a row each until it has expired, and a primary key that decides any race.
+/// Used client assertions in PostgreSQL. Each has a row until it expires; the primary key decides a race.
 package struct PostgresAssertionRegister: AssertionRegister {
     private let database: any StatementExecutor
 
@@ -54,14 +35,10 @@ package struct PostgresAssertionRegister: AssertionRegister {
     }
 
     package func use(_ assertion: AssertionID, until: UnixTime) async throws(PortError) -> Bool {
-        let parameters: [PostgresValue] = [.bytes(assertion.digest), try .instant(until)]
-        let rows = try await PortError.database { () async throws(PostgresError) in
-            try await database.query(Self.use, parameters, locking: RowKey(assertion.digest))
-        }
-        guard rows.count == 1, let isFirst = try? rows[0].bool(0) else {
-            throw .broken("use_client_assertion did not answer yes or no")
-        }
-        return isFirst
+        try await database.one(
+            Self.use, [.bytes(assertion.digest), try .instant(until)], locking: RowKey(assertion.digest),
+            of: "use_client_assertion"
+        ) { try $0.bool(0) }
     }
 
     /// $1 digest, $2 expiry.

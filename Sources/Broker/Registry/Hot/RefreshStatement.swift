@@ -39,11 +39,9 @@ enum RefreshStatement {
     }
 
     static func facts(_ row: Row) throws -> RotationFacts {
-        guard let effect = RotationFacts.Effect(rawValue: try row.text("effect")) else {
-            throw CorruptRow(column: "effect")
-        }
-        return RotationFacts(
-            now: try row.instant("seen_at"), effect: effect, proofWasUsed: try row.bool("proof_used"),
+        RotationFacts(
+            now: try row.instant("seen_at"), effect: try RotationFacts.Effect(try row.text("effect"), "effect"),
+            proofWasUsed: try row.bool("proof_used"),
             assertionWasUsed: try row.bool("assertion_used"), grant: try chain(row))
     }
 

@@ -1,7 +1,7 @@
 import NativeSSO
 import PostgresClient
 
-/// A row that maps to nothing the domain knows. Thrown rather than guessed at.
+/// A column whose value the domain does not know.
 struct CorruptRow: Error, CustomStringConvertible {
     let column: String
     var description: String { "column \(column)" }
@@ -27,7 +27,14 @@ extension Row {
     }
 }
 
-// The answers of the hot calls have many columns of few types: each is read by its name.
+extension RawRepresentable<String> {
+    init(_ text: String, _ column: String) throws {
+        guard let value = Self(rawValue: text) else { throw CorruptRow(column: column) }
+        self = value
+    }
+}
+
+// By name: the answers of the hot calls have many columns of few types.
 extension Row {
     func isNull(_ column: String) throws -> Bool { try isNull(self.column(column)) }
     func bool(_ column: String) throws -> Bool { try bool(self.column(column)) }
@@ -54,8 +61,7 @@ extension Row {
 
     func membership(group: String, role: String, ceiling: Scope?) throws -> Membership? {
         guard let name: GroupID = try optionalIdentifier(group) else { return nil }
-        guard let role = Membership.Role(rawValue: try text(role)) else { throw CorruptRow(column: role) }
-        return Membership(group: name, role: role, scopeCeiling: ceiling)
+        return Membership(group: name, role: try Membership.Role(try text(role), role), scopeCeiling: ceiling)
     }
 }
 
