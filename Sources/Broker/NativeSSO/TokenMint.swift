@@ -34,7 +34,10 @@ package struct TokenMint: Sendable {
             accessToken: try signer.sign(payload: claims.json, type: .accessToken), issued: .accessToken,
             isBound: key != nil, expiresIn: claims.expiresAt.since(now), scope: scope.description,
             refreshToken: hasRefreshToken ? try refreshToken(grant.id, grant.generation) : nil,
-            idToken: client.issuesIDToken ? try self.idToken(claims, idToken, asked.sessionID, device) : nil)
+            idToken: client.issuesIDToken
+                ? try signer.sign(
+                    payload: claims.siblingIDToken(
+                        in: asked.sessionID, on: device, hashFunction: signer.hashFunction), type: .idToken) : nil)
     }
 
     /// The answer to a refresh: the successor of the token that was presented. RFC 6749 §6.
@@ -114,15 +117,5 @@ package struct TokenMint: Sendable {
     /// Never beyond the end of the grant or of its session.
     private func accessTokenExpiry(_ client: Client, notAfter end: UnixTime, at now: UnixTime) -> UnixTime {
         min(now.adding(client.accessTokenLifetime ?? lifetimes.accessToken), end)
-    }
-
-    private func idToken(
-        _ access: AccessTokenClaims, _ source: IDTokenClaims, _ sessionID: SessionID, _ device: DeviceValue
-    ) throws(PortError) -> String {
-        let claims = SiblingIDTokenClaims(
-            issuer: issuer, subject: source.subject, audience: access.client, issuedAt: access.issuedAt,
-            expiresAt: access.expiresAt, sessionID: sessionID, login: source.login, device: device,
-            hashFunction: try signer.hashFunction)
-        return try signer.sign(payload: claims.json, type: .idToken)
     }
 }

@@ -42,13 +42,8 @@ import Testing
     ])
     func siblingIDToken(profile: Profile, claim: String) throws {
         let device = try #require(DeviceValue("95twdf3w4y6wvftw35634t", profile: profile))
-        let claims = SiblingIDTokenClaims(
-            issuer: Broker.issuer, subject: Subject(validated: "248289761001"),
-            audience: ClientID(validated: "app-two"), issuedAt: UnixTime(seconds: 1_795_000_000),
-            expiresAt: UnixTime(seconds: 1_795_000_300), sessionID: SessionID(validated: "08a5019c"), login: login,
-            device: device, hashFunction: .sha384)
         try expect(
-            claims.json,
+            access().siblingIDToken(in: SessionID(validated: "08a5019c"), on: device, hashFunction: .sha384),
             #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"app-two","iat":1795000000,"#
                 + #""exp":1795000300,"jti":"*","sid":"08a5019c","\#(claim)":"OMTSlEe8Pp8Iyg-zeRe48x2aYZYlNsg7","#
                 + #""auth_time":1794990000,"acr":"urn:example:loa2","amr":["pwd","otp"]}"#)

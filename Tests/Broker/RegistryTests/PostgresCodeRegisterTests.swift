@@ -1,8 +1,9 @@
 import BrokerTesting
-import NativeSSO
 import PostgresClient
 import Registry
 import Testing
+
+@testable import NativeSSO
 
 @Suite("Relayed codes in PostgreSQL", .serialized)
 struct PostgresCodeRegisterTests {

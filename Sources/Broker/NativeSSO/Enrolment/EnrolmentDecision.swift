@@ -76,10 +76,10 @@ package struct EnrolmentChecks: Sendable {
     private static func scopeRefusal(_ request: EnrolmentRequest) -> EnrolmentRefusal? {
         let named = request.scope ?? .empty
         if request.device == nil {
-            guard named.contains(ScopeDemand.ignoredToken) else { return .scopeLacksDeviceSSO }
+            guard named.contains(Scope.deviceSSO) else { return .scopeLacksDeviceSSO }
             guard named.contains("openid") else { return .scopeLacksOpenID }
         }
-        let rest = named.removing(ScopeDemand.ignoredToken)
+        let rest = named.removing(Scope.deviceSSO)
         return rest.isSubset(of: request.client.allowedScope) ? nil : .scopeExceedsClient
     }
 }

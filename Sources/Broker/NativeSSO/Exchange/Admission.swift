@@ -10,19 +10,14 @@ package struct Admission: Sendable {
     package let proposedGrantID: UniqueID
     package let proposedSessionRowID: UniqueID
 
-    package init(
-        _ request: ExchangeRequest, _ idToken: IDTokenClaims, sessionID: SessionID, _ checks: ExchangeChecks,
-        device: DeviceDigest, proposedGrantID: UniqueID, proposedSessionRowID: UniqueID
-    ) {
-        self.request = request
-        self.idToken = idToken
-        self.sessionID = sessionID
-        self.checks = checks
-        self.device = device
-        self.proposedGrantID = proposedGrantID
-        self.proposedSessionRowID = proposedSessionRowID
-    }
+    /// Every member of the id_token's `aud` but the source client.
+    package var otherAudience: [ClientID] { idToken.audience.filter { $0 != idToken.sourceClient } }
 
+    /// From now to the end of a session that begins with this exchange; `nil`: none may begin.
+    package var firstSightLifetime: Seconds? { checks.firstSightRefusal == nil ? request.issuer.sessionLifetime : nil }
+}
+
+extension Admission {
     /// With new ids, whose time is `milliseconds` since 1970.
     package init(
         _ request: ExchangeRequest, _ idToken: IDTokenClaims, sessionID: SessionID, _ checks: ExchangeChecks,
@@ -32,16 +27,10 @@ package struct Admission: Sendable {
         let milliseconds = UInt64(clamping: milliseconds)
         let slot = UniqueID.slot(issuer: idToken.issuer, subject: idToken.subject)
         self.init(
-            request, idToken, sessionID: sessionID, checks, device: device,
+            request: request, idToken: idToken, sessionID: sessionID, checks: checks, device: device,
             proposedGrantID: .timeOrdered(milliseconds: milliseconds, slot: slot, using: &randomness),
             proposedSessionRowID: .timeOrdered(milliseconds: milliseconds, slot: slot, using: &randomness))
     }
-
-    /// Every member of the id_token's `aud` but the source client.
-    package var otherAudience: [ClientID] { idToken.audience.filter { $0 != idToken.sourceClient } }
-
-    /// From now to the end of a session that begins with this exchange; `nil`: none may begin.
-    package var firstSightLifetime: Seconds? { checks.firstSightRefusal == nil ? request.issuer.sessionLifetime : nil }
 }
 
 /// What the registry saw, and what it wrote.

@@ -205,7 +205,7 @@ package struct LoginSharing: Sendable {
             of: request, idToken, deviceHash: hash, scopesRequiringConsent: scopesRequiringConsent, idleLimit: 1,
             at: now)
         let asked = Admission(
-            request, idToken, sessionID: sessionID, checks,
+            request: request, idToken: idToken, sessionID: sessionID, checks: checks,
             device: DeviceDigest(validated: [UInt8](repeating: 0, count: 32)),
             proposedGrantID: anyID, proposedSessionRowID: anyID)
         let facts = AdmissionFacts(

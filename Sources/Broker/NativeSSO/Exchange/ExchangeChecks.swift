@@ -45,9 +45,7 @@ package struct ExchangeChecks: Sendable {
                 nil
             }
 
-        let demand = ScopeDemand(request)
-        scope = demand.scope
-        scopeRefusal = demand.refusal
+        (scope, scopeRefusal) = request.demand
         interaction =
             if !scope.isDisjoint(with: scopesRequiringConsent) {
                 .consentRequired

@@ -1,45 +1,19 @@
-/// The scope that an exchange asks for, as this broker reads it.
-struct ScopeDemand {
-    /// What would be granted.
-    let scope: Scope
-    private let named: Scope?
-    private let client: Client
-    private let profile: Profile
-
-    /// `device_sso` belongs to the login of app 1 (Native SSO §3.1) and means nothing here; one widespread client SDK
-    /// sends it all the same, so it is dropped and never granted.
-    static let ignoredToken = "device_sso"
-
-    init(_ request: ExchangeRequest) {
-        client = request.client
-        profile = request.profile
-        named = Self.heeded(request.scope)
-        let wanted = named ?? .empty
-        scope = wanted.isEmpty ? request.client.defaultScope.removing(Self.ignoredToken) : wanted
-    }
-
-    /// What a request asks for, as far as it is heeded; `nil`: nothing, so that it is as if no scope had been named.
-    static func heeded(_ scope: Scope?) -> Scope? {
-        guard let scope, scope.contains(ignoredToken) else { return scope }
-        let rest = scope.removing(ignoredToken)
-        return rest.isEmpty ? nil : rest
-    }
-
-    /// What no consent of the user could mend.
-    var refusal: ExchangeRefusal? {
-        if profile.requiresOpenIDScope, let named, !named.contains("openid") { return .scopeLacksOpenID }
-        if scope.isEmpty { return .scopeEmpty }
-        if !scope.isSubset(of: client.allowedScope) { return .scopeExceedsClient }
-        return nil
-    }
-}
-
 extension ExchangeRequest {
-    /// What a login of the client has to be for, so that it gets what it asks for: a request that names nothing but `device_sso`
-    /// asks for the default, and says that its login is to be shared.
+    /// The scope that a grant would hold, and the first reason against it that no consent of the user can remove.
+    var demand: (scope: Scope, refusal: ExchangeRefusal?) {
+        let named = scope?.heeded
+        let demanded =
+            if let named, !named.isEmpty { named } else { client.defaultScope.removing(Scope.deviceSSO) }
+        if profile.requiresOpenIDScope, let named, !named.contains("openid") { return (demanded, .scopeLacksOpenID) }
+        if demanded.isEmpty { return (demanded, .scopeEmpty) }
+        return (demanded, demanded.isSubset(of: client.allowedScope) ? nil : .scopeExceedsClient)
+    }
+
+    /// The scope of a login after which the client gets what it asks for. A request that names only `device_sso` asks
+    /// for the default scope and for a login that can be shared.
     package var loginScope: Scope {
         guard let scope else { return client.defaultScope }
-        return ScopeDemand.heeded(scope) == nil ? Scope(client.defaultScope.tokens + scope.tokens) : scope
+        return scope.heeded == nil ? Scope(client.defaultScope.tokens + scope.tokens) : scope
     }
 }
 
@@ -53,6 +27,17 @@ package struct Scope: Hashable, Sendable, CustomStringConvertible {
     }
 
     package static let empty = Scope([])
+
+    /// Belongs to the login of the source client (Native SSO §3.1). One widespread client SDK also sends it with an
+    /// exchange. The broker drops it there and never grants it.
+    static let deviceSSO = "device_sso"
+
+    /// Without `device_sso`; `nil` if nothing else is named, as if the request named no scope.
+    var heeded: Scope? {
+        guard contains(Self.deviceSSO) else { return self }
+        let rest = removing(Self.deviceSSO)
+        return rest.isEmpty ? nil : rest
+    }
 
     package var isEmpty: Bool { tokens.isEmpty }
 

@@ -52,13 +52,6 @@ package struct CodeEntry: Sendable {
     package let binding: CodeBinding
     /// Used up by the claim, whatever comes of it.
     package let proof: PresentedProof?
-
-    package init(requestID: UniqueID, code: CodeName, binding: CodeBinding, proof: PresentedProof?) {
-        self.requestID = requestID
-        self.code = code
-        self.binding = binding
-        self.proof = proof
-    }
 }
 
 /// The result of ``CodeRegister/claim(_:)``.

@@ -25,19 +25,14 @@ package struct EnrolmentEntry: Sendable {
     /// The row of a new session.
     package let proposedRowID: UniqueID
 
-    package init(
-        _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
-        device: DeviceDigest, proposedSessionID: SessionID, proposedRowID: UniqueID
-    ) {
-        self.request = request
-        self.idToken = idToken
-        self.checks = checks
-        self.token = token
-        self.device = device
-        self.proposedSessionID = proposedSessionID
-        self.proposedRowID = proposedRowID
-    }
+    /// When the id_token is refused for its age.
+    package var tokenUsableUntil: UnixTime { idToken.issuedAt.adding(EnrolmentChecks.maximumAge) }
 
+    /// What is to be used up. The claim of a code has done so.
+    package var unusedProof: PresentedProof? { request.manner == .code ? nil : request.proof }
+}
+
+extension EnrolmentEntry {
     /// With new ids, whose time is `milliseconds` since 1970.
     init(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
@@ -45,17 +40,11 @@ package struct EnrolmentEntry: Sendable {
     ) {
         var randomness = SystemRandomNumberGenerator()
         self.init(
-            request, idToken, checks, token: token, device: device, proposedSessionID: .new(),
+            request: request, idToken: idToken, checks: checks, token: token, device: device, proposedSessionID: .new(),
             proposedRowID: .timeOrdered(
                 milliseconds: UInt64(clamping: milliseconds),
                 slot: UniqueID.slot(issuer: idToken.issuer, subject: idToken.subject), using: &randomness))
     }
-
-    /// When the id_token is refused for its age.
-    package var tokenUsableUntil: UnixTime { idToken.issuedAt.adding(EnrolmentChecks.maximumAge) }
-
-    /// What is to be used up. The claim of a code has done so.
-    package var unusedProof: PresentedProof? { request.manner == .code ? nil : request.proof }
 }
 
 /// What the registry saw, and what it wrote.

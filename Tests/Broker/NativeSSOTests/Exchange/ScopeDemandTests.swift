@@ -39,12 +39,12 @@ import Testing
         scenario.client = Client(id: scenario.target, allowedScope: allowed, defaultScope: allowed, audiences: [])
         for scope in [nil, allowed, Scope(["device_sso"])] {
             scenario.scope = scope
-            #expect(ScopeDemand(scenario.request).scope == Scope(["openid"]))
+            #expect(scenario.request.demand.scope == Scope(["openid"]))
         }
         scenario.client = Client(
             id: scenario.target, allowedScope: allowed, defaultScope: Scope(["device_sso"]), audiences: [])
         scenario.scope = nil
-        #expect(ScopeDemand(scenario.request).refusal == .scopeEmpty)
+        #expect(scenario.request.demand.refusal == .scopeEmpty)
     }
 
     @Test func aDefaultBeyondTheClientIsRefused() throws {
@@ -52,12 +52,12 @@ import Testing
         scenario.client = Client(
             id: scenario.target, allowedScope: Scope(["openid"]), defaultScope: Scope(["openid", "admin"]),
             audiences: [])
-        #expect(ScopeDemand(scenario.request).refusal == .scopeExceedsClient)
+        #expect(scenario.request.demand.refusal == .scopeExceedsClient)
     }
 
-    private func demand(_ named: [String]?, _ profile: Profile) throws -> ScopeDemand {
+    private func demand(_ named: [String]?, _ profile: Profile) throws -> (scope: Scope, refusal: ExchangeRefusal?) {
         var scenario = try ExchangeScenario(profile: profile)
         scenario.scope = named.map { Scope($0) }
-        return ScopeDemand(scenario.request)
+        return scenario.request.demand
     }
 }

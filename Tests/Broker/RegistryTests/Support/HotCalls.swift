@@ -1,5 +1,6 @@
-import NativeSSO
 import Testing
+
+@testable import NativeSSO
 
 extension Client {
     /// A public client that may have the scope `openid`.
@@ -31,7 +32,7 @@ extension Admission {
             of: request, idToken, deviceHash: isPermitted ? request.device.hash(function: .sha256) : "another",
             scopesRequiringConsent: .empty, idleLimit: .days(30), at: idToken.issuedAt)
         return Admission(
-            request, idToken, sessionID: sessionID, checks, device: device,
+            request: request, idToken: idToken, sessionID: sessionID, checks: checks, device: device,
             proposedGrantID: UniqueID(high: 3, low: number),
             proposedSessionRowID: UniqueID(high: 4, low: number))
     }
@@ -69,7 +70,7 @@ extension EnrolmentEntry {
             audience: [client.id], issuedAt: issuedAt, expiresAt: issuedAt.adding(3600), login: login,
             hashFunction: .sha256)
         return EnrolmentEntry(
-            request, idToken, EnrolmentChecks(of: request, idToken, at: issuedAt),
+            request: request, idToken: idToken, checks: EnrolmentChecks(of: request, idToken, at: issuedAt),
             token: EnrolledTokenDigest(of: token),
             device: try #require(DeviceDigest(octets: Array(repeating: device, count: 32))),
             proposedSessionID: SessionID(validated: proposedSessionID), proposedRowID: proposedRowID)

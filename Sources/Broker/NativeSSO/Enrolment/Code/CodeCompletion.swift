@@ -54,7 +54,7 @@ struct CodeCompletion: Sendable {
         let login = EnrolmentRequest(
             requestID: request.requestID, client: request.client, issuer: request.issuer,
             idToken: SubjectToken(kept.idToken), manner: .code, device: request.device,
-            scope: request.device == nil && enrols ? Scope(["openid", ScopeDemand.ignoredToken]) : nil,
+            scope: request.device == nil && enrols ? Scope(["openid", Scope.deviceSSO]) : nil,
             proof: request.proof)
         let idToken = try await enrolling { () async throws(EnrolmentError) in try await enrolment.verify(login) }
         guard idToken.fits(accessToken: kept.accessToken) else { throw .refused(.fault(.accessTokenHash)) }

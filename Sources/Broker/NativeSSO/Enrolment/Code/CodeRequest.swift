@@ -33,10 +33,10 @@ package struct CodeRequest: Sendable {
     var refusal: CodeRefusal? {
         guard code.hasSoundVerifier else { return .relay(.verifierMalformed) }
         guard let scope else { return nil }
-        if scope.contains(ScopeDemand.ignoredToken), !scope.contains("openid") {
+        if scope.contains(Scope.deviceSSO), !scope.contains("openid") {
             return .enrolment(.scopeLacksOpenID)
         }
-        return scope.removing(ScopeDemand.ignoredToken).isSubset(of: client.allowedScope)
+        return scope.removing(Scope.deviceSSO).isSubset(of: client.allowedScope)
             ? nil : .enrolment(.scopeExceedsClient)
     }
 
@@ -46,8 +46,8 @@ package struct CodeRequest: Sendable {
         if device != nil { return true }
         guard issuer.profiles.contains(.deviceSecret) else { return false }
         let granted = tokens.scope?.utf8.split(separator: UInt8(ascii: " ")) ?? []
-        return scope?.contains(ScopeDemand.ignoredToken) == true
-            || granted.contains { $0.elementsEqual(ScopeDemand.ignoredToken.utf8) }
+        return scope?.contains(Scope.deviceSSO) == true
+            || granted.contains { $0.elementsEqual(Scope.deviceSSO.utf8) }
     }
 }
 
