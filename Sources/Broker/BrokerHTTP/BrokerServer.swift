@@ -27,7 +27,7 @@ package struct BrokerServer: Service {
         package init(
             publicAddress: ListenerAddress = ListenerAddress(port: 8080),
             internalAddress: ListenerAddress = ListenerAddress(port: 8081),
-            publicLimits: ListenerLimits = ListenerLimits(), trustedProxies: TrustedProxies = .none,
+            publicLimits: ListenerLimits, trustedProxies: TrustedProxies = .none,
             publicIdentity: CurrentTLSIdentity? = nil,
             internalLimits: ListenerLimits = ListenerLimits(connections: 256, bufferedOctets: 4 << 20),
             drainTimeout: Duration = .seconds(10)

@@ -92,7 +92,7 @@ enum ForwardedNode {
     /// `192.0.2.43`, `192.0.2.43:47011`, `2001:db8::17`, `[2001:db8::17]`, `[2001:db8::17]:4711`. `nil` for everything else:
     /// RFC 7239 §6 also knows `unknown` and made-up names.
     static func address(_ text: some StringProtocol) -> NetworkAddress? {
-        let text = trimmed(text)
+        let text = OuterWhitespace.removed(from: text)
         if text.hasPrefix("[") {
             guard let end = text.utf8.firstIndex(of: UInt8(ascii: "]")) else { return nil }
             let rest = text[text.utf8.index(after: end)...]
@@ -113,7 +113,7 @@ enum ForwardedNode {
         elements(field[...]).map { element in
             guard let pairs = pairs(element) else { return "" }
             let values = pairs.compactMap { pair -> Substring? in
-                let pair = trimmed(pair)
+                let pair = OuterWhitespace.removed(from: pair)
                 guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")),
                     pair[..<equals].lowercased().utf8.elementsEqual("for".utf8)
                 else { return nil }
@@ -170,13 +170,5 @@ enum ForwardedNode {
         let digits = String(text.dropFirst())
         guard text.hasPrefix(":"), let port = UInt16(digits), port > 0 else { return false }
         return String(port) == digits
-    }
-
-    private static func trimmed(_ text: some StringProtocol) -> Substring {
-        func isSpace(_ octet: UInt8) -> Bool { octet == 0x20 || octet == 0x09 }
-        let text = Substring(text)
-        let start = text.utf8.firstIndex { !isSpace($0) } ?? text.endIndex
-        let end = text.utf8.lastIndex { !isSpace($0) }.map { text.utf8.index(after: $0) } ?? start
-        return text[start..<end]
     }
 }

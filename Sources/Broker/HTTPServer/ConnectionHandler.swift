@@ -2,7 +2,8 @@ import NIOCore
 import NIOHTTP1
 
 /// Turns the parts of an HTTP/1 connection into whole requests, which are answered one after the other, and answers into
-/// octets. The rules are ``ConnectionState``'s.
+/// octets. ``ConnectionState`` has the rules. Closes a connection whose client exceeds a time limit: ``ReadDeadline`` and
+/// ``WriteDeadline``.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPAnswer
@@ -16,6 +17,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isAnswering = false
     /// What waits for its turn. Never begun where the connection ends before that: neither answered nor in the log.
     private var waiting: [Arrival] = []
+    private var readDeadline: ReadDeadline
+    private let readTimer = DeadlineTimer()
+    private let writeDeadline: WriteDeadline
+    /// For the end of the connection.
     private let timer = DeadlineTimer()
     private var isInputClosed = false
     private var isReadHeld = false
@@ -29,9 +34,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.framing = framing
         self.date = date
         self.requests = requests
+        readDeadline = ReadDeadline(limits: limits, now: .now())
+        writeDeadline = WriteDeadline(limit: limits.writeTimeout, share: share)
     }
 
+    func handlerAdded(context: ChannelHandlerContext) { setReadTimer(context) }
+
     func handlerRemoved(context: ChannelHandlerContext) {
+        readTimer.cancel()
+        writeDeadline.cancel()
         timer.cancel()
         state.end()
         waiting = []
@@ -42,6 +53,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(var head):
+            readDeadline.receivedHead(now: .now())
             head.headers = head.headers.withoutOuterWhitespace
             framing.announce(head)
             switch state.received(head) {
@@ -49,10 +61,28 @@ final class ConnectionHandler: ChannelDuplexHandler {
             case .writeContinue: writeContinue(context)
             case .deliver(let fault): deliver(.fault(fault, from: state.client), context)
             }
-        case .body(let part):
+        case .body(let part):  // buys no time: the limit is on the body as a whole
             if let fault = state.received(part) { deliver(.fault(fault, from: state.client), context) }
         case .end(let trailers):
+            readDeadline.receivedEnd(now: .now())
             if let arrival = state.receivedEnd(trailers: trailers) { deliver(arrival, context) }
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if framing.isHeadUnfinished { readDeadline.receivedPartOfHead(now: .now()) }
+        setReadTimer(context)
+        context.fireChannelReadComplete()
+    }
+
+    private func setReadTimer(_ context: ChannelHandlerContext) {
+        guard let deadline = readDeadline.deadline else { return readTimer.clear() }
+        readTimer.set(deadline, context) { [self] in
+            switch readDeadline.phase {
+            case .idle: context.close(promise: nil)  // without a word
+            case .header: fail(.headerTimeout, context)
+            case .body: fail(.bodyTimeout, context)
+            }
         }
     }
 
@@ -67,11 +97,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case let event as ReadDeadlineHandler.Expired:
-            switch event {
-            case .header: fail(.headerTimeout, context)
-            case .body: fail(.bodyTimeout, context)
-            }
         case is ChannelShouldQuiesceEvent:
             state.drain()
             if state.isIdle { closeIfStillIdle(after: limits.idleGrace, context) }
@@ -136,15 +161,23 @@ final class ConnectionHandler: ChannelDuplexHandler {
             end.futureResult.assumeIsolated().whenComplete { _ in self.finish(context) }
             written = end
         }
-        context.write(wrapOutboundOut(octets), promise: written)
+        write(octets, context, written)
         answered(context)
         // Also after the last answer: what the client is still sending must be taken off the network, or closing would
         // reset the connection under the answer.
         releaseRead(context)
     }
 
+    /// It follows a head at once, and so buys the body no time.
     private func writeContinue(_ context: ChannelHandlerContext) {
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+        write(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n"), context, nil)
+        context.flush()
+    }
+
+    private func write(_ octets: ByteBuffer, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
+        readDeadline.answered(now: .now())
+        setReadTimer(context)
+        writeDeadline.write(octets, context, promise)
     }
 
     // MARK: The end

@@ -1,5 +1,4 @@
 import NIOCore
-import NIOHTTP1
 
 /// How long the client may take for what it is doing now. Pure: times are arguments.
 struct ReadDeadline {
@@ -56,94 +55,34 @@ struct ReadDeadline {
     }
 }
 
-/// Ends the patience with a client that sends slowly or not at all. The rules are ``ReadDeadline``'s.
-final class ReadDeadlineHandler: ChannelDuplexHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias InboundOut = HTTPServerRequestPart
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
-
-    /// A request was begun and not finished in time. (An idle connection is closed without a word.)
-    enum Expired {
-        case header
-        case body
-    }
-
-    private var state: ReadDeadline
-    private let timer = DeadlineTimer()
-    private let framing: BodyFraming
-
-    init(limits: ListenerLimits, framing: BodyFraming) {
-        state = ReadDeadline(limits: limits, now: .now())
-        self.framing = framing
-    }
-
-    func handlerAdded(context: ChannelHandlerContext) { arm(context) }
-    func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head: state.receivedHead(now: .now())
-        case .body: break  // no fresh start: the limit is on the body as a whole
-        case .end: state.receivedEnd(now: .now())
-        }
-        context.fireChannelRead(data)
-    }
-
-    func channelReadComplete(context: ChannelHandlerContext) {
-        if framing.isHeadUnfinished { state.receivedPartOfHead(now: .now()) }
-        arm(context)
-        context.fireChannelReadComplete()
-    }
-
-    /// One whole answer; or an interim response, which follows a head at once and so buys its body no time.
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        state.answered(now: .now())
-        arm(context)
-        context.write(data, promise: promise)
-    }
-
-    private func arm(_ context: ChannelHandlerContext) {
-        guard let deadline = state.deadline else { return timer.clear() }
-        timer.set(deadline, context) { [self] in
-            switch state.phase {
-            case .idle: context.close(promise: nil)
-            case .header: context.fireUserInboundEventTriggered(Expired.header)
-            case .body: context.fireUserInboundEventTriggered(Expired.body)
-            }
-        }
-    }
-}
-
-/// Closes a connection whose client does not read: an answer must be in the kernel's hands within the limit.
-final class WriteDeadlineHandler: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
-
+/// Closes a connection whose client does not read: the kernel must take each answer within the limit.
+final class WriteDeadline {
     private let limit: TimeAmount
     private let timer = DeadlineTimer()
     private let share: BufferShare?
     private var pending = 0
 
-    /// - Parameter share: Holds what the kernel has not taken; `nil` where somebody else sees to that.
+    /// - Parameter share: Holds what the kernel has not taken; `nil` where each stream holds its own answers.
     init(limit: TimeAmount, share: BufferShare?) {
         self.limit = limit
         self.share = share
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { timer.cancel() }
+    /// For the end of a channel.
+    func cancel() { timer.cancel() }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    /// Writes the octets, and watches until the kernel has taken them.
+    func write(_ octets: ByteBuffer, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
         pending += 1
         if pending == 1 { arm(context) }
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
-        let octets = unwrapOutboundIn(data).readableBytes
-        share?.takeInAnyCase(octets)
+        let count = octets.readableBytes
+        share?.takeInAnyCase(count)
         written.futureResult.assumeIsolated().whenComplete { _ in
-            self.share?.giveBack(octets)
+            self.share?.giveBack(count)
             self.wrote(context)
         }
-        context.write(data, promise: written)
+        context.write(NIOAny(octets), promise: written)
     }
 
     /// Answers are written in order, so each that goes out is progress, and the next one has the whole time.

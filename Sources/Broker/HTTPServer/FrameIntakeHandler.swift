@@ -5,9 +5,12 @@ import NIOCore
 ///
 /// Ends the connection whose client begins a frame or a header block and does not finish it in time: what the limit on the header
 /// is in HTTP/1. A frame that comes whole buys time for the next, so each stream has a limit of its own beside.
-final class FrameIntakeHandler: ChannelInboundHandler {
+///
+/// Closes the connection also when its client does not read: ``WriteDeadline``.
+final class FrameIntakeHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let limit: TimeAmount
@@ -16,8 +19,12 @@ final class FrameIntakeHandler: ChannelInboundHandler {
     private var isWaiting = false
     private var isStopped = false
     private var context: ChannelHandlerContext?
+    private let writeDeadline: WriteDeadline
 
-    init(limit: TimeAmount) { self.limit = limit }
+    init(limits: ListenerLimits) {
+        limit = limits.headerTimeout
+        writeDeadline = WriteDeadline(limit: limits.writeTimeout, share: nil)
+    }
 
     /// The preface is awaited from the first moment: RFC 9113 §3.4 has the client send it at once.
     func handlerAdded(context: ChannelHandlerContext) {
@@ -28,6 +35,11 @@ final class FrameIntakeHandler: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         timer.cancel()
+        writeDeadline.cancel()
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        writeDeadline.write(unwrapOutboundIn(data), context, promise)
     }
 
     /// GOAWAY without an error, RFC 9113 §6.8, past NIO: once that has sent it, it refuses new streams at once, whatever it said of the

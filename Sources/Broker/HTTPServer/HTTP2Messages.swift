@@ -27,15 +27,13 @@ extension HTTPRequestHead {
         }
         // As the parser of HTTP/1 does.
         let lengths = headers["content-length"]
-        guard lengths.count <= 1, lengths.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isDigit) }) else {
+        guard lengths.count <= 1, lengths.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Token.isDigit) }) else {
             throw .malformed
         }
         self.init(
             version: HTTPVersion(major: 2, minor: 0), method: HTTPMethod(rawValue: pseudo[":method"] ?? ""),
             uri: pseudo[":path"] ?? "", headers: headers)
     }
-
-    private static func isDigit(_ octet: UInt8) -> Bool { (0x30...0x39).contains(octet) }
 }
 
 extension HTTPAnswer {

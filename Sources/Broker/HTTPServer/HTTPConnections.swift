@@ -19,14 +19,13 @@ struct HTTPConnections: ServerChildChannel {
     let identity: CurrentTLSIdentity?
     let date: DateHeader
     let quota: ConnectionQuota
-    let budget: BufferBudget
 
     /// An ordinary exchange fits in one read. Each connection keeps a buffer of this size, however idle it is.
     private static let readSize = 2 * 1024
     /// Octets of answers that wait for their client, from which on it is read from no more, and again.
     private static let waitingAnswers = ChannelOptions.Types.WriteBufferWaterMark(low: 4 * 1024, high: 8 * 1024)
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Accepted> {
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
         channel.eventLoop.makeCompletedFuture {
             let connection = Connection(
                 channel: channel,
@@ -41,7 +40,7 @@ struct HTTPConnections: ServerChildChannel {
                 connection.end()
                 throw error
             }
-            return Accepted(channel: channel)
+            return connection
         }
     }
 
@@ -78,24 +77,19 @@ struct HTTPConnections: ServerChildChannel {
         }
     }
 
-    /// At once: see ``OpenConnections``.
-    func handle(value connection: Accepted, logger: Logger) async {}
-}
+    private var newShare: BufferShare { BufferShare(quota.counts, limit: limits.bufferedOctets) }
 
-/// What Hummingbird wants to know of a connection.
-struct Accepted: ServerChildChannelValue {
-    let channel: any Channel
+    /// At once: see ``OpenConnections``.
+    func handle(value connection: Connection, logger: Logger) async {}
 }
 
 extension HTTPConnections {
     /// RFC 9112.
     func addHTTP1(to connection: Connection, _ origin: RequestOrigin) throws {
-        let (framing, share) = (BodyFraming(), BufferShare(budget))
+        let (framing, share) = (BodyFraming(), newShare)
         let pipeline = connection.channel.pipeline.syncOperations
         try pipeline.addHandler(FramingHandler(framing: framing, maximumExtensionOctets: limits.chunkExtensionSize))
         try pipeline.addHandler(ByteToMessageHandler(decoder()))
-        try pipeline.addHandler(ReadDeadlineHandler(limits: limits, framing: framing))
-        try pipeline.addHandler(WriteDeadlineHandler(limit: limits.writeTimeout, share: share))
         try pipeline.addHandler(
             ConnectionHandler(
                 limits: limits, origin: origin, framing: framing, share: share, date: date,
@@ -116,8 +110,8 @@ extension HTTPConnections {
     func addHTTP2(to connection: Connection, _ origin: RequestOrigin) throws {
         let channel = connection.channel
         let (limits, date, requests) = (limits, date, connection.requests)
-        let share = NIOLoopBound(BufferShare(budget), eventLoop: channel.eventLoop)
-        let intake = FrameIntakeHandler(limit: limits.headerTimeout)
+        let share = NIOLoopBound(newShare, eventLoop: channel.eventLoop)
+        let intake = FrameIntakeHandler(limits: limits)
         let ending = HTTP2ConnectionHandler(
             limits: limits, counts: quota.counts, origin: origin, requests: requests, intake: intake)
         let boundEnding = NIOLoopBound(ending, eventLoop: channel.eventLoop)
@@ -135,7 +129,6 @@ extension HTTPConnections {
         }
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(intake)
-        try pipeline.addHandler(WriteDeadlineHandler(limit: limits.writeTimeout, share: nil))
         try pipeline.addHandler(frames)
         try pipeline.addHandler(ending)
     }

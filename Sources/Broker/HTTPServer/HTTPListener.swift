@@ -22,9 +22,10 @@ package protocol Responder: Sendable {
 /// answer that is being made.
 package struct HTTPListener: Service {
     private let address: ListenerAddress
-    private let claim: AddressClaim
-    private let open = OpenConnections()
-    private let server: any Service
+    private let connections: HTTPConnections
+    private let eventLoopGroup: any EventLoopGroup
+    private let logger: Logger
+    private let onBound: @Sendable (Int) async -> Void
 
     /// - Parameters:
     ///   - date: Shared by all listeners, for the `Date` of answers.
@@ -39,32 +40,33 @@ package struct HTTPListener: Service {
         counts: ConnectionCounts = ConnectionCounts(), eventLoopGroup: any EventLoopGroup, logger: Logger,
         onBound: @escaping @Sendable (Int) async -> Void
     ) {
-        let connections = HTTPConnections(
-            responder: responder, executors: executors, open: open, limits: limits, proxies: proxies,
-            identity: identity, date: date, quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts),
-            budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
-        let claim = AddressClaim(address)
-        server = connections.server(
-            configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
-            onServerRunning: { channel in
-                claim.didBind()
-                await onBound(channel.localAddress?.port ?? 0)
-            },
-            eventLoopGroup: eventLoopGroup, logger: logger)
+        connections = HTTPConnections(
+            responder: responder, executors: executors, open: OpenConnections(), limits: limits, proxies: proxies,
+            identity: identity, date: date, quota: ConnectionQuota(limits: limits, proxies: proxies, counts: counts))
         self.address = address
-        self.claim = claim
+        self.eventLoopGroup = eventLoopGroup
+        self.logger = logger
+        self.onBound = onBound
     }
 
     /// - Throws: ``ListenError`` where the address could not be bound. Once bound, a listener ends without an error.
     package func run() async throws {
         do {
-            try claim.take()
-            defer { claim.release() }
+            let claim = try address.claim()
+            defer { claim?.release() }
+            let server = connections.server(
+                configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
+                onServerRunning: { [address, onBound] channel in
+                    claim?.didBind()
+                    address.openToGroup()
+                    await onBound(channel.localAddress?.port ?? 0)
+                },
+                eventLoopGroup: eventLoopGroup, logger: logger)
             try await withTaskCancellationHandler {
                 try await server.run()
-                await open.end()
+                await connections.open.end()
             } onCancel: {
-                open.cancel()
+                connections.open.cancel()
             }
         } catch let error where !(error is CancellationError) {
             throw ListenError(description: "it cannot listen on \(address): \(error)")
@@ -98,6 +100,12 @@ package enum ListenerAddress: Sendable, CustomStringConvertible {
         case .host(let host, let port): .hostname(host, port: port)
         case .unixSocket(let path): .unixDomainSocket(path: path)
         }
+    }
+
+    /// A port needs no claim: the system keeps two listeners apart.
+    func claim() throws(UnixSocketClaim.Refused) -> UnixSocketClaim? {
+        guard case .unixSocket(let path) = self else { return nil }
+        return try UnixSocketClaim(path: path)
     }
 
     /// The umask usually lets no other user connect to a new socket. A proxy gets in by the group.

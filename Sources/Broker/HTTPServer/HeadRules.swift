@@ -77,7 +77,7 @@ extension HTTPHeaders {
     /// than the parser has framed the body by: that takes `Content-Length: 5 ` for 5, and `chunked ` for chunks.
     var withoutOuterWhitespace: HTTPHeaders {
         guard contains(where: { OuterWhitespace.isIn($0.value) }) else { return self }
-        return HTTPHeaders(map { ($0.name, OuterWhitespace.removed(from: $0.value)) })
+        return HTTPHeaders(map { ($0.name, String(OuterWhitespace.removed(from: $0.value))) })
     }
 }
 
@@ -87,11 +87,11 @@ enum OuterWhitespace {
         value.utf8.first.map(isSpace) ?? false || value.utf8.last.map(isSpace) ?? false
     }
 
-    static func removed(from value: String) -> String {
-        guard let first = value.utf8.firstIndex(where: { !isSpace($0) }),
-            let last = value.utf8.lastIndex(where: { !isSpace($0) })
-        else { return "" }
-        return String(value[first...last])
+    static func removed(from value: some StringProtocol) -> Substring {
+        var octets = Substring(value).utf8
+        while let octet = octets.first, isSpace(octet) { octets.removeFirst() }
+        while let octet = octets.last, isSpace(octet) { octets.removeLast() }
+        return Substring(octets)
     }
 
     private static func isSpace(_ octet: UInt8) -> Bool { octet == 0x20 || octet == 0x09 }

@@ -3,62 +3,45 @@ package import NIOCore
 /// How much, and for how long, a listener takes from one connection before it gives up on it.
 package struct ListenerLimits: Sendable {
     /// Octets of a request body.
-    package var bodySize: Int
+    package var bodySize: Int = 64 * 1024
     /// Octets of all header fields together, names and values.
-    package var headerSize: Int
-    package var headerFields: Int
+    package var headerSize: Int = 16 * 1024
+    package var headerFields: Int = 64
     /// Octets of the request target.
-    package var targetSize: Int
+    package var targetSize: Int = 8 * 1024
     /// Octets of all chunk extensions of one body. They mean nothing here.
-    package var chunkExtensionSize: Int
+    package var chunkExtensionSize: Int = 1024
     /// From the first octet of a request to the end of its header; of a connection to the end of its TLS handshake.
-    package var headerTimeout: TimeAmount
+    package var headerTimeout: TimeAmount = .seconds(5)
     /// From the end of the header to the end of the body.
-    package var bodyTimeout: TimeAmount
+    package var bodyTimeout: TimeAmount = .seconds(10)
     /// Between two requests, and before the first.
-    package var idleTimeout: TimeAmount
+    package var idleTimeout: TimeAmount = .seconds(60)
     /// Until the kernel has taken an answer whole: how long a client may leave it unread.
-    package var writeTimeout: TimeAmount
+    package var writeTimeout: TimeAmount = .seconds(10)
     /// After the last answer on a connection: how long the client may take to close its side. Closing both sides at once
     /// would reset the connection, and the answer with it, while the client is still sending.
-    package var lingerTimeout: TimeAmount
+    package var lingerTimeout: TimeAmount = .seconds(2)
     /// Over HTTP/2, after an answer to what had not come to its end: how long its stream, one of ``streams``, stays open for that.
-    package var streamLingerTimeout: TimeAmount
+    package var streamLingerTimeout: TimeAmount = .milliseconds(250)
     /// When the listener stops: how long an idle connection stays open, for a request that is already on its way.
-    package var idleGrace: TimeAmount
+    package var idleGrace: TimeAmount = .milliseconds(100)
     /// Connections at one time; what is beyond is closed at once.
-    package var connections: Int
+    package var connections: Int = 10_240
     /// Of these, from one ``ClientAddress``; trusted proxies have no such limit. `nil`: nobody has.
     package var connectionsPerAddress: Int?
     /// Requests at one time on one connection of HTTP/2.
-    package var streams: Int
-    /// Octets of bodies and of answers that all connections together keep, beyond 8 KiB of each: see ``BufferBudget``.
-    package var bufferedOctets: Int
+    package var streams: Int = 8
+    /// Octets of bodies and of answers that all connections together keep, beyond 8 KiB of each: see ``BufferShare``.
+    package var bufferedOctets: Int = 64 << 20
+}
 
-    package init(
-        bodySize: Int = 64 * 1024, headerSize: Int = 16 * 1024, headerFields: Int = 64, targetSize: Int = 8 * 1024,
-        chunkExtensionSize: Int = 1024, headerTimeout: TimeAmount = .seconds(5),
-        bodyTimeout: TimeAmount = .seconds(10), idleTimeout: TimeAmount = .seconds(60),
-        writeTimeout: TimeAmount = .seconds(10), lingerTimeout: TimeAmount = .seconds(2),
-        streamLingerTimeout: TimeAmount = .milliseconds(250),
-        idleGrace: TimeAmount = .milliseconds(100), connections: Int = 10_240, connectionsPerAddress: Int? = nil,
-        streams: Int = 8, bufferedOctets: Int = 64 << 20
-    ) {
-        self.bodySize = bodySize
-        self.headerSize = headerSize
-        self.headerFields = headerFields
-        self.targetSize = targetSize
-        self.chunkExtensionSize = chunkExtensionSize
-        self.headerTimeout = headerTimeout
-        self.bodyTimeout = bodyTimeout
-        self.idleTimeout = idleTimeout
-        self.writeTimeout = writeTimeout
-        self.lingerTimeout = lingerTimeout
-        self.streamLingerTimeout = streamLingerTimeout
-        self.idleGrace = idleGrace
+extension ListenerLimits {
+    /// The limits that depend on a listener; the others keep their defaults.
+    package init(connections: Int, connectionsPerAddress: Int? = nil, bufferedOctets: Int) {
+        self.init()
         self.connections = connections
         self.connectionsPerAddress = connectionsPerAddress
-        self.streams = streams
         self.bufferedOctets = bufferedOctets
     }
 }

@@ -1,3 +1,4 @@
+import HummingbirdCore
 import NIOCore
 import Synchronization
 
@@ -72,7 +73,7 @@ final class OpenConnections: Sendable {
 }
 
 /// An accepted connection.
-final class Connection: Sendable {
+final class Connection: ServerChildChannelValue {
     let channel: any Channel
     let requests: RequestTasks
 

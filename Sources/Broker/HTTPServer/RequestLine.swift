@@ -49,12 +49,12 @@ struct RequestLine {
 enum Token {
     static func contains(_ octet: UInt8) -> Bool {
         switch octet {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: marks.contains(octet)
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        default: isDigit(octet) || marks.contains(octet)
         }
     }
+
+    static func isDigit(_ octet: UInt8) -> Bool { (0x30...0x39).contains(octet) }
 
     private static let marks = Array("!#$%&'*+-.^_`|~".utf8)
 }
@@ -99,15 +99,13 @@ enum Authority {
     private static func isPort(_ octets: ArraySlice<UInt8>) -> Bool {
         guard octets.first == UInt8(ascii: ":") else { return octets.isEmpty }
         let digits = octets.dropFirst()
-        guard digits.count <= 5, digits.allSatisfy(isDigit) else { return false }
+        guard digits.count <= 5, digits.allSatisfy(Token.isDigit) else { return false }
         return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) } <= 65_535
     }
 
     private static let subDelimiters = Array("!$&'()*+,;=".utf8)
 
-    private static func isDigit(_ octet: UInt8) -> Bool { (0x30...0x39).contains(octet) }
-
     private static func isHexadecimal(_ octet: UInt8) -> Bool {
-        isDigit(octet) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(octet | 0x20)
+        Token.isDigit(octet) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(octet | 0x20)
     }
 }

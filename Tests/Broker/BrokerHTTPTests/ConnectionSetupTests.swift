@@ -23,8 +23,7 @@ struct ConnectionSetupTests {
         let connections = HTTPConnections(
             responder: Greeting(), executors: EventLoopExecutors(group), open: open, limits: limits, proxies: .none,
             identity: nil, date: DateHeader { 0 },
-            quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts),
-            budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
+            quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts))
         let (ports, isBound) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger(label: "listener") { _ in LogLines().handler() }
         let listener = FirstFails(connections: connections).server(
@@ -70,12 +69,12 @@ private final class FirstFails: ServerChildChannel {
 
     init(connections: HTTPConnections) { self.connections = connections }
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Accepted> {
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
         let isFirst = isFirst.exchange(false, ordering: .relaxed)
         return connections.setup(channel: isFirst ? Unwilling(channel) : channel, logger: logger)
     }
 
-    func handle(value: Accepted, logger: Logger) async { await connections.handle(value: value, logger: logger) }
+    func handle(value: Connection, logger: Logger) async { await connections.handle(value: value, logger: logger) }
 }
 
 /// A channel that takes no option.

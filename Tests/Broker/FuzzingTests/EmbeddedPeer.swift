@@ -21,8 +21,7 @@ final class EmbeddedPeer {
         let connections = HTTPConnections(
             responder: responder, executors: EventLoopExecutors(channel.eventLoop), open: open, limits: limits,
             proxies: .none, identity: nil, date: DateHeader { 0 },
-            quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts),
-            budget: BufferBudget(limit: limits.bufferedOctets, counts: counts))
+            quota: ConnectionQuota(limits: limits, proxies: .none, counts: counts))
         guard speaksHTTP2 else {
             _ = try connections.setup(channel: channel, logger: Logger(label: "fuzzing")).wait()
             return

@@ -109,5 +109,5 @@ extension RequestOrigin {
 }
 
 extension BufferShare {
-    static var unlimited: BufferShare { BufferShare(BufferBudget(limit: .max, counts: ConnectionCounts())) }
+    static var unlimited: BufferShare { BufferShare(ConnectionCounts(), limit: .max) }
 }

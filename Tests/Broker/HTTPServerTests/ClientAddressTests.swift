@@ -1,4 +1,3 @@
-@testable import BrokerHTTP
 @testable import HTTPServer
 import NIOCore
 import NIOHTTP1

@@ -6,13 +6,12 @@ import StrictCoding
 import Testing
 
 @Suite("What all connections keep in memory", .timeLimit(.minutes(1)))
-struct BufferBudgetTests {
+struct BufferShareTests {
     @Test("A connection has a part of its own; beyond it everybody takes from the same")
     func shares() {
         let counts = ConnectionCounts()
-        let budget = BufferBudget(limit: 1000, counts: counts)
         do {
-            let (one, other) = (BufferShare(budget), BufferShare(budget))
+            let (one, other) = (BufferShare(counts, limit: 1000), BufferShare(counts, limit: 1000))
             #expect(one.take(BufferShare.own + 900))
             #expect(counts.buffered(0) == 900)
             #expect(other.take(BufferShare.own))
@@ -100,14 +99,14 @@ struct BufferBudgetTests {
 
     @Test("A body without room takes none from other connections")
     func refusedTakes() async {
-        let budget = BufferBudget(limit: 1000, counts: ConnectionCounts())
+        let counts = ConnectionCounts()
         let refused = await withTaskGroup { group in
             for _ in 0..<4 {
-                group.addTask { (0..<20_000).count { _ in budget.take(1001) } }
+                group.addTask { (0..<20_000).count { _ in counts.buffer(1001, atMost: 1000) } }
                 group.addTask {
                     (0..<20_000).count { _ in
-                        guard budget.take(100) else { return true }
-                        budget.giveBack(100)
+                        guard counts.buffer(100, atMost: 1000) else { return true }
+                        _ = counts.buffered(-100)
                         return false
                     }
                 }
