@@ -77,7 +77,7 @@ CREATE TABLE client_key (
     PRIMARY KEY (client_id, kid),
     FOREIGN KEY (client_id, authentication) REFERENCES client (client_id, authentication) ON DELETE CASCADE
 );
--- One key has one kid: an operator who removes it is rid of it. What else the JWK says does not make it another key.
+-- One key has one kid, so that its removal is complete. Other members of the JWK do not make it another key.
 CREATE UNIQUE INDEX client_key_material ON client_key (client_id, md5(
     (public_jwk ->> 'kty') || ' ' || coalesce(public_jwk ->> 'crv', '') || ' ' || coalesce(public_jwk ->> 'x', '') || ' '
     || coalesce(public_jwk ->> 'y', '') || ' ' || coalesce(public_jwk ->> 'n', '') || ' ' || coalesce(public_jwk ->> 'e', '')));
@@ -115,7 +115,7 @@ CREATE TABLE sharing_group_member (
     scope_ceiling scope_token[],
     PRIMARY KEY (group_id, client_id),
     FOREIGN KEY (group_id, issuer) REFERENCES sharing_group (group_id, issuer) ON DELETE CASCADE,
-    -- One group per issuer, or it would be open which group's rules hold.
+    -- One group per issuer: two groups could have different rules.
     UNIQUE (issuer, client_id)
 );
 COMMENT ON TABLE sharing_group_member IS 'A client in a group.';

@@ -23,9 +23,8 @@ COMMENT ON DOMAIN chain_generation IS 'A position in a token family, from 1 on.'
 CREATE DOMAIN keys_by_client AS jsonb CHECK (jsonb_typeof(VALUE) = 'object');
 COMMENT ON DOMAIN keys_by_client IS 'An object: client_id to JWK thumbprint.';
 
--- An instant that the service gives, as it counts. An instant in the future would end logins that nobody has made yet, or let a login
--- outlast every logout, so a stolen password of the service must not plant one. The minute is the difference that the clocks of IdP
--- and database may have.
+-- Limits an instant that the service gives to now + 1 minute. A later instant would end future logins, or let a login outlast every
+-- logout, and a stolen service password could plant it. The clocks of IdP and database may differ by the minute.
 CREATE FUNCTION instant_that_counts(p_instant timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
     $$ SELECT CASE WHEN p_instant IS NOT NULL THEN least(p_instant, date_trunc('second', now()) + interval '1 minute') END $$;
 
@@ -81,7 +80,7 @@ COMMENT ON COLUMN session.amr IS 'amr of that id_token.';
 COMMENT ON COLUMN session.created_at IS 'When the row was made.';
 COMMENT ON COLUMN session.expires_at IS 'Absolute end, at most 400 days after created_at. It is never moved to a later instant.';
 COMMENT ON COLUMN session.last_used_at IS 'Last exchange or refresh, within a few minutes.';
-COMMENT ON COLUMN session.ended_at IS 'Set once and never cleared: nothing is granted any more.';
+COMMENT ON COLUMN session.ended_at IS 'When the session ended. Set once and never cleared. An ended session gets no tokens.';
 COMMENT ON COLUMN session.end_reason IS 'What ended it.';
 COMMENT ON COLUMN session.issued_at IS 'iat of the id_token that began it; of a registration, when it came.';
 COMMENT ON COLUMN session.iat_after IS
@@ -89,7 +88,7 @@ COMMENT ON COLUMN session.iat_after IS
 COMMENT ON COLUMN session.auth_time_after IS
     'The same for auth_time. An id_token without auth_time does not count then. An end that sets neither sets this one.';
 
--- The IdP's own word replaces an assumption: no sid, or the sid of the id_tokens. After that the sid is fixed.
+-- A registration by the IdP sets the sid where the broker had none, or had the sid of the id_tokens. After that the sid is fixed.
 -- The two limits only grow, also after the end. The ends of one name have different instants, so that one of them is the last.
 CREATE FUNCTION guard_session() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -170,7 +169,7 @@ CREATE FUNCTION logout_lock(p_kind text, p_issuer text, p_name text) RETURNS big
     $$ SELECT 2947193046517340160 + CASE p_kind WHEN 'sid' THEN 256 ELSE 0 END
         + (hashtextextended(p_kind || ' ' || p_issuer || ' ' || p_name, 0) & 255) $$;
 
--- The strictest limits of all sessions that came of one session at the IdP. The ORDER BY names the columns of one index, so that a
+-- The strictest limits of all sessions that one session at the IdP led to. The ORDER BY names the columns of one index, so that a
 -- plan that was made for a small table is right for a large one.
 CREATE FUNCTION idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamptz, OUT auth_time_after timestamptz)
 LANGUAGE plpgsql SET enable_sort = off AS $$
@@ -183,7 +182,7 @@ BEGIN
 END
 $$;
 
--- Whether an id_token counts under such limits.
+-- Whether an id_token satisfies these limits.
 CREATE FUNCTION satisfies_limits(
     p_iat timestamptz, p_auth_time timestamptz, p_iat_after timestamptz, p_auth_time_after timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -305,10 +304,10 @@ CREATE TABLE sso_grant (
 CREATE UNIQUE INDEX sso_grant_live ON sso_grant (session_id, client_id) WHERE revoked_at IS NULL;
 -- The grants of a session that is deleted.
 CREATE INDEX sso_grant_session ON sso_grant (session_id);
--- What the sweep may delete, and nothing else. It costs a hot call nothing: only revoked grants are in it.
+-- For the sweep of grants. Only revoked grants are in this index, so it costs an exchange or refresh nothing.
 CREATE INDEX sso_grant_sweepable ON sso_grant (revoked_at)
     WHERE revoked_at IS NOT NULL AND revoke_reason <> 'refresh_token_reused';
--- For the sweep of devices. A grant without a key pays nothing for it.
+-- For the sweep of devices. A grant without a key is not in this index.
 CREATE INDEX sso_grant_bound ON sso_grant (device_digest) WHERE jkt IS NOT NULL;
 CREATE INDEX sso_grant_replayed ON sso_grant (session_id, client_id) WHERE revoke_reason = 'refresh_token_reused';
 COMMENT ON TABLE sso_grant IS

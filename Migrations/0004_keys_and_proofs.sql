@@ -1,4 +1,5 @@
--- The keys that sign, the keys that IdPs have published, and what is good once. No private key is in this database.
+-- The broker's signing keys, the keys that IdPs have published, and used proofs, assertions and codes. This database holds no
+-- private key.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
 
@@ -96,7 +97,7 @@ COMMENT ON TABLE relayed_code IS 'Authorization codes that were relayed to an Id
 COMMENT ON COLUMN relayed_code.code IS 'HMAC of issuer and code under the brokers'' device key.';
 COMMENT ON COLUMN relayed_code.binding IS 'Stands for client, verifier, redirect URI, device value, scope and key: a repeated request shows the same.';
 COMMENT ON COLUMN relayed_code.request_id IS 'The request that asks the IdP.';
-COMMENT ON COLUMN relayed_code.state IS 'asked: reserved, or at the IdP. kept: the IdP answered. answered: the broker answered too. lost: nothing can be had any more.';
+COMMENT ON COLUMN relayed_code.state IS 'asked: reserved, or at the IdP. kept: the IdP answered. answered: the broker answered too. lost: no answer can come.';
 COMMENT ON COLUMN relayed_code.valid_until IS 'Until then an answer may come, and a kept answer is given out.';
 COMMENT ON COLUMN relayed_code.answer IS 'The answer, sealed under a key that is made of code, verifier and the brokers'' device key.';
 COMMENT ON COLUMN relayed_code.expires_at IS 'When the row may be swept.';

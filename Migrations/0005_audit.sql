@@ -1,4 +1,5 @@
--- Who was given what, who was refused and why, who changed what. Append only, one partition a month. And how long records are kept.
+-- The audit: tokens granted, requests refused with the reason, changes by operators. Append only, one partition a month. Also the
+-- retention periods.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso;
 

@@ -1,6 +1,6 @@
--- Enrolment: a client brings a login that it made at the IdP, by id_token or by code. A code is sent to the IdP once, by whichever
--- replica, and never again: the IdP might revoke what it gave for the first (RFC 6749 section 4.1.2).
--- One current text, applied again whenever it changes.
+-- Enrolment: a client brings a login that it made at the IdP, by id_token or by code. All replicas together send a code to the IdP
+-- once: at a second use the IdP may revoke the tokens of the first (RFC 6749 section 4.1.2).
+-- One current text, applied again when it changes.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
 
@@ -13,8 +13,8 @@ SELECT make_type('code_claim', $$
     standing text, answer bytea$$);
 
 -- One statement decides and writes. The rules are those of `decide` in the NativeSSO room.
--- Locks, in this order: the device, where a key may have to be pinned; those of a logout, shared; the id_token's row; the new
--- session; the device's row. Nobody waits for a proof or an assertion.
+-- Locks, in this order: the device, where a key may have to be bound; the locks of a logout, shared; the id_token's row; the new
+-- session; the device's row. No call waits for a proof or an assertion.
 CREATE OR REPLACE FUNCTION enrol(
     -- p_idp_sid NULL: the identity provider does not name its sessions.
     p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text,
@@ -22,17 +22,17 @@ CREATE OR REPLACE FUNCTION enrol(
     p_token bytea, p_token_expires_at timestamptz,
     p_auth_time timestamptz, p_acr text, p_amr text[],
     p_session_seconds bigint,
-    -- Whether all that only the broker can judge is in order. If not: look, write nothing but what is used up.
+    -- Whether the broker's own checks passed. If not, the function looks, and writes only the used proof and assertion.
     p_permitted boolean,
     p_session_id uuid, p_sid text,
     -- When the id_token was issued, by the provider's clock.
     p_issued_at timestamptz DEFAULT NULL,
-    -- How the id_token came: by exchange, or for a code. For the audit.
+    -- For the audit: whether the id_token came by exchange or for a code.
     p_by text DEFAULT 'exchange',
     -- See exchange.sql.
     p_heeds_pin boolean DEFAULT false,
     p_jkt jwk_thumbprint DEFAULT NULL, p_proof bytea DEFAULT NULL, p_proof_seconds bigint DEFAULT NULL,
-    -- By which the client authenticated, and when that is refused for its age; NULL: otherwise.
+    -- The assertion by which the client authenticated, and when it expires; NULL: another way.
     p_assertion bytea DEFAULT NULL, p_assertion_expires_at timestamptz DEFAULT NULL)
 RETURNS enrolment
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
@@ -51,8 +51,8 @@ DECLARE
     v_assertion_used boolean := false;
     v_is_done boolean := false;
 BEGIN
-    -- Its row could be swept, which is done an hour after, and the token be used again. Then there is no answer; unless it is
-    -- refused anyway, as one that is old.
+    -- The sweep may have deleted the row of a token that expired an hour ago, so its second use would not be seen: no answer. The
+    -- broker's checks refuse an old token anyway.
     IF p_permitted AND p_token_expires_at < now() - interval '30 minutes' THEN
         RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
     END IF;
@@ -63,7 +63,7 @@ BEGIN
         v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
     END IF;
     IF p_permitted AND NOT v_assertion_used AND NOT v_proof_used THEN
-        -- From here on nobody else pins a key on this device, and no logout comes between the look and the write.
+        -- From here on no other call binds a key on this device, and no logout comes between the look and the write.
         IF p_heeds_pin AND p_jkt IS NOT NULL THEN
             PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
         END IF;
@@ -82,7 +82,7 @@ BEGIN
         INTO v_device_blocked, v_pinned_jkt
         FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
         v_device_blocked := coalesce(v_device_blocked, false);
-        -- No login is younger than its id_token.
+        -- A login is not later than its id_token.
         v_login_ended := NOT (
             SELECT satisfies_limits(p_issued_at, p_auth_time, n.iat_after, n.auth_time_after)
             FROM idp_session_limits(p_issuer, p_idp_sid) n
@@ -109,11 +109,11 @@ BEGIN
         END IF;
 
         IF v_sid IS NULL THEN
-            -- Who was faster with this token is waited for here.
+            -- Waits here for another call with the same token.
             INSERT INTO used_proof (kind, digest, expires_at, session_id)
             VALUES ('enrolment', p_token, least(p_token_expires_at, v_now + interval '1 hour'), p_session_id)
             ON CONFLICT (kind, digest) DO NOTHING;
-            -- It is there now: look again.
+            -- The session exists now: look again.
             CONTINUE WHEN NOT FOUND;
             v_sid := p_sid;
             v_expires_at := v_now + make_interval(secs => p_session_seconds);
@@ -125,7 +125,7 @@ BEGIN
                 p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN
-                -- By whatever rule a login that comes in is held to: the row is there, as that of an ended one.
+                -- A rule for new logins ended the session at once: its row exists, as an ended one.
                 v_login_ended := true;
                 v_sid := NULL;
                 v_expires_at := NULL;
@@ -158,7 +158,7 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION enrol TO native_sso_broker;
 
--- Erases what is not given out any more, a few at a time: nobody has to wait for a sweep.
+-- Erases a few answers that are past their time, so that they do not wait for a sweep.
 CREATE OR REPLACE FUNCTION erase_kept_answers(p_limit bigint) RETURNS bigint
 LANGUAGE sql SET search_path = native_sso, pg_temp AS $$
     WITH old AS (
@@ -187,8 +187,8 @@ BEGIN
     IF p_proof IS NOT NULL AND NOT use_dpop_proof(p_proof, p_proof_seconds) THEN
         RETURN ROW ('proof_used', NULL)::code_claim;
     END IF;
-    -- Who was faster with this code is waited for here, for as long as a commit takes. A reservation that ran out is taken over:
-    -- its holder finds that out in send_code.
+    -- Waits here for the commit of another call with this code. Takes over an expired reservation; its holder learns that in
+    -- send_code.
     INSERT INTO relayed_code AS r (code, binding, request_id, state, is_sent, valid_until, expires_at)
     VALUES (
         p_code, p_binding, p_request_id, 'asked', false, clock_timestamp() + interval '5 seconds',
@@ -202,7 +202,7 @@ BEGIN
         RETURN ROW ('granted', NULL)::code_claim;
     END IF;
     SELECT * INTO v_row FROM relayed_code r WHERE r.code = p_code;
-    -- It was released since, or is somebody's who may yet release it: whoever comes again may have it.
+    -- The code was released since, or its holder may still release it: a repeated request may get it.
     IF NOT FOUND OR v_row.state = 'asked' AND NOT v_row.is_sent THEN
         RETURN ROW ('in_flight', NULL)::code_claim;
     END IF;
@@ -217,11 +217,11 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION reserve_code TO native_sso_broker;
 
--- From here on the code counts as sent. False: the reservation is not this request's any more, and the code must not be sent. True
--- again for the same request, whose first answer was lost.
+-- Marks the code as sent. False: the request has lost its reservation and must not send the code. True again for the same request,
+-- whose first answer was lost.
 CREATE OR REPLACE FUNCTION send_code(
     p_code bytea, p_request_id uuid,
-    -- How long whoever asks the identity provider may take.
+    -- How long the request to the identity provider may take.
     p_patience_seconds bigint)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
@@ -234,9 +234,8 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION send_code TO native_sso_broker;
 
--- Ends what reserve_code began. A kept answer waits two minutes for the broker's. The answer to a code that was sent is kept however
--- late it comes, because no other request is granted that code. False does not tell who has the answer: an earlier call may have
--- succeeded unheard.
+-- Keeps the IdP's answer for two minutes, until the broker's own answer replaces it. The answer to a sent code is kept however late
+-- it comes, because no other request gets that code. False may mean that an earlier call succeeded and its answer was lost.
 CREATE OR REPLACE FUNCTION settle_code(p_code bytea, p_request_id uuid, p_state text, p_answer bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 BEGIN
@@ -245,7 +244,7 @@ BEGIN
     ELSE
         UPDATE relayed_code r
         SET state = p_state, answer = p_answer,
-            -- 'answered' is the refusal of an IdP. Nobody gets tokens for such a code, so its row goes soon: a flood of them costs little.
+            -- 'answered' is the refusal of an IdP: such a code gives no tokens. Its row goes soon, so that a flood of them costs little.
             expires_at = CASE p_state
                 WHEN 'answered' THEN least(r.expires_at, now() + interval '15 minutes') ELSE r.expires_at END,
             valid_until = CASE p_state
@@ -255,7 +254,7 @@ BEGIN
         WHERE r.code = p_code AND r.request_id = p_request_id
             AND (r.state = 'asked' AND r.is_sent AND p_state = 'kept'
                 OR r.valid_until >= clock_timestamp()
-                    -- Again where the first answer to this was lost.
+                    -- A repetition, because the first answer was lost.
                     AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer));
     END IF;
     RETURN FOUND;
@@ -263,7 +262,7 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION settle_code TO native_sso_broker;
 
--- Replaces the kept answer by the broker's. Its half minute begins here, and again for a caller that repeats the call.
+-- Replaces the kept answer by the broker's, for 30 s. A repeated call begins the 30 s again.
 CREATE OR REPLACE FUNCTION finish_code(p_code bytea, p_binding bytea, p_answer bytea) RETURNS bytea
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -283,8 +282,8 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION finish_code TO native_sso_broker;
 
--- Nothing is made of what was kept: it is erased, and whoever repeats the request finds the code used. False: somebody has an
--- answer, or there is nothing any more.
+-- Erases a kept answer that led to no tokens. A repeated request then finds the code used. False: a request has got an answer, or
+-- no answer is kept.
 CREATE OR REPLACE FUNCTION forget_code(p_code bytea, p_binding bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 BEGIN

@@ -1,13 +1,13 @@
--- The exchange: which calls get a grant. One current text, applied again whenever it changes. The rule stands here once, and once in
+-- The exchange: which calls get a grant. One current text, applied again when it changes. The rule stands here once, and once in
 -- Swift (`refusal` in Decision.swift). A property test holds the two equal.
 --
--- The condition of correctness: each writer that changes what an exchange of a login is judged by makes a new version of its
--- session row or of its grant row. `exchange` and `refresh` lock and write only the version that they judged. A call of which a
--- row moved is judged again.
+-- The condition of correctness: each writer that changes a fact of an exchange's judgement makes a new version of the login's
+-- session row or grant row. `exchange` and `refresh` lock and write only the version that they judged. If a row moved, they judge
+-- the call again.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
 
--- What calls show that counts once: a client assertion, a DPoP proof, or both. `place` counts the calls from 1.
+-- The single-use parts of calls: a client assertion, a DPoP proof, or both. `place` counts the calls from 1.
 SELECT make_type('shown', $$
     place bigint, assertion bytea, assertion_expires_at timestamptz, proof bytea, proof_seconds bigint$$);
 
@@ -32,8 +32,8 @@ SELECT make_type('exchange_answer', $$
     device_blocked boolean, pinned_jkt text, needs_later_login boolean,
     grant_id uuid, generation integer, grant_expires_at timestamptz$$);
 
--- Whether this is the first use of a client assertion, whose row goes with the transaction that it is for: what is rolled back has
--- used nothing. A use in another transaction that is under way counts. So no transaction waits here for another.
+-- Whether this is the first use of a client assertion. Its row belongs to the transaction of the grant: a rollback uses nothing up.
+-- A use in another open transaction counts as a use, so no transaction waits here for another.
 CREATE OR REPLACE FUNCTION use_client_assertion(p_digest bytea, p_expires_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
 BEGIN
@@ -51,8 +51,8 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION use_client_assertion TO native_sso_broker;
 
--- The same of a DPoP proof. No proof is good for as long as an hour: a stolen password of the service must not leave rows for ever.
--- The sweep comes an hour after, for brokers whose clocks differ.
+-- The same for a DPoP proof. A proof is valid for less than an hour, so a stolen service password cannot leave rows for ever. The
+-- sweep deletes the row an hour after that, because the brokers' clocks may differ.
 CREATE OR REPLACE FUNCTION use_dpop_proof(p_digest bytea, p_seconds bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('native_sso.proof ' || encode(p_digest, 'hex'), 0)) THEN
@@ -74,7 +74,7 @@ BEGIN
 END
 $$;
 
--- The same of the proofs, but for calls whose assertion was used before.
+-- The same for the proofs of calls whose assertion was not used before.
 CREATE OR REPLACE FUNCTION used_proofs(p_shown shown[], p_assertion_used bigint[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 BEGIN
     RETURN ARRAY (
@@ -171,8 +171,8 @@ BEGIN
 END
 $$;
 
--- Notes the use of sessions. A session without device value learns the one it is used with. A session that someone else has
--- locked is left out: the next use notes it.
+-- Records the use of sessions. A session without a device value takes the one of this use. A session that another transaction has
+-- locked is left out: the next use records it.
 CREATE OR REPLACE FUNCTION touch_sessions(p_session_ids uuid[], p_devices bytea[], p_now timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -190,8 +190,8 @@ BEGIN
 END
 $$;
 
--- Records the grants that have no row yet, and the sessions that begin with them. Returns the places of the calls for which a row
--- was in the way; NULL: none.
+-- Records the grants that have no row yet, and the sessions that begin with them. Returns the places of the calls that met an
+-- existing row; NULL: none.
 CREATE OR REPLACE FUNCTION begin_grants(p_calls exchange_call[], p_answers exchange_answer[], p_now timestamptz) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -263,13 +263,13 @@ BEGIN
         v_now := date_trunc('second', clock_timestamp());
         WITH judged AS MATERIALIZED (
             SELECT a.place, a.call, r.in_order, later.is_needed AS needs_later_login,
-                -- Whether the grant may be written: all is in order, and the session is locked as it was judged.
+                -- Whether the grant may be written: every check passed, and the judged version of the session is locked.
                 CASE WHEN NOT r.in_order OR later.is_needed THEN false
                     WHEN l.session_id IS NOT NULL AND l.ended_at IS NULL AND h.is_held IS NULL THEN false
                     WHEN (a.call).heeds_pin AND (a.call).jkt IS NOT NULL AND d.pinned_jkt IS NULL
                         THEN pin_is_free((a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt)
                     ELSE true END AS may_write,
-                -- A session that is over ends in this turn. In the next, another may begin under its name.
+                -- An expired session ends in this turn. In the next turn another may begin under its name.
                 r.in_order AND l.died_at IS NOT NULL AND l.ended_at IS NULL AS is_over,
                 l.session_id IS NULL OR l.ended_at IS NOT NULL AS is_new,
                 l.lacks_device
@@ -310,7 +310,7 @@ BEGIN
                     AND ((a.call).client <> (a.call).source_client OR (a.call).allows_self_exchange)
                     AND CASE WHEN l.session_id IS NULL THEN (a.call).first_sight_seconds IS NOT NULL
                         ELSE (l.subject IS NULL OR l.subject = (a.call).subject)
-                            -- What the ends under this name ask of each id_token.
+                            -- The limits that earlier ends under this name set for an id_token.
                             AND satisfies_limits((a.call).issued_at, (a.call).auth_time, l.iat_after, l.auth_time_after)
                             -- Another session may begin under the name of a dead one.
                             AND (l.died_at IS NULL OR (a.call).first_sight_seconds IS NOT NULL AND (l.ended_at IS NOT NULL
@@ -321,7 +321,7 @@ BEGIN
                 FROM (SELECT cardinality((a.call).other_audience) = 0
                     OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group) AS o
                 OFFSET 0) AS r
-            -- From here on, who ends the session waits for the commit. An end that was faster has made another version.
+            -- From here on an end of the session waits for the commit. A faster end has made another version.
             LEFT JOIN LATERAL (
                 SELECT true AS is_held FROM session h
                 WHERE h.ctid = l.at AND h.xmin = l.version AND r.in_order AND l.died_at IS NULL
@@ -338,13 +338,13 @@ BEGIN
                 WHERE g.session_id = l.session_id AND g.client_id = (a.call).client AND g.revoked_at IS NULL
                     AND r.in_order AND l.died_at IS NULL
                 OFFSET 0) AS g ON true
-            -- Where a refresh token was reused, the thief may have this id_token, too. Only a later login goes on.
+            -- After reuse of a refresh token the thief may have this id_token, too. Only a later login gets a grant.
             CROSS JOIN LATERAL (
                 SELECT r.in_order AND l.session_id IS NOT NULL AND l.died_at IS NULL AND coalesce(
                     CASE WHEN g.grant_at IS NULL THEN replayed_at(l.session_id, (a.call).client) ELSE g.replayed_before END
                     >= coalesce((a.call).auth_time, '-infinity'), false) AS is_needed
                 OFFSET 0) AS later
-            -- BETWEEN tells the planner of few calls, so that it goes by keys.
+            -- BETWEEN tells the planner to expect few calls, so that it uses the keys.
             WHERE a.place BETWEEN 1 AND 1000 AND a.place <> ALL (v_answered)
         ), advanced AS (
             UPDATE sso_grant g SET
@@ -365,7 +365,7 @@ BEGIN
             array_agg(ROW (
                 k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used), coalesce(k.client_enabled, false),
                 k.source_group, k.source_role, k.target_group, k.target_role, k.scope_ceiling, k.others_in_group,
-                -- Of a session that begins: what it will be.
+                -- The values of a session that begins.
                 CASE WHEN k.begins THEN (k.call).session_id ELSE k.session_id END,
                 CASE WHEN k.begins THEN (k.call).subject ELSE k.subject END,
                 CASE WHEN NOT k.begins THEN k.ended_at END, k.session_expires_at,
@@ -386,7 +386,7 @@ BEGIN
                 CASE WHEN k.may_write AND k.is_new THEN v_now + make_interval(secs => (k.call).first_sight_seconds)
                     ELSE k.expires_at END AS session_expires_at
             FROM judged k) AS k
-        -- Refused, written, to be begun, or to be ended. Of the rest a row moved since the look.
+        -- Refused, written, to be begun, or to be ended. For the other calls a row moved since the look.
         WHERE CASE WHEN k.may_write THEN k.grant_at IS NULL OR k.place = ANY (ARRAY (SELECT u.place FROM advanced u))
             ELSE NOT k.in_order OR k.needs_later_login OR k.is_over END;
 
@@ -400,7 +400,7 @@ BEGIN
             END IF;
         END IF;
         IF v_pins THEN
-            -- Only now that the grant is recorded: what is refused binds no key.
+            -- Only after the grant is recorded: a refusal binds no key.
             FOR v_pin IN
                 SELECT (a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt
                 FROM (SELECT p_calls[m.place] AS call FROM unnest(v_more) AS m

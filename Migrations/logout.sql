@@ -1,11 +1,11 @@
 -- Ends of sessions by the IdP (OpenID Connect Back-Channel Logout 1.0), and sessions that an IdP registers.
 --
--- A logout that came first wins, whichever way the login comes in later. A user may have any number of sessions, so a logout is a few
+-- A logout wins over a login that arrives after it, by any way. A user may have any number of sessions, so a logout is a few
 -- short transactions: first the mark that keeps later logins out, then the sessions, some hundreds at a time, and last the token's
 -- identifier. A logout that breaks off is done again when the IdP repeats it. The broker answers after the last commit.
--- A function that ends many sessions never waits for a row while it holds another: it passes over locked rows and returns for each
--- by itself, so that no batch of exchanges waits for it in a circle.
--- One current text, applied again whenever it changes.
+-- A function that ends many sessions never waits for a row while it holds another: it passes over locked rows and ends each of them
+-- later, alone. So it cannot deadlock with a batch of exchanges.
+-- One current text, applied again when it changes.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
 
@@ -15,11 +15,11 @@ SELECT make_type('logout_batch', $$
 SELECT make_type('registration', $$
     outcome text, session_id uuid$$);
 
--- First step of a logout: from its commit on, what comes in later is dead. $1 digest of issuer and jti, $2 issuer, $3 sid or
--- NULL, $4 subject or NULL, $5 the token's iat, $6 the row of the mark where a session of that name is not over yet, $7
--- whether of the subject's sessions only the nameless are meant.
--- Returns when it was, for the next steps; NULL where the token was used before.
--- Locks: of the subject first, then of the session, as keep_logged_out does.
+-- First step of a logout: a login that arrives after its commit begins no live session. $1 digest of issuer and jti, $2 issuer,
+-- $3 sid or NULL, $4 subject or NULL, $5 the token's iat, $6 the row of the mark where a session of that name is live, $7 whether
+-- only those sessions of the subject end that have no sid.
+-- Returns an instant for the next steps: that of the answer, in whole seconds, plus one second. NULL: the token was used before.
+-- Locks first the subject, then the session, as keep_logged_out does.
 CREATE OR REPLACE FUNCTION begin_logout(
     p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamptz, p_session_id uuid,
     p_nameless boolean DEFAULT false)
@@ -51,8 +51,8 @@ BEGIN
         IF NOT EXISTS (
             SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.ended_at IS NOT NULL)
         THEN
-            -- Under the name itself, so that a first sight meets it; under that of its row where another session has the name.
-            -- The latter goes with the last step.
+            -- The mark has the name itself, so that a first sight finds it. Where another session has the name, the mark has the name
+            -- of its own row, and the last step deletes it.
             INSERT INTO session (
                 session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason,
                 auth_time_after)
@@ -61,15 +61,15 @@ BEGIN
             FROM (SELECT EXISTS (SELECT FROM session t WHERE t.issuer = p_issuer AND t.sid = p_sid)) AS l (is_taken);
         END IF;
     END IF;
-    -- After the wait for those who were about to bring a login in: what they brought is older than this, to the second.
+    -- The locks above waited for logins that were arriving: all of them are older than this instant.
     RETURN date_trunc('second', clock_timestamp()) + interval '1 second';
 END
 $$;
 GRANT EXECUTE ON FUNCTION begin_logout TO native_sso_broker;
 
--- Next step, again and again, each a transaction. $1 request, $2 issuer, $3 sid, or $4 subject, $5 of a subject's, only
--- sessions that came in until then, $6 where to go on, $7 how many at most. More than one: those that somebody has are passed
--- over. $8 of a subject's, only the nameless. $9 the token's iat: of a subject's, only logins that are not later.
+-- Next step, repeated, each a transaction. $1 request, $2 issuer, $3 sid, or $4 subject, $5 the instant of the first step, $6 the
+-- session to go on behind, $7 how many at most; if more than one, locked sessions are passed over. With a subject, only sessions
+-- that arrived by $5, whose login is not later than $9, the token's iat, and with $8 only those without a sid.
 CREATE OR REPLACE FUNCTION end_logged_out(
     p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamptz, p_after uuid, p_limit bigint,
     p_nameless boolean, p_issued_at timestamptz)
@@ -89,7 +89,7 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.idp_sid BETWEEN p_sid AND p_sid AND l.ended_at IS NULL
             ORDER BY l.idp_sid LIMIT 1 FOR NO KEY UPDATE);
         IF v_ids = '{}' THEN
-            -- One that was registered under another name since it came in is still known by this one.
+            -- A session that was registered under another name later is also found by this one.
             v_ids := ARRAY(
                 SELECT l.session_id FROM session l
                 WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.idp_issuer = p_issuer AND l.ended_at IS NULL
@@ -101,7 +101,7 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
-                -- A login whose age is not known may be from before the logout.
+                -- A login of unknown age may be from before the logout.
                 AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
@@ -110,7 +110,7 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
-                -- A login whose age is not known may be from before the logout.
+                -- A login of unknown age may be from before the logout.
                 AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
     END IF;
@@ -130,9 +130,9 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION end_logged_out TO native_sso_broker;
 
--- Last step: the token is used up, and the logout is in the audit. False: the same token was faster. $7 the row of the mark,
--- which goes if a session that this logout ended stands for it.
--- No logout token is good for as long as an hour.
+-- Last step: uses the token up and records the logout in the audit. False: another call with the same token was faster. $7 the row
+-- of the mark; it is deleted if a session that this logout ended takes its place.
+-- A logout token is valid for less than an hour.
 CREATE OR REPLACE FUNCTION finish_logout(
     p_request_id uuid, p_digest bytea, p_expires_at timestamptz, p_issuer text, p_of_subject boolean, p_ended bigint,
     p_session_id uuid DEFAULT NULL)
@@ -176,14 +176,14 @@ CREATE OR REPLACE FUNCTION register_session(
     p_acr text DEFAULT NULL, p_amr text[] DEFAULT '{}', p_lifetime interval DEFAULT '90 days',
     p_idp_issuer text DEFAULT NULL, p_idp_sid text DEFAULT NULL,
     p_actor text DEFAULT NULL, p_why text DEFAULT NULL,
-    -- By which the audit is asked for it.
+    -- The request id under which the audit records it.
     p_request_id uuid DEFAULT NULL)
 RETURNS registration
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
 DECLARE
     v_now timestamptz := date_trunc('second', clock_timestamp());
     v_random text := replace(gen_random_uuid()::text, '-', '');
-    -- RFC 9562 §5.7: rows made one after another lie together, and the sweep goes by it.
+    -- UUIDv7, RFC 9562 §5.7: new rows lie together, and the sweep walks in this order.
     v_id uuid := (
         lpad(to_hex((extract(epoch FROM v_now) * 1000)::bigint), 12, '0') || '7'
         || lpad(to_hex(login_slot(coalesce(p_idp_issuer, p_issuer), p_subject) * 4 + floor(random() * 4)::integer), 3, '0')
@@ -205,7 +205,7 @@ BEGIN
     IF p_lifetime IS NULL OR p_lifetime <= interval '0' THEN
         RAISE EXCEPTION 'a session lives for a while' USING ERRCODE = 'check_violation';
     END IF;
-    -- A name whose session is over begins anew, if this login satisfies the limits of the name.
+    -- Where the session of the name has ended, a new one begins if this login satisfies the limits of the name.
     FOR v_attempt IN 1..2 LOOP
         SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
             (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
@@ -250,7 +250,7 @@ BEGIN
     IF coalesce(p_idp_issuer, v_idp_issuer) <> v_idp_issuer OR NOT v_is_assumed THEN
         RETURN ROW ('mapped_otherwise', v_found)::registration;
     END IF;
-    -- First the row and then the name: whoever locks a name never waits for a row meanwhile.
+    -- The row first, then the name: the holder of a name's lock never waits for a row.
     PERFORM FROM session l
     WHERE l.session_id = v_found AND l.idp_sid IS NOT DISTINCT FROM v_idp_sid AND l.ended_at IS NULL
     FOR NO KEY UPDATE;

@@ -178,7 +178,7 @@ BEGIN
                 SELECT CASE
                     WHEN a.place = ANY (v_assertion_used) OR a.place = ANY (v_proof_used) OR l.sid IS NULL THEN 'none'
                     WHEN g.revoked_at IS NOT NULL AND NOT g.came_late THEN 'none'
-                    -- Before all that shows misuse: who lacks the key revokes nothing. A token from before the key asks for none.
+                    -- Before the checks for misuse: a call without the key revokes nothing. A token from before the key needs none.
                     WHEN (a.call).generation >= g.keyless_before
                         AND (g.jkt <> (a.call).jkt AND NOT ((a.call).may_change_key AND g.client_id = (a.call).client)
                             OR g.jkt IS NOT NULL AND (a.call).jkt IS NULL) THEN 'none'

@@ -1,10 +1,10 @@
 -- Administration, with its audit, and retention: rows are deleted in small batches once their retention period has passed, the audit by
 -- whole months. No decision depends on it: a dead session is refused whether its row is there or not.
 --
--- The service sweeps, and decides nothing about it: the periods are in the table `retention`, the cursors in the table `sweep`, and the
--- functions return counts. A stolen password of the service can neither shorten a period nor read a digest or an id.
+-- The service only starts the sweeps: the periods are in the table `retention`, the cursors in the table `sweep`, and the functions
+-- return counts. A stolen password of the service can neither shorten a period nor read a digest or an id.
 -- Only dead rows are locked. An old month of the audit is truncated and stays as an empty partition: to detach one locks the audit.
--- One current text, applied again whenever it changes.
+-- One current text, applied again when it changes.
 SET LOCAL ROLE native_sso_admin;
 SET LOCAL search_path = native_sso, pg_temp;
 
@@ -55,9 +55,9 @@ BEGIN
 END
 $$;
 
--- Records refusals, and tokens that no client got. Whatever changes state is recorded by the statement that changes it. All zero stands
--- for no session and no grant. Events may wait for a database that is away; one that is older than a day counts as a day old. So a
--- stolen password of the service cannot write about times that an operator has looked at.
+-- Records refusals, and codes whose tokens no client got. It passes over other kinds, and over events beyond the first 1,000 of a
+-- call: the statement that changes state records the change itself. An id of zeros means none. An outage may delay events; the
+-- instant of an event is moved to at most a day ago, so that a stolen service password cannot rewrite older times.
 CREATE OR REPLACE FUNCTION record_audit(
     p_occurred_at timestamptz[], p_kinds text[], p_request_ids uuid[], p_client_ids text[], p_reasons text[],
     p_session_ids uuid[] DEFAULT NULL, p_grant_ids uuid[] DEFAULT NULL, p_source_clients text[] DEFAULT NULL)
@@ -94,8 +94,8 @@ GRANT EXECUTE ON FUNCTION record_idp_keys TO native_sso_broker;
 
 -- Makes the partitions of this month and the next three. A month whose events already lie in the default partition
 -- keeps them there.
--- A table that is made first and attached then: CREATE TABLE ... PARTITION OF would lock the whole audit against every
--- exchange. What attaching locks as a whole is the default partition, which nobody writes while there is one for the month.
+-- Makes a table first and attaches it then: CREATE TABLE ... PARTITION OF would lock the whole audit against every exchange.
+-- ATTACH locks the default partition, which gets no rows while the month has a partition of its own.
 CREATE OR REPLACE FUNCTION prepare_audit_partitions() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = native_sso, pg_temp SET timezone = 'UTC' SET lock_timeout = '1s' AS $$
@@ -125,10 +125,11 @@ GRANT EXECUTE ON FUNCTION prepare_audit_partitions TO native_sso_broker;
 
 SELECT prepare_audit_partitions();
 
--- Whether nobody else is at it, now: for the transaction. 7017280452245743465 is arbitrary, and this schema's own.
+-- Whether no other sweep is running; locks the others out until the end of the transaction. The number 7017280452245743465 is
+-- arbitrary and belongs to this schema.
 CREATE OR REPLACE FUNCTION try_sweep() RETURNS boolean LANGUAGE sql AS 'SELECT pg_try_advisory_xact_lock(7017280452245743465)';
 
--- $1 seconds since the last sweep was begun that must have gone by. True: the caller sweeps now.
+-- $1 least number of seconds since the last sweep began. True: the caller sweeps now.
 CREATE OR REPLACE FUNCTION begin_sweep(p_interval_seconds bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
 BEGIN
@@ -141,21 +142,21 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION begin_sweep TO native_sso_broker;
 
--- A record goes if it was over before this instant. The day is for clocks that differ.
+-- A sweep deletes rows that ended before this instant. The day allows for clocks that differ.
 CREATE OR REPLACE FUNCTION sweep_limit() RETURNS timestamptz LANGUAGE sql STABLE AS
     $$ SELECT now() - make_interval(days => r.session_days) - interval '1 day' FROM native_sso.retention r WHERE r.only_row $$;
 
--- The rules of retention: what goes. A dry run counts these rows, and a sweep deletes them.
+-- The rules of retention. A dry run counts these rows, and a sweep deletes them.
 CREATE OR REPLACE VIEW dead_session AS
 SELECT l.session_id FROM session l WHERE greatest(l.expires_at, l.ended_at) < (SELECT sweep_limit());
 
--- A grant whose token was reused stays with its session: only a later login goes on.
+-- A grant whose token was reused stays as long as its session: only a later login gets a new grant.
 CREATE OR REPLACE VIEW dead_grant AS
 SELECT g.grant_id, g.revoked_at FROM sso_grant g
 WHERE g.revoked_at < (SELECT sweep_limit()) AND g.revoke_reason <> 'refresh_token_reused';
 
--- Devices that nobody blocked. A session that stays keeps its own device, and each on which a grant of it has a bound key: a login may
--- have come with a second device value. A device that comes again is new again.
+-- Devices that are not blocked. A session keeps its own device, and each device on which one of its grants has a bound key: a login may
+-- have a second device value. A deleted device that appears again is new.
 CREATE OR REPLACE VIEW dead_device AS
 SELECT d.issuer, d.device_digest FROM device d
 WHERE d.blocked_at IS NULL AND d.first_seen_at < (SELECT sweep_limit())
@@ -173,7 +174,7 @@ SELECT p.kind, p.digest, p.expires_at FROM used_proof p WHERE p.expires_at < now
 CREATE OR REPLACE VIEW dead_code AS
 SELECT r.code, r.expires_at FROM relayed_code r WHERE r.expires_at < now();
 
--- The marks of users who logged out so long ago that no token can bring a login of that time in.
+-- The marks of logouts that are older than any login that a token can still bring.
 CREATE OR REPLACE VIEW dead_logout AS
 SELECT o.idp_issuer, o.subject, o.recorded_at FROM subject_logout o WHERE o.recorded_at < (SELECT sweep_limit());
 
@@ -184,8 +185,8 @@ WHERE i.inhparent = 'audit_event'::regclass AND pg_relation_size(c.oid) > 0
     AND to_date(substring(c.relname FROM '^audit_event_p(\d{4}_\d{2})$'), 'YYYY_MM') + interval '1 month'
         <= (SELECT now() AT TIME ZONE 'UTC' - make_interval(days => r.audit_days) FROM retention r WHERE r.only_row);
 
--- Each function below does one batch, of at most $1 rows and 1000. No row: another sweep is running. `WHERE only_row` goes by an index:
--- a scan that is off would cost so much in the plan that the server compiles it (jit), in each batch.
+-- Each function below does one batch of at most $1 rows, and never more than 1,000. No row: another sweep is running. `WHERE only_row`
+-- lets the plan use an index: a disabled scan has such a cost that the server would compile the plan (jit) in each batch.
 -- Sessions go in the order of their ids, which is that of their creation, up to those that cannot be old enough. Their grants go with
 -- them. After the last one the next batch begins anew.
 CREATE OR REPLACE FUNCTION sweep_sessions(p_limit bigint) RETURNS SETOF sweep_batch

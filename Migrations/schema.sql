@@ -342,8 +342,8 @@ BEGIN
         IF NOT EXISTS (
             SELECT FROM session l WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.ended_at IS NOT NULL)
         THEN
-            -- Under the name itself, so that a first sight meets it; under that of its row where another session has the name.
-            -- The latter goes with the last step.
+            -- The mark has the name itself, so that a first sight finds it. Where another session has the name, the mark has the name
+            -- of its own row, and the last step deletes it.
             INSERT INTO session (
                 session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason,
                 auth_time_after)
@@ -352,7 +352,7 @@ BEGIN
             FROM (SELECT EXISTS (SELECT FROM session t WHERE t.issuer = p_issuer AND t.sid = p_sid)) AS l (is_taken);
         END IF;
     END IF;
-    -- After the wait for those who were about to bring a login in: what they brought is older than this, to the second.
+    -- The locks above waited for logins that were arriving: all of them are older than this instant.
     RETURN date_trunc('second', clock_timestamp()) + interval '1 second';
 END
 $$;
@@ -390,7 +390,7 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.idp_sid BETWEEN p_sid AND p_sid AND l.ended_at IS NULL
             ORDER BY l.idp_sid LIMIT 1 FOR NO KEY UPDATE);
         IF v_ids = '{}' THEN
-            -- One that was registered under another name since it came in is still known by this one.
+            -- A session that was registered under another name later is also found by this one.
             v_ids := ARRAY(
                 SELECT l.session_id FROM session l
                 WHERE l.issuer = p_issuer AND l.sid = p_sid AND l.idp_issuer = p_issuer AND l.ended_at IS NULL
@@ -402,7 +402,7 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
-                -- A login whose age is not known may be from before the logout.
+                -- A login of unknown age may be from before the logout.
                 AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
@@ -411,7 +411,7 @@ BEGIN
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
                 AND (NOT p_nameless OR l.idp_sid IS NULL)
-                -- A login whose age is not known may be from before the logout.
+                -- A login of unknown age may be from before the logout.
                 AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
     END IF;
@@ -514,8 +514,8 @@ DECLARE
     v_assertion_used boolean := false;
     v_is_done boolean := false;
 BEGIN
-    -- Its row could be swept, which is done an hour after, and the token be used again. Then there is no answer; unless it is
-    -- refused anyway, as one that is old.
+    -- The sweep may have deleted the row of a token that expired an hour ago, so its second use would not be seen: no answer. The
+    -- broker's checks refuse an old token anyway.
     IF p_permitted AND p_token_expires_at < now() - interval '30 minutes' THEN
         RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
     END IF;
@@ -526,7 +526,7 @@ BEGIN
         v_proof_used := NOT use_dpop_proof(p_proof, p_proof_seconds);
     END IF;
     IF p_permitted AND NOT v_assertion_used AND NOT v_proof_used THEN
-        -- From here on nobody else pins a key on this device, and no logout comes between the look and the write.
+        -- From here on no other call binds a key on this device, and no logout comes between the look and the write.
         IF p_heeds_pin AND p_jkt IS NOT NULL THEN
             PERFORM pg_advisory_xact_lock(hashtextextended('native_sso.device ' || encode(p_device, 'hex'), 0));
         END IF;
@@ -545,7 +545,7 @@ BEGIN
         INTO v_device_blocked, v_pinned_jkt
         FROM device d WHERE d.issuer = p_issuer AND d.device_digest = p_device;
         v_device_blocked := coalesce(v_device_blocked, false);
-        -- No login is younger than its id_token.
+        -- A login is not later than its id_token.
         v_login_ended := NOT (
             SELECT satisfies_limits(p_issued_at, p_auth_time, n.iat_after, n.auth_time_after)
             FROM idp_session_limits(p_issuer, p_idp_sid) n
@@ -572,11 +572,11 @@ BEGIN
         END IF;
 
         IF v_sid IS NULL THEN
-            -- Who was faster with this token is waited for here.
+            -- Waits here for another call with the same token.
             INSERT INTO used_proof (kind, digest, expires_at, session_id)
             VALUES ('enrolment', p_token, least(p_token_expires_at, v_now + interval '1 hour'), p_session_id)
             ON CONFLICT (kind, digest) DO NOTHING;
-            -- It is there now: look again.
+            -- The session exists now: look again.
             CONTINUE WHEN NOT FOUND;
             v_sid := p_sid;
             v_expires_at := v_now + make_interval(secs => p_session_seconds);
@@ -588,7 +588,7 @@ BEGIN
                 p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN
-                -- By whatever rule a login that comes in is held to: the row is there, as that of an ended one.
+                -- A rule for new logins ended the session at once: its row exists, as an ended one.
                 v_login_ended := true;
                 v_sid := NULL;
                 v_expires_at := NULL;
@@ -664,13 +664,13 @@ BEGIN
         v_now := date_trunc('second', clock_timestamp());
         WITH judged AS MATERIALIZED (
             SELECT a.place, a.call, r.in_order, later.is_needed AS needs_later_login,
-                -- Whether the grant may be written: all is in order, and the session is locked as it was judged.
+                -- Whether the grant may be written: every check passed, and the judged version of the session is locked.
                 CASE WHEN NOT r.in_order OR later.is_needed THEN false
                     WHEN l.session_id IS NOT NULL AND l.ended_at IS NULL AND h.is_held IS NULL THEN false
                     WHEN (a.call).heeds_pin AND (a.call).jkt IS NOT NULL AND d.pinned_jkt IS NULL
                         THEN pin_is_free((a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt)
                     ELSE true END AS may_write,
-                -- A session that is over ends in this turn. In the next, another may begin under its name.
+                -- An expired session ends in this turn. In the next turn another may begin under its name.
                 r.in_order AND l.died_at IS NOT NULL AND l.ended_at IS NULL AS is_over,
                 l.session_id IS NULL OR l.ended_at IS NOT NULL AS is_new,
                 l.lacks_device
@@ -711,7 +711,7 @@ BEGIN
                     AND ((a.call).client <> (a.call).source_client OR (a.call).allows_self_exchange)
                     AND CASE WHEN l.session_id IS NULL THEN (a.call).first_sight_seconds IS NOT NULL
                         ELSE (l.subject IS NULL OR l.subject = (a.call).subject)
-                            -- What the ends under this name ask of each id_token.
+                            -- The limits that earlier ends under this name set for an id_token.
                             AND satisfies_limits((a.call).issued_at, (a.call).auth_time, l.iat_after, l.auth_time_after)
                             -- Another session may begin under the name of a dead one.
                             AND (l.died_at IS NULL OR (a.call).first_sight_seconds IS NOT NULL AND (l.ended_at IS NOT NULL
@@ -722,7 +722,7 @@ BEGIN
                 FROM (SELECT cardinality((a.call).other_audience) = 0
                     OR are_in_group((a.call).issuer, s.group_id, (a.call).other_audience) AS others_in_group) AS o
                 OFFSET 0) AS r
-            -- From here on, who ends the session waits for the commit. An end that was faster has made another version.
+            -- From here on an end of the session waits for the commit. A faster end has made another version.
             LEFT JOIN LATERAL (
                 SELECT true AS is_held FROM session h
                 WHERE h.ctid = l.at AND h.xmin = l.version AND r.in_order AND l.died_at IS NULL
@@ -739,13 +739,13 @@ BEGIN
                 WHERE g.session_id = l.session_id AND g.client_id = (a.call).client AND g.revoked_at IS NULL
                     AND r.in_order AND l.died_at IS NULL
                 OFFSET 0) AS g ON true
-            -- Where a refresh token was reused, the thief may have this id_token, too. Only a later login goes on.
+            -- After reuse of a refresh token the thief may have this id_token, too. Only a later login gets a grant.
             CROSS JOIN LATERAL (
                 SELECT r.in_order AND l.session_id IS NOT NULL AND l.died_at IS NULL AND coalesce(
                     CASE WHEN g.grant_at IS NULL THEN replayed_at(l.session_id, (a.call).client) ELSE g.replayed_before END
                     >= coalesce((a.call).auth_time, '-infinity'), false) AS is_needed
                 OFFSET 0) AS later
-            -- BETWEEN tells the planner of few calls, so that it goes by keys.
+            -- BETWEEN tells the planner to expect few calls, so that it uses the keys.
             WHERE a.place BETWEEN 1 AND 1000 AND a.place <> ALL (v_answered)
         ), advanced AS (
             UPDATE sso_grant g SET
@@ -766,7 +766,7 @@ BEGIN
             array_agg(ROW (
                 k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used), coalesce(k.client_enabled, false),
                 k.source_group, k.source_role, k.target_group, k.target_role, k.scope_ceiling, k.others_in_group,
-                -- Of a session that begins: what it will be.
+                -- The values of a session that begins.
                 CASE WHEN k.begins THEN (k.call).session_id ELSE k.session_id END,
                 CASE WHEN k.begins THEN (k.call).subject ELSE k.subject END,
                 CASE WHEN NOT k.begins THEN k.ended_at END, k.session_expires_at,
@@ -787,7 +787,7 @@ BEGIN
                 CASE WHEN k.may_write AND k.is_new THEN v_now + make_interval(secs => (k.call).first_sight_seconds)
                     ELSE k.expires_at END AS session_expires_at
             FROM judged k) AS k
-        -- Refused, written, to be begun, or to be ended. Of the rest a row moved since the look.
+        -- Refused, written, to be begun, or to be ended. For the other calls a row moved since the look.
         WHERE CASE WHEN k.may_write THEN k.grant_at IS NULL OR k.place = ANY (ARRAY (SELECT u.place FROM advanced u))
             ELSE NOT k.in_order OR k.needs_later_login OR k.is_over END;
 
@@ -801,7 +801,7 @@ BEGIN
             END IF;
         END IF;
         IF v_pins THEN
-            -- Only now that the grant is recorded: what is refused binds no key.
+            -- Only after the grant is recorded: a refusal binds no key.
             FOR v_pin IN
                 SELECT (a.call).issuer, (a.call).device, (a.call).client, (a.call).jkt
                 FROM (SELECT p_calls[m.place] AS call FROM unnest(v_more) AS m
@@ -1334,7 +1334,7 @@ BEGIN
                 SELECT CASE
                     WHEN a.place = ANY (v_assertion_used) OR a.place = ANY (v_proof_used) OR l.sid IS NULL THEN 'none'
                     WHEN g.revoked_at IS NOT NULL AND NOT g.came_late THEN 'none'
-                    -- Before all that shows misuse: who lacks the key revokes nothing. A token from before the key asks for none.
+                    -- Before the checks for misuse: a call without the key revokes nothing. A token from before the key needs none.
                     WHEN (a.call).generation >= g.keyless_before
                         AND (g.jkt <> (a.call).jkt AND NOT ((a.call).may_change_key AND g.client_id = (a.call).client)
                             OR g.jkt IS NOT NULL AND (a.call).jkt IS NULL) THEN 'none'
@@ -1425,7 +1425,7 @@ CREATE FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject
 DECLARE
     v_now timestamptz := date_trunc('second', clock_timestamp());
     v_random text := replace(gen_random_uuid()::text, '-', '');
-    -- RFC 9562 §5.7: rows made one after another lie together, and the sweep goes by it.
+    -- UUIDv7, RFC 9562 §5.7: new rows lie together, and the sweep walks in this order.
     v_id uuid := (
         lpad(to_hex((extract(epoch FROM v_now) * 1000)::bigint), 12, '0') || '7'
         || lpad(to_hex(login_slot(coalesce(p_idp_issuer, p_issuer), p_subject) * 4 + floor(random() * 4)::integer), 3, '0')
@@ -1447,7 +1447,7 @@ BEGIN
     IF p_lifetime IS NULL OR p_lifetime <= interval '0' THEN
         RAISE EXCEPTION 'a session lives for a while' USING ERRCODE = 'check_violation';
     END IF;
-    -- A name whose session is over begins anew, if this login satisfies the limits of the name.
+    -- Where the session of the name has ended, a new one begins if this login satisfies the limits of the name.
     FOR v_attempt IN 1..2 LOOP
         SELECT l.session_id, l.subject, l.ended_at IS NOT NULL OR l.expires_at <= v_now, l.idp_issuer, l.idp_sid,
             (l.idp_sid IS NULL OR l.idp_sid = l.sid) AND l.idp_issuer = l.issuer
@@ -1492,7 +1492,7 @@ BEGIN
     IF coalesce(p_idp_issuer, v_idp_issuer) <> v_idp_issuer OR NOT v_is_assumed THEN
         RETURN ROW ('mapped_otherwise', v_found)::registration;
     END IF;
-    -- First the row and then the name: whoever locks a name never waits for a row meanwhile.
+    -- The row first, then the name: the holder of a name's lock never waits for a row.
     PERFORM FROM session l
     WHERE l.session_id = v_found AND l.idp_sid IS NOT DISTINCT FROM v_idp_sid AND l.ended_at IS NULL
     FOR NO KEY UPDATE;
@@ -1548,8 +1548,8 @@ BEGIN
     IF p_proof IS NOT NULL AND NOT use_dpop_proof(p_proof, p_proof_seconds) THEN
         RETURN ROW ('proof_used', NULL)::code_claim;
     END IF;
-    -- Who was faster with this code is waited for here, for as long as a commit takes. A reservation that ran out is taken over:
-    -- its holder finds that out in send_code.
+    -- Waits here for the commit of another call with this code. Takes over an expired reservation; its holder learns that in
+    -- send_code.
     INSERT INTO relayed_code AS r (code, binding, request_id, state, is_sent, valid_until, expires_at)
     VALUES (
         p_code, p_binding, p_request_id, 'asked', false, clock_timestamp() + interval '5 seconds',
@@ -1563,7 +1563,7 @@ BEGIN
         RETURN ROW ('granted', NULL)::code_claim;
     END IF;
     SELECT * INTO v_row FROM relayed_code r WHERE r.code = p_code;
-    -- It was released since, or is somebody's who may yet release it: whoever comes again may have it.
+    -- The code was released since, or its holder may still release it: a repeated request may get it.
     IF NOT FOUND OR v_row.state = 'asked' AND NOT v_row.is_sent THEN
         RETURN ROW ('in_flight', NULL)::code_claim;
     END IF;
@@ -1649,7 +1649,7 @@ BEGIN
     ELSE
         UPDATE relayed_code r
         SET state = p_state, answer = p_answer,
-            -- 'answered' is the refusal of an IdP. Nobody gets tokens for such a code, so its row goes soon: a flood of them costs little.
+            -- 'answered' is the refusal of an IdP: such a code gives no tokens. Its row goes soon, so that a flood of them costs little.
             expires_at = CASE p_state
                 WHEN 'answered' THEN least(r.expires_at, now() + interval '15 minutes') ELSE r.expires_at END,
             valid_until = CASE p_state
@@ -1659,7 +1659,7 @@ BEGIN
         WHERE r.code = p_code AND r.request_id = p_request_id
             AND (r.state = 'asked' AND r.is_sent AND p_state = 'kept'
                 OR r.valid_until >= clock_timestamp()
-                    -- Again where the first answer to this was lost.
+                    -- A repetition, because the first answer was lost.
                     AND (r.state = 'asked' OR r.state = 'kept' AND p_state = 'kept' AND r.answer = p_answer));
     END IF;
     RETURN FOUND;
@@ -2032,7 +2032,7 @@ COMMENT ON COLUMN native_sso.session.expires_at IS 'Absolute end, at most 400 da
 
 COMMENT ON COLUMN native_sso.session.last_used_at IS 'Last exchange or refresh, within a few minutes.';
 
-COMMENT ON COLUMN native_sso.session.ended_at IS 'Set once and never cleared: nothing is granted any more.';
+COMMENT ON COLUMN native_sso.session.ended_at IS 'When the session ended. Set once and never cleared. An ended session gets no tokens.';
 
 COMMENT ON COLUMN native_sso.session.end_reason IS 'What ended it.';
 
@@ -2252,7 +2252,7 @@ COMMENT ON COLUMN native_sso.relayed_code.binding IS 'Stands for client, verifie
 
 COMMENT ON COLUMN native_sso.relayed_code.request_id IS 'The request that asks the IdP.';
 
-COMMENT ON COLUMN native_sso.relayed_code.state IS 'asked: reserved, or at the IdP. kept: the IdP answered. answered: the broker answered too. lost: nothing can be had any more.';
+COMMENT ON COLUMN native_sso.relayed_code.state IS 'asked: reserved, or at the IdP. kept: the IdP answered. answered: the broker answered too. lost: no answer can come.';
 
 COMMENT ON COLUMN native_sso.relayed_code.valid_until IS 'Until then an answer may come, and a kept answer is given out.';
 
