@@ -2,8 +2,8 @@ import StrictCoding
 import BrokerHarness
 import Testing
 
-/// One row of the abuse catalogue: a way to ask for tokens that must lead nowhere (or, where it only looks bad, must not
-/// be refused), in every variant that is worth trying.
+/// One row of the abuse catalogue: an attack in all its variants.
+/// Some rows only look like an attack, and the broker must grant them.
 struct Attack: Sendable, CustomTestStringConvertible {
     let id: String
     let title: String
@@ -15,7 +15,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
         let inHTTP2: InHTTP2
         let message: @Sendable (Stage) async throws -> Message
 
-        /// - Parameter request: A request that either version of HTTP can write down.
+        /// - Parameter request: A request that HTTP/1.1 and HTTP/2 can both express.
         init(
             name: String, verdict: Verdict, inHTTP2: InHTTP2 = .same,
             request: @escaping @Sendable (Stage) async throws -> HTTPRequest
@@ -25,8 +25,8 @@ struct Attack: Sendable, CustomTestStringConvertible {
         }
 
         /// - Parameters:
-        ///   - octets: What goes over the wire in HTTP/1.1.
-        ///   - twin: The nearest thing that HTTP/2 can write down.
+        ///   - octets: The HTTP/1.1 octets on the wire.
+        ///   - twin: The closest request that HTTP/2 can express.
         init(
             name: String, verdict: Verdict, inHTTP2: InHTTP2,
             octets: @escaping @Sendable (Stage) throws -> [UInt8],
@@ -58,16 +58,16 @@ struct Attack: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// How a variant ends where it comes over HTTP/2.
+    /// The expected outcome over HTTP/2.
     enum InHTTP2: Sendable {
         case same
-        /// It may be said there, and means something else.
+        /// HTTP/2 allows it with another outcome.
         case other(Verdict)
-        /// No such message may be sent: its stream is reset, or answered so (RFC 9113 §8.1.1), and the log says `http_malformed`.
+        /// RFC 9113 §8.1.1 forbids it: the broker resets or answers the stream and logs `http_malformed`.
         case malformed
         /// The connection ends with GOAWAY: RFC 9113 §5.4.1.
         case goAway
-        /// It cannot be said.
+        /// HTTP/2 cannot express it.
         case unsayable(because: String)
     }
 
@@ -99,7 +99,7 @@ extension Attack {
         enrolmentAttacks
     }
 
-    /// Exactly these octets, for which HTTP/2 has no words.
+    /// Exactly these octets, which HTTP/2 cannot express.
     static func raw(
         _ name: String, _ verdict: Verdict, unsayable reason: String,
         _ octets: @escaping @Sendable (Stage) throws -> [UInt8]

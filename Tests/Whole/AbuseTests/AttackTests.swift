@@ -4,12 +4,11 @@ import StrictCoding
 import BrokerHarness
 import Testing
 
-/// What nobody may get by asking badly, over real HTTP/1.1, HTTP/2 and TLS. Two brokers for all of it, one of each, and a digest
-/// of their database before and after, so the tests take turns.
+/// The abuse catalogue over real HTTP/1.1, HTTP/2 and TLS.
+/// Serialized: all tests share two brokers and compare a digest of the database before and after.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct Abuse {}
 
 extension Abuse {
-    /// Row by row.
     struct AttackTests {
         @Test(arguments: Attack.httpAttacks) func http(_ attack: Attack) async throws { try await run(attack) }
         @Test(arguments: Attack.framingAttacks) func framing(_ attack: Attack) async throws { try await run(attack) }
@@ -31,7 +30,7 @@ extension Abuse {
             try await run(attack)
         }
 
-        /// A table that the digest does not know could change without anybody noticing.
+        /// A table missing from the digest could change unnoticed.
         @Test func theDigestKnowsEveryTable() async throws {
             let stage = try await Stage.shared
             let tables = try await stage.sql.rows(
@@ -43,7 +42,7 @@ extension Abuse {
             #expect(tables == (Stage.tables + ["idp_key", "sweep"]).sorted())
         }
 
-        /// Each variant through each door: in the clear, over TLS, and over TLS in HTTP/2.
+        /// Sends each variant in clear, over TLS, and over TLS in HTTP/2.
         private func run(_ attack: Attack) async throws {
             let stage = try await Stage.shared
             let traces = try Traces(stage)
@@ -67,14 +66,14 @@ extension Abuse {
                 }
             }
             #expect(stage.trap.requests == 0, "an address in a request was asked")
-            // And then a good request is as welcome as ever. Its line is the last of all that was written.
+            // The broker still serves a good request. Its line is the last one in the log.
             let good = try await stage.running.token(try stage.exchange())
             #expect(good.status == 200, "\(good.text)")
             requestIDs += good.values(of: "X-Request-Id")
             _ = try await stage.loggedReason(of: requestIDs.last ?? "")
             let written = try await traces.text(ofRequests: requestIDs, stage)
             #expect(secrets.findings(in: written).isEmpty)
-            // What is written there would be found: the name of the good request is.
+            // Proves that the search works: it finds the good request's id.
             #expect(written.contains(requestIDs.last ?? "-"))
         }
 
@@ -101,7 +100,7 @@ extension Abuse {
     }
 }
 
-/// What broker and PostgreSQL write from a moment on.
+/// What the broker and PostgreSQL write after this value is made.
 struct Traces {
     private let files: [(file: URL, start: UInt64)]
 

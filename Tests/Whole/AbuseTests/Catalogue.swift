@@ -1,20 +1,20 @@
-/// The whole catalogue of abuse, and where each of its cases is tried.
+/// The abuse catalogue: each case with its place.
 ///
-/// The rows of ``Attack`` carry the ids of their cases. What cannot be a row is named here with the test that tries it, or with
-/// the reason why nothing can be tried.
+/// The rows of ``Attack`` carry their case ids. All other cases are listed here,
+/// with the test that covers them or the reason why no test can.
 enum Catalogue {
     enum Place {
         /// A row of the table.
         case row
         /// A test elsewhere: a file below `Tests`, and the name of the function or words of the title.
         case test(file: String, words: String)
-        /// A row of a table of refusals elsewhere, and what it says.
+        /// A row of a table of refusals in another file, and its text.
         case refusal(file: String, words: String)
-        /// The same, where this broker does something else than the catalogue has it do.
+        /// The same, but the broker deliberately differs from the catalogue.
         case differs(file: String, words: String, because: String)
-        /// What it is about is not built.
+        /// The feature does not exist yet.
         case waits(String)
-        /// What it is about is not how this broker works.
+        /// The attacked feature does not exist by design.
         case doesNotApply(String)
     }
 

@@ -3,7 +3,7 @@ import BrokerHarness
 import Testing
 
 extension Abuse {
-    /// The end of a login at the word of its identity provider, and at the word of others.
+    /// Back-channel logout, genuine and forged.
     struct LogoutScenarioTests {
         @Test(arguments: LogoutAttack.all) func forged(_ attack: LogoutAttack) async throws {
             let stage = try await Stage.shared
@@ -16,7 +16,7 @@ extension Abuse {
             #expect(try await stage.running.token(try stage.logins.exchange(login)).status == 200)
         }
 
-        /// L-02, L-09: what is no token, and a jti that does not fit into one.
+        /// L-02, L-09: input that is not a token, and an oversized `jti`.
         @Test(arguments: ["x", "a.b.c", "a.b.c.d.e", String(repeating: "A", count: 200)])
         func noToken(_ text: String) async throws {
             try await expectRefusal(text, "logout_token_malformed", try await Stage.shared)
@@ -60,7 +60,7 @@ extension Abuse {
             #expect(try await stage.running.token(try stage.logins.exchange(login)).status == 200)
         }
 
-        /// L-15, X-04, K-26: one session with its chains; not the user's other ones.
+        /// L-15, X-04, K-26: a logout with `sid` ends one session and its grants, not the user's other sessions.
         @Test func oneSession() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -74,7 +74,7 @@ extension Abuse {
             #expect(try await stage.running.token(try stage.logins.exchange(other)).status == 200)
         }
 
-        /// L-14: all of the user's sessions, on whichever device.
+        /// L-14: a logout by `sub` ends all of the user's sessions, on every device.
         @Test func everySession() async throws {
             let stage = try await Stage.shared
             let first = try await stage.chain()
@@ -90,7 +90,7 @@ extension Abuse {
                 try await stage.running.token(.refresh(bystander.refreshToken, client: Stage.target)).status == 200)
         }
 
-        /// L-16: what nobody here knows, and what is over, is a success; the very same token is not.
+        /// L-16: logging out an unknown or ended session succeeds. Repeating the same logout token fails.
         @Test func again() async throws {
             let stage = try await Stage.shared
             let login = stage.logins.login()
@@ -98,13 +98,13 @@ extension Abuse {
             #expect(try await stage.running.logout(token).status == 200)
             try await expectRefusal(try token.signed(), "logout_token_replayed", stage)
             #expect(try await stage.running.logout(stage.logins.logout(login)).status == 200)
-            // And the login that comes after its end stays dead.
+            // A login that arrives after its logout stays dead.
             let late = try await stage.running.token(try stage.logins.exchange(login))
             #expect(late.text == AnswerContract.unusableBody)
             #expect(try await stage.auditedReason(of: late["X-Request-Id"] ?? "") == "session_ended")
         }
 
-        /// A login that was made before its user logged out everywhere stays dead too, and one that was made later lives.
+        /// A logout by `sub` also blocks earlier logins that arrive later. Logins made after it work.
         @Test func aLoginFromBeforeTheLogout() async throws {
             let stage = try await Stage.shared
             var login = stage.logins.login()

@@ -4,9 +4,9 @@ import BrokerHarness
 import Testing
 
 extension Abuse {
-    /// Apps that show a key, over more than one request.
+    /// DPoP attacks that need several requests.
     struct ProofScenarioTests {
-        /// P-02, P-12: what was got with a key is for that key, and whoever lacks it ends nothing.
+        /// P-02, P-12: a bound token family works only with its key. A thief without the key cannot revoke it.
         @Test func aChainIsForItsKey() async throws {
             let stage = try await Stage.shared
             let form = try stage.exchange(by: Stage.bound)
@@ -19,10 +19,10 @@ extension Abuse {
                 refresh, stage.proof(by: try stage.otherKey()), "invalid_dpop_proof", "jkt_mismatch", stage)
             let second = try await send(refresh, stage.proof(), stage)
             #expect(second.status == 200, "\(second.text)")
-            // The answer was lost, and is asked for with a new proof.
+            // A retry with a new proof gets the lost answer.
             let again = try await send(refresh, stage.proof(), stage)
             #expect(again.json?.string("refresh_token") == second.json?.string("refresh_token"))
-            // By the letter a replay; but a thief without the key must not be able to log anybody out.
+            // A replay, but a thief without the key must not be able to log the user out.
             let next = TokenForm.refresh(try #require(second.json?.string("refresh_token")), client: Stage.bound)
             let third = try await send(next, stage.proof(), stage)
             try await refuse(
@@ -31,20 +31,20 @@ extension Abuse {
             #expect(try await send(last, stage.proof(), stage).status == 200)
         }
 
-        /// D-22: id_token and device value, copied to another device.
+        /// D-22: an attacker copies id_token and device value to another device.
         @Test func aDeviceIsForItsKey() async throws {
             let stage = try await Stage.shared
             let form = try stage.exchange(by: Stage.bound)
             #expect(try await send(form, stage.proof(), stage).status == 200)
             try await refuse(form, stage.proof(by: try stage.otherKey()), "invalid_grant", "pin_conflict", stage)
             #expect(try await send(form, stage.proof(), stage).status == 200)
-            // Another app of the vendor has a key of its own.
+            // A sibling app has its own key.
             var sibling = form
             sibling["client_id"] = Stage.otherBound
             #expect(try await send(sibling, stage.proof(by: try stage.otherKey()), stage).status == 200)
         }
 
-        /// A proof is good for one request: twenty at once, at two brokers, and one success.
+        /// A proof is valid once: of twenty requests at two brokers, one succeeds.
         @Test func aProofAtTwoBrokersAtOnce() async throws {
             let stage = try await Stage.shared
             let other = try stage.installation.startBroker("other-proofs")
@@ -62,7 +62,7 @@ extension Abuse {
             #expect(answers.count { $0.status == 200 } == 1, "\(answers.map(\.status))")
             #expect(answers.allSatisfy { $0.status == 200 || $0.error == "invalid_dpop_proof" })
             let late = try await request.send(to: stage.running.publicPort)
-            // The audit has a sample of so many.
+            // The audit only samples this many refusals, so the test reads the request log.
             #expect(try await stage.loggedReason(of: late["X-Request-Id"] ?? "") == "dpop_replayed")
         }
 

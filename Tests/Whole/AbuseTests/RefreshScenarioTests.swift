@@ -3,7 +3,7 @@ import BrokerHarness
 import Testing
 
 extension Abuse {
-    /// Refresh tokens over more than one request: rows of the catalogue.
+    /// Refresh attacks that need several requests.
     struct RefreshScenarioTests {
         private func refresh(_ token: String, _ stage: Stage, client: String = Stage.target) async throws -> HTTPAnswer
         {
@@ -15,7 +15,7 @@ extension Abuse {
             return try #require(answer.json?.string("refresh_token"), "\(answer.text)")
         }
 
-        /// spent, but its successor never used: the same successor, and nothing is written.
+        /// the successor of a spent token was never used. The broker redelivers it and writes nothing.
         @Test func aLostAnswerIsGivenAgain() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -27,19 +27,18 @@ extension Abuse {
             #expect(try await stage.state(of: chain) == "2|")
         }
 
-        /// spent, and the time for a lost answer is over.
+        /// a spent token comes after the grace period.
         @Test func aSpentTokenAfterTheGrace() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
             _ = try await next(chain.refreshToken, stage)
             try await stage.outliveGrace(chain)
             try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_late", stage)
-            // An answer may be lost for long: the app exchanges anew.
+            // The app recovers with a new exchange.
             #expect(try await stage.running.token(try stage.logins.exchange(chain.login)).status == 200)
         }
 
-        /// older than the predecessor. The chain is dead for everyone, for ever, and each further attempt
-        /// writes nothing.
+        /// a token older than the predecessor revokes the grant for good. Further attempts write nothing.
         @Test func aReplay() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -53,8 +52,8 @@ extension Abuse {
                 #expect(try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == "grant_revoked")
             }
             #expect(try await stage.digest() == before)
-            // V-08: whoever used the copy may have the id_token, too; only a login that came after goes on. A sibling's chain is not
-            // touched.
+            // V-08: a thief may hold the id_token too, so only a later login may exchange.
+            // A sibling's grant stays live.
             let again = try await stage.running.token(try stage.logins.exchange(chain.login))
             #expect(again.text == AnswerContract.unusableBody)
             #expect(try await stage.auditedReason(of: again["X-Request-Id"] ?? "") == "login_after_replay")
@@ -63,7 +62,7 @@ extension Abuse {
             #expect(try await stage.running.token(sibling).status == 200)
         }
 
-        /// TM-40: a copy came late, and the thief exchanged the id_token that he holds, too. The owner's next refresh is the proof.
+        /// TM-40: a copy comes late, and the thief exchanges a stolen id_token. The app's next refresh proves the theft.
         @Test func aLateCopyIsProofOnceTheSuccessorComes() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -82,7 +81,7 @@ extension Abuse {
             #expect(try await stage.auditedReason(of: last["X-Request-Id"] ?? "") == "login_after_replay")
         }
 
-        /// TM-40: what was spent before an exchange stays spent.
+        /// TM-40: a generation spent before an exchange stays spent.
         @Test func noExchangeWashesACopyOff() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -94,8 +93,8 @@ extension Abuse {
             #expect(try await stage.auditedReason(of: last["X-Request-Id"] ?? "") == "login_after_replay")
         }
 
-        /// Two parts of one app that exchange apart, each for a scope of its own, are no two holders: the one whose token was replaced
-        /// is refused and exchanges again, and the other's goes on.
+        /// Two parts of one app exchange separately, each for its own scope. This is not reuse:
+        /// the broker refuses the replaced token without revoking the grant, and that part exchanges again.
         @Test func twoPartsOfAnAppAreOneHolder() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -112,7 +111,7 @@ extension Abuse {
             #expect(try await stage.running.token(try stage.logins.exchange(chain.login)).status == 200)
         }
 
-        /// guessing never revokes.
+        /// a guessed token never revokes.
         @Test func aForgedTokenRevokesNothing() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -125,7 +124,7 @@ extension Abuse {
             #expect(try await refresh(chain.refreshToken, stage).status == 200)
         }
 
-        /// the database was set back to before the token was made.
+        /// a restored backup predates the token.
         @Test func aTokenAheadOfTheDatabase() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -136,7 +135,7 @@ extension Abuse {
             try await expectRevoked(chain, by: ahead, "state_regressed", stage)
         }
 
-        /// A correct token in the hands of another client shows that it was copied.
+        /// A valid token from another client proves that it was copied.
         @Test func aTokenOfAnotherClient() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -144,7 +143,7 @@ extension Abuse {
                 chain, by: chain.refreshToken, "refresh_token_foreign_client", stage, client: Stage.targetOnly)
         }
 
-        /// revoking fails. That is an outage and not yet a refusal; the next attempt revokes.
+        /// a failed revocation is an outage, not a refusal. The next attempt revokes.
         @Test func aRevocationThatCannotBeWritten() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -166,7 +165,7 @@ extension Abuse {
             try await expectRevoked(chain, by: chain.refreshToken, "refresh_token_reused", stage)
         }
 
-        /// one app is thrown out, the other of the same login is not.
+        /// revoking one app's grant leaves the other app of the same login alone.
         @Test func oneAppOfTwoIsRevoked() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
@@ -178,7 +177,7 @@ extension Abuse {
             #expect(try await refresh(other, stage, client: Stage.targetOnly).status == 200)
         }
 
-        /// forty at once cannot be told from one that retries.
+        /// forty requests at once look like one client that retries.
         @Test func fortyAtOnce() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()
