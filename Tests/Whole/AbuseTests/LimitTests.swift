@@ -107,7 +107,7 @@ extension Abuse {
             }
         }
 
-        /// a dead chain a thousand times. Nothing is written for it, and soon the database is not asked either.
+        /// a revoked token comes a thousand times. The registry stays unchanged; after 20 refusals the answer is 429.
         @Test func aDeadChain() async throws {
             try await withBroker { stage, broker in
                 let chain = try await stage.chain()
@@ -126,7 +126,7 @@ extension Abuse {
             }
         }
 
-        /// M-06: whoever fills the internal listener takes nothing from the public one.
+        /// M-06: filling the internal listener takes no capacity from the public one.
         @Test func theInternalListenerIsFull() async throws {
             let stage = try await Stage.shared
             var held: [HTTPConnection] = []

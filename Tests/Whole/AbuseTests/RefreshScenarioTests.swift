@@ -62,7 +62,7 @@ extension Abuse {
             #expect(try await stage.running.token(sibling).status == 200)
         }
 
-        /// TM-40: a copy comes late, and the thief exchanges a stolen id_token. The app's next refresh proves the theft.
+        /// TM-40: a copy comes late and the thief exchanges a stolen id_token. The app's next refresh proves the theft.
         @Test func aLateCopyIsProofOnceTheSuccessorComes() async throws {
             let stage = try await Stage.shared
             let chain = try await stage.chain()

@@ -41,7 +41,7 @@ extension Abuse {
             #expect(late.text == AnswerContract.unusableBody)
         }
 
-        /// V-02: a sid that was ended stays dead, whoever comes with it.
+        /// V-02: an ended `sid` stays dead for every client and device.
         @Test func aSessionIsNotBornTwice() async throws {
             let stage = try await Stage.shared
             let login = try await stage.login()
@@ -51,7 +51,7 @@ extension Abuse {
             #expect(try await stage.running.token(try stage.logins.exchange(again)).text == AnswerContract.unusableBody)
         }
 
-        /// V-05: group membership is what it is now, for exchange and refresh, and at once.
+        /// V-05: a change of group membership applies at once to exchange and refresh.
         @Test func anAppThatLeavesTheGroup() async throws {
             let stage = try await Stage.shared
             var form = try stage.logins.exchange(try await stage.login())
@@ -67,7 +67,7 @@ extension Abuse {
             #expect(try await stage.running.token(form).status == 200)
         }
 
-        /// V-06: what the client lost is never granted again, whatever its chain once held.
+        /// V-06: once the broker sees that a client lost a scope, no grant of that client gets it.
         @Test func aScopeThatWasTakenAway() async throws {
             let stage = try await Stage.shared
             var form = try stage.logins.exchange(try await stage.login())
@@ -91,7 +91,7 @@ extension Abuse {
             #expect(try await stage.running.token(wide).error == "invalid_scope")
         }
 
-        /// U-10: an app that wants a stronger or newer login is told so, and where; an exchange makes no login stronger. The
+        /// U-10: the refusal tells an app that it needs a stronger or newer login, and where. No exchange strengthens a login.
         /// older texts have no word for it.
         @Test func aStrongerLogin() async throws {
             let stage = try await Stage.shared
@@ -164,7 +164,7 @@ extension Abuse {
             #expect(!after.contains { $0.contains("user-") || $0.contains(Stage.target) || $0.contains("client-1") })
         }
 
-        /// J-08, K-04: nothing that a token says is ever fetched.
+        /// J-08, K-04: the broker never fetches a URL named in a token.
         @Test func noAddressInATokenIsFollowed() async throws {
             let stage = try await Stage.shared
             let address = stage.trap.issuer + "/jwks"

@@ -31,7 +31,7 @@ extension Abuse {
             #expect(Set(answers.map { $0["X-Request-Id"] }).count == 3)
         }
 
-        /// H-21: whoever does not read holds up nobody but himself.
+        /// H-21: a client that does not read blocks only itself.
         @Test func aClientThatDoesNotRead() async throws {
             let stage = try await Stage.shared
             // A broker of its own: what it writes about the flood would be in the way of the others.
@@ -51,7 +51,7 @@ extension Abuse {
     }
 }
 
-/// H-20: whoever sends too slowly.
+/// H-20: clients that send too slowly.
 @Suite(.timeLimit(.minutes(5))) struct SlowRequestTests {
     @Test(arguments: [("a body", 1), ("a header", 60)], [0, 1])
     func isGivenUp(_ part: (name: String, missing: Int), _ door: Int) async throws {

@@ -5,8 +5,8 @@ import StrictCoding
 import BrokerHarness
 import Testing
 
-/// Whoever steals the disk of the database, a copy of its WAL, or its logs, finds no secret there: neither what is there now nor what
-/// was. The server is made to log every statement with its parameters, so that what is sent to it is there as well.
+/// A thief of the database's disk, WAL or logs finds no current or former secret.
+/// The server logs every statement with its parameters, so the search also covers the values sent to it.
 @Suite(.timeLimit(.minutes(5))) struct DiskTests {
     @Test func noSecretIsOnTheDatabasesDisk() async throws {
         let stage = try await DiskStage()

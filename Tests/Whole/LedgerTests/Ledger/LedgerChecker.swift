@@ -106,7 +106,7 @@ struct LedgerChecker: Sendable {
         }
     }
 
-    /// Whoever has used the successor has closed the way back.
+    /// Use of the successor ends redelivery of its predecessor.
     private func spentTokens(_ successes: [LedgerEntry]) -> [String] {
         let refreshes = successes.filter { $0.presented != nil }
         return Dictionary(grouping: refreshes) { $0.presented?.grant }.values.flatMap { refreshes in

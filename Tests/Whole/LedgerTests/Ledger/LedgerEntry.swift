@@ -1,4 +1,4 @@
-/// One thing that somebody asked for, and what came of it, as the one who asked saw it.
+/// One request and its outcome, as the sender saw it.
 struct LedgerEntry: Sendable {
     enum Act: Sendable {
         /// An app exchanges the login.
@@ -30,7 +30,7 @@ struct LedgerEntry: Sendable {
         case unavailable
         /// No answer: it may have happened, or not.
         case unknown
-        /// What no contract allows.
+        /// An answer outside the contract.
         case unexpected(String)
     }
 
@@ -77,7 +77,7 @@ struct Downtime: Sendable {
     let until: Duration
 }
 
-/// What the database holds in the end.
+/// The database's contents after the test.
 struct FinalState: Sendable {
     struct Grant: Sendable {
         let session: String

@@ -1,4 +1,4 @@
-/// A promise that was broken.
+/// A broken promise of the broker.
 enum Violation: Hashable, Sendable, CustomStringConvertible {
     /// An app was given `acknowledged`, and later the chain stood at `found` (`nil`: it was gone).
     case rotationLost(grant: String, acknowledged: Int, found: Int?)

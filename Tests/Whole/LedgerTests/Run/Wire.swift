@@ -11,7 +11,7 @@ struct Wire: Sendable {
         case losesApp
     }
 
-    /// What the app knows afterwards.
+    /// The app's knowledge afterwards.
     enum Knowledge: Sendable {
         case outcome(LedgerEntry.Outcome)
         /// Nothing. What was sent has run its course if it is settled; otherwise it may still happen.
