@@ -107,7 +107,8 @@ extension Abuse {
             }
         }
 
-        /// a revoked token comes a thousand times. The registry stays unchanged; after 20 refusals the answer is 429.
+        /// a revoked token comes a thousand times. The registry stays unchanged.
+        /// After 20 refusals the answer is 429, without a question to the database.
         @Test func aDeadChain() async throws {
             try await withBroker { stage, broker in
                 let chain = try await stage.chain()

@@ -91,8 +91,8 @@ extension Abuse {
             #expect(try await stage.running.token(wide).error == "invalid_scope")
         }
 
-        /// U-10: the refusal tells an app that it needs a stronger or newer login, and where. No exchange strengthens a login.
-        /// older texts have no word for it.
+        /// U-10: the refusal tells the app that it needs a stronger or newer login, and where to get it.
+        /// No exchange strengthens a login. The older specifications have no error code for this.
         @Test func aStrongerLogin() async throws {
             let stage = try await Stage.shared
             for (acr, age) in [("urn:example:loa1", 70), ("urn:example:loa2", 3700)] {
