@@ -11,9 +11,9 @@ import Synchronization
 
 /// Where log lines go: a file descriptor that may be slow, or stuck.
 ///
-/// Whoever logs never waits for it. Lines gather in a buffer that one thread writes out 25 ms after the first one (waking it
-/// for each line would cost more than the line); when the buffer is full, lines are dropped and counted, and the log
-/// says how many as soon as there is room again.
+/// The caller never waits. Lines gather in a buffer, and one thread writes it out 25 ms after the first line: waking
+/// the thread for each line would cost more than the line. When the buffer is full, lines are dropped and counted. The
+/// log reports the number once half of the buffer is free.
 package final class LogSink: Sendable {
     private struct State {
         var buffer: [UInt8] = []
@@ -42,8 +42,8 @@ package final class LogSink: Sendable {
     /// Lines lost since the start.
     package var droppedLines: Int { state.withLock(\.dropped) }
 
-    /// Waits until everything that was logged before is written, but not for ever: the descriptor may be stuck. For the
-    /// end of the process.
+    /// For the end of the process: waits until all earlier lines are written, for 1 s at most, because the descriptor
+    /// may be stuck.
     package func flush() {
         let isWritten = DispatchSemaphore(value: 0)
         queue.async {
@@ -56,7 +56,7 @@ package final class LogSink: Sendable {
     /// - Parameters:
     ///   - line: With its line end.
     ///   - isUrgent: Not to wait for others.
-    ///   - dropNote: The line that tells of so many lost ones.
+    ///   - dropNote: The line that reports a number of lost lines.
     func write(_ line: [UInt8], isUrgent: Bool, dropNote: (Int) -> [UInt8]) {
         let wakesWriter = state.withLock { state -> Bool in
             noteDrops(&state, dropNote)
@@ -73,7 +73,7 @@ package final class LogSink: Sendable {
         queue.asyncAfter(deadline: isUrgent ? .now() : .now() + Self.delay) { self.writeOut() }
     }
 
-    /// Only when half of the buffer is free again, so that a log which is stuck does not fill with notes.
+    /// Only when half of the buffer is free, so that a stuck log does not fill with notes.
     private func noteDrops(_ state: inout State, _ note: (Int) -> [UInt8]) {
         guard state.droppedSinceLastNote > 0, state.buffer.count < capacity / 2 else { return }
         state.buffer.append(contentsOf: note(state.droppedSinceLastNote))
@@ -102,7 +102,7 @@ package final class LogSink: Sendable {
                 var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&wait, 1, -1)
             } else if errno != EINTR {
-                return  // nobody reads the log any more
+                return  // the log has no reader any more
             }
         }
     }

@@ -1,13 +1,13 @@
-/// So many at once, and then one each interval: the generic cell rate algorithm, ITU-T I.371.
+/// A burst at once, and then one request per interval: the generic cell rate algorithm (GCRA), ITU-T I.371.
 ///
-/// Over any span of time it admits at most the burst, and one more for each whole interval in the span.
+/// Over any span of time the limit admits at most the burst, and one more for each whole interval in the span.
 package struct RateLimit: Sendable, Hashable {
     package let burst: Int
     package let interval: Duration
 
     /// - Parameters:
     ///   - burst: At least 1.
-    ///   - interval: More than nothing.
+    ///   - interval: More than zero.
     init(burst: Int, interval: Duration) {
         self.burst = burst
         self.interval = interval
@@ -16,12 +16,12 @@ package struct RateLimit: Sendable, Hashable {
     /// `count` at once, and as many in each `period` from then on.
     /// - Parameters:
     ///   - count: At least 1.
-    ///   - period: More than nothing.
+    ///   - period: More than zero.
     package init(_ count: Int, per period: Duration) {
         self.init(burst: count, interval: period / count)
     }
 
-    /// - Parameter due: The state of one flow; `nil` at first.
+    /// - Parameter due: The state of one bucket; `nil` at first.
     func admits(_ due: inout ContinuousClock.Instant?, at now: ContinuousClock.Instant) -> Bool {
         let next = max(due ?? now, now)
         guard now.duration(to: next) <= interval * (burst - 1) else { return false }
@@ -30,25 +30,24 @@ package struct RateLimit: Sendable, Hashable {
     }
 }
 
-/// The same limit in nanoseconds since an arbitrary instant, for tables of many flows.
+/// The same limit in nanoseconds since an arbitrary instant, for tables of many buckets.
 ///
-/// The state of a flow is one number: when it owes nothing again. Until then it is in debt; an instant that is past is
-/// the state of whoever never asked.
+/// The state of a bucket is one number: the instant at which it is empty. A past instant is the state of a new bucket.
 struct FlowRule: Sendable {
     private let interval: Int64
-    /// The debt that still admits one more.
+    /// The fill, in nanoseconds, at which the bucket still admits one more.
     private let tolerance: Int64
 
     init(_ limit: RateLimit) {
         interval = min(max(1, limit.interval.nanoseconds), Self.longest)
         let (product, overflow) = interval.multipliedReportingOverflow(by: Int64(max(0, limit.burst - 1)))
-        // A century is for ever, and leaves room for sums.
+        // The cap of a century leaves room for sums.
         tolerance = overflow ? Self.longest : min(product, Self.longest)
     }
 
     private static let longest: Int64 = 100 * 366 * 86_400 * 1_000_000_000
 
-    /// Nanoseconds until the flow is admitted again; 0 if it is now.
+    /// Nanoseconds until the bucket admits one; 0 if it does now.
     func wait(due: Int64, at now: Int64) -> Int64 { max(0, due - now - tolerance) }
 
     /// Admits one, or says how long to wait.
@@ -69,33 +68,34 @@ extension Duration {
     }
 }
 
-/// The limits of one broker; `nil`: none. Each broker counts by itself.
+/// The limits of one broker; `nil`: no limit. Each broker counts by itself.
 package struct RequestLimits: Sendable, Hashable {
-    /// Requests to the public listener, of everybody. It would keep out those who do nothing wrong, too; the queue before the
-    /// database does as much only when there is need: off, unless it is asked for.
+    /// All requests to the public listener. Off by default: it would also refuse honest clients. The queue before the
+    /// database does the same only when the load demands it.
     package var listener: RateLimit?
-    /// Requests of an IPv4 address, or of the 64-bit prefix of an IPv6 address. Behind one address of a mobile network
-    /// there are thousands of phones, each with a refresh every few minutes.
+    /// Requests of an IPv4 address, or of the 64-bit prefix of an IPv6 address. One address of a mobile network serves
+    /// thousands of phones, each with a refresh every few minutes.
     package var address: RateLimit?
-    /// Requests of the 48-bit prefix of an IPv6 address: what one customer of a provider can go through at will. Of a mobile
-    /// network it holds thousands of subscribers, any of whom could use it up for the others: off, unless it is asked for.
+    /// Requests of the 48-bit prefix of an IPv6 address: a provider gives one customer as many addresses. Off by
+    /// default: in a mobile network the prefix holds thousands of subscribers, and one of them could use up the limit
+    /// for the others.
     package var network: RateLimit?
-    /// Requests of one app, or of one client that has authenticated. An app's is a whole fleet.
+    /// Requests of one app, on all its devices, or of one authenticated client.
     package var client: RateLimit?
-    /// Failed authentications in the name of one client from one address. What is right always passes.
+    /// Failed authentications in the name of one client from one address. Successes are never counted.
     package var clientFailures: RateLimit?
-    /// Exchanges of one login, of all its apps together; and refreshes of one app in it.
+    /// Exchanges of one login by all its apps together, and refreshes of one app in it.
     package var session: RateLimit?
-    /// Exchanges of one user's logins, and with them the sessions that the user can bring in.
+    /// Exchanges and enrolments of one user's logins: this bounds the sessions that the user can create.
     package var user: RateLimit?
-    /// Exchanges on one device, whoever logs in on it.
+    /// Exchanges on one device, of all users.
     package var device: RateLimit?
     /// Exchanges of one login that fail for the device value; enrolments of one id_token that are refused.
     package var deviceFailures: RateLimit?
-    /// Codes from one address: each becomes a request to an identity provider before anything is known of whoever brings it. A
-    /// login is rare, so that this is enough for thousands of phones behind one address.
+    /// Codes from one address: each becomes a request to an identity provider before the broker knows the user. A login
+    /// is rare, so the default is enough for thousands of phones behind one address.
     package var code: RateLimit?
-    /// Logout tokens of one issuer from one address; and those that nobody has signed, from one address.
+    /// Logout tokens of one issuer from one address, and logout tokens without a valid signature from one address.
     package var logout: RateLimit?
 
     package init(

@@ -2,9 +2,10 @@ import HTTPServer
 import NIOCore
 package import NativeSSO
 
-/// Counts requests by whom they are from. All the counts of one request take half a microsecond, and memory is bounded.
+/// Counts requests by their sender. All the counts of one request take half a microsecond, and memory is bounded.
 ///
-/// It cannot fail but by being full of debts: then whoever has proved something is admitted, and anybody else waits.
+/// A table can be full. Then a limit on callers with a genuine token or credential admits them, and every other limit
+/// refuses.
 package final class RequestLimiter: Sendable {
     private let listener: FlowTable?
     private let address: FlowTable?
@@ -22,7 +23,7 @@ package final class RequestLimiter: Sendable {
     private let now: @Sendable () -> Int64
 
     package convenience init(_ limits: RequestLimits) {
-        // Of the kernel's monotonic clock: a wall clock that is set back would keep everybody out.
+        // The kernel's monotonic clock: a wall clock that is set back would refuse all requests.
         self.init(limits) { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
     }
 
@@ -35,7 +36,7 @@ package final class RequestLimiter: Sendable {
         func table(_ limit: RateLimit?, _ capacity: Int, _ whenFull: FlowTable.WhenFull) -> FlowTable? {
             limit.map { FlowTable($0, capacity: capacity, whenFull: whenFull) }
         }
-        // What the number of clients or of networks bounds needs less room.
+        // The tables that the number of clients or networks bounds need less room.
         listener = table(limits.listener, 512, .refuse)
         logout = table(limits.logout, 1 << 12, .admit)
         logoutFailures = table(limits.logout, 1 << 12, .refuse)
@@ -60,11 +61,11 @@ package final class RequestLimiter: Sendable {
             try charge(address, .address, Flow.key(caller), at: now)
             if let site = caller.site { try charge(network, .network, Flow.key(site), at: now) }
         }
-        // Last: whoever is over a share of his own uses up none of everybody's.
+        // Last: a caller over its own limit uses up nothing of the common one.
         try charge(listener, .listener, Flow.everybody, at: now)
     }
 
-    /// A code, which an identity provider is going to be asked about.
+    /// A code, which the broker sends to an identity provider.
     func charge(codeFrom caller: ClientAddress?) throws(RateLimited) {
         guard let caller = caller?.distinct else { return }
         try charge(code, .code, Flow.key(caller), at: now())
@@ -75,34 +76,34 @@ package final class RequestLimiter: Sendable {
 
     // MARK: Logouts
 
-    /// Somebody brings a logout token, and may have brought too many that were none. Counts nothing.
+    /// Refuses a sender of too many logout tokens without a valid signature. Counts nothing.
     func check(logoutFrom caller: ClientAddress?) throws(RateLimited) {
         try check(logoutFailures, .logout, Flow.key(logoutFrom: caller), at: now())
     }
 
-    /// A logout token that nobody has signed. What an issuer has signed is never counted here, whatever is wrong with it, so
-    /// that no issuer is kept out for its own mistakes, or for what others send under its name from elsewhere.
+    /// A logout token without a valid signature. Signed tokens are never counted here, whatever is wrong with them. So
+    /// an issuer is not refused for its own mistakes, nor for what others send under its name from elsewhere.
     func count(failedLogoutFrom caller: ClientAddress?) {
         _ = logoutFailures?.charge(Flow.key(logoutFrom: caller), at: now())
     }
 
-    /// One that an issuer has signed. Of each address for itself: who got hold of one token can send it as often as he likes.
+    /// A token that an issuer has signed. Each address counts by itself: a thief can send a copied token at will.
     func charge(logoutOf issuer: Issuer, from caller: ClientAddress?) throws(RateLimited) {
         try charge(logout, .logout, Flow.key(logoutOf: issuer, from: caller), at: now())
     }
 
     // MARK: Clients that prove who they are
 
-    /// A proof that is none. What is right is never counted here, so that nobody is kept out for what others do from the same
-    /// address: a secret has 256 bits, and is not found by those who go on. Where nobody says whose address it is, everybody
-    /// would be one, and a wrong secret of one would be an answer to all that they have tried too often.
-    /// - Parameter client: As the request names it: whether it is registered must not be seen in when the answer changes.
+    /// A failed client authentication. Successes are never counted, so no client is refused for others at the same
+    /// address. A secret has 256 bits: guessing on does not find it. Requests without a known address are not counted,
+    /// because all of them would share one bucket.
+    /// - Parameter client: As the request names it. Otherwise the time of refusal would show whether it is registered.
     func charge(failureOf client: String, from caller: ClientAddress?) throws(RateLimited) {
         guard let caller = caller?.distinct else { return }
         try charge(clientFailures, .clientFailures, Flow.key(client: client, caller), at: now())
     }
 
-    /// One that has authenticated.
+    /// A client that has authenticated.
     func charge(authenticated client: ClientID) throws(RateLimited) {
         try charge(self.client, .client, Flow.key(client), at: now())
     }
@@ -171,8 +172,8 @@ extension RequestLimiter: UseLimits {
         try charge(unauthenticated: client, at: now)
     }
 
-    /// An app's name is no secret: it is charged only for those who hold a login. A client that authenticates was charged
-    /// when it did.
+    /// An app's `client_id` is no secret, so only a request with a genuine token is charged to it. A client that
+    /// authenticates was charged then.
     private func charge(unauthenticated client: Client, at now: Int64) throws(RateLimited) {
         guard client.authentication == .none else { return }
         try charge(self.client, .client, Flow.key(client.id), at: now)
@@ -180,11 +181,10 @@ extension RequestLimiter: UseLimits {
 }
 
 extension ClientAddress {
-    /// `nil` for this machine itself: whoever comes from there is a proxy that does not say for whom, so that the address
-    /// is everybody's.
+    /// `nil` for the broker's own host: there a proxy forwards for all clients without naming them.
     fileprivate var distinct: ClientAddress? {
         guard let prefix else { return self }
-        // `::1` has become `::/64`, in which there is nobody else.
+        // `::1` has become `::/64`, which holds no other client.
         return prefix.isLoopback || prefix.family == .v6 && prefix.high == 0 ? nil : self
     }
 

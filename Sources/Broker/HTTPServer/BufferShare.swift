@@ -24,7 +24,7 @@ final class BufferShare: Sendable {
 
     private static func beyondOwn(_ held: Int) -> Int { max(0, held - own) }
 
-    /// - Returns: Whether there is so much; if not, nothing is taken.
+    /// - Returns: Whether there is room. If not, nothing is taken.
     func take(_ octets: Int) -> Bool {
         held.withLock { held in
             let more = Self.beyondOwn(held + octets) - Self.beyondOwn(held)
@@ -47,8 +47,8 @@ final class BufferShare: Sendable {
     func giveBack(_ octets: Int) { takeInAnyCase(-octets) }
 }
 
-/// What the body of a request takes of a ``BufferShare``, for as long as anybody holds the body: a connection or a stream can end
-/// while its request is still being answered.
+/// The part of a ``BufferShare`` that one request's body takes, for as long as the body is in memory: a connection or a
+/// stream can end while the broker still answers its request.
 final class BufferedBody: Sendable {
     private let share: BufferShare
     private let octets: Int

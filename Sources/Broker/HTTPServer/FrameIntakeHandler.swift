@@ -1,12 +1,12 @@
 import NIOCore
 
-/// Hands the octets of an HTTP/2 connection on, one frame at a time, until something is wrong with the connection: what follows is
-/// never looked at, also where it has come already.
+/// Passes on the octets of an HTTP/2 connection, one frame at a time. After a fault of the connection it drops all
+/// further octets, also those that have arrived already.
 ///
-/// Ends the connection whose client begins a frame or a header block and does not finish it in time: what the limit on the header
-/// is in HTTP/1. A frame that comes whole buys time for the next, so each stream has a limit of its own beside.
+/// Ends a connection whose client begins a frame or a header block and does not finish it in time, as HTTP/1 limits the
+/// header. A complete frame restarts the time, so each stream has a limit of its own as well.
 ///
-/// Closes the connection also when its client does not read: ``WriteDeadline``.
+/// Also closes a connection whose client does not read: ``WriteDeadline``.
 final class FrameIntakeHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

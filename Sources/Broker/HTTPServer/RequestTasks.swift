@@ -27,8 +27,8 @@ final class RequestTasks: Sendable {
     private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameter onEnd: Called once, when the connection is closed and all that was begun is answered. A stream's fault may
-    ///   still arrive then, and is answered to nobody.
+    /// - Parameter onEnd: Called once, when the connection is closed and every begun request is answered. A stream's
+    ///   fault may still arrive after that; no client gets its answer.
     init(
         _ responder: any Responder, on executor: EventLoopExecutor, onEnd: @escaping @Sendable () -> Void
     ) {
@@ -39,8 +39,8 @@ final class RequestTasks: Sendable {
 
     /// Begins to answer what arrived. On the event loop.
     ///
-    /// - Parameter channel: A connection of HTTP/1, or a stream of HTTP/2. Takes an ``HTTPAnswer``. `nil` where there is nobody
-    ///   left to answer.
+    /// - Parameter channel: A connection of HTTP/1, or a stream of HTTP/2. Takes an ``HTTPAnswer``.
+    ///   `nil`: the stream ended.
     func begin(_ arrival: Arrival, on channel: (any Channel)?) {
         let number = state.withLock { state in
             state.begun += 1
@@ -68,7 +68,7 @@ final class RequestTasks: Sendable {
         if isEnded { onEnd() }
     }
 
-    /// Nothing more arrives. What was begun is answered to its end, also where nobody is left to hear it.
+    /// Nothing more arrives. Requests that began run to their end, also when the client is gone.
     func connectionClosed() {
         let isEnded = state.withLock { state in
             state.isConnectionClosed = true
@@ -77,7 +77,7 @@ final class RequestTasks: Sendable {
         if isEnded { onEnd() }
     }
 
-    /// Tells all that they are not to wait for anything any more.
+    /// Cancels the tasks of all requests, also of later ones.
     func cancel() {
         let tasks = state.withLock { state in
             state.isCancelled = true

@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOHTTP2
 
 /// One stream of an HTTP/2 connection: one request and its answer. The rules are those of HTTP/1.1, ``HeadRules`` and
-/// ``ConnectionState``; of the fault of a stream nobody hears but its client.
+/// ``ConnectionState``. A fault on one stream leaves the other streams as they are.
 final class StreamHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundIn = HTTPAnswer
@@ -81,11 +81,11 @@ final class StreamHandler: ChannelDuplexHandler {
 
     private func deliver(_ arrival: Arrival, _ context: ChannelHandlerContext) {
         isDelivered = true
-        timer.clear()  // from now on the time is ours
+        timer.clear()  // the client has no time limit while the broker answers
         requests.begin(arrival, on: context.channel)
     }
 
-    /// The stream broke: its client took it back, or NIO refused what came on it.
+    /// The stream broke: its client reset it, or NIO refused a frame on it.
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     // MARK: The answer
@@ -105,7 +105,7 @@ final class StreamHandler: ChannelDuplexHandler {
             self.share.giveBack(octets)
             if case .success = result { self.wrote(context) }
         }
-        // Whoever gives no window, or does not read, does not keep the answer for ever.
+        // A client that gives no window, or does not read, loses the answer at the limit.
         timer.set(.now() + limits.writeTimeout, context) { context.close(promise: nil) }
         let head = HTTP2Frame.FramePayload.Headers(headers: answer.block(date: date.value), endStream: !hasBody)
         context.write(wrapOutboundOut(.headers(head)), promise: hasBody ? nil : written)
@@ -128,7 +128,7 @@ final class StreamHandler: ChannelDuplexHandler {
 
     private func writeContinue(_ context: ChannelHandlerContext) {
         afterRead(context) { [self] in
-            // The rest may have been there too, and an interim answer never follows the final one.
+            // The whole request may have arrived, and an interim answer never follows the final one.
             guard !isDelivered else { return }
             context.write(wrapOutboundOut(.headers(.init(headers: [":status": "100"]))), promise: nil)
         }

@@ -18,7 +18,7 @@ struct BufferShareTests {
             #expect(!other.take(101))
             #expect(counts.buffered(0) == 900)
             #expect(other.take(100))
-            // What was earned is kept, and then nobody gets any more.
+            // An answer is kept beyond the limit. Then no connection gets more.
             other.takeInAnyCase(50)
             #expect(counts.buffered(0) == 1050)
             #expect(!one.take(1))
@@ -27,7 +27,7 @@ struct BufferShareTests {
             one.giveBack(100)
             #expect(counts.buffered(0) == 800)
         }
-        // With a connection goes what it had.
+        // A connection gives back its part when it ends.
         #expect(counts.buffered(0) == 0)
     }
 
@@ -123,7 +123,7 @@ struct BufferShareTests {
             broker, client, _ async throws in
             let padding = (0..<14).map { "&x\($0)=" + String(repeating: "a", count: 1000) }
             let body = Requests.exchangeBody + padding.joined()
-            // Two together, so that the later is none that the connection begins with.
+            // Two together, so that the later one is not the first of the connection.
             try await client.post(Requests.exchangeBody, on: 1)
             try await client.post(body, on: 3)
             await gate.arrivals(2)
