@@ -8,13 +8,15 @@ package final class BrokerMetrics: Sendable {
     private let durations: [GrantLabel: Histogram]
     private let refusals: [String: Counter]
     private let sampledOut = Counter()
-    private let logouts = LogoutCounts()
+    private let logouts: [LogoutLabel: Counter]
+    private let sessionsLoggedOut = Counter()
     private let sources: [any MetricSource]
 
     package init(sources: [any MetricSource] = []) {
         self.sources = sources
         requests = Self.byLabel { _ in Self.byLabel { (_: OutcomeLabel) in Counter() } }
         durations = Self.byLabel { _ in Histogram() }
+        logouts = Self.byLabel { _ in Counter() }
         refusals = Dictionary(RefusalRow.all.map { ($0.row.reason, Counter()) }) { first, _ in first }
     }
 
@@ -34,13 +36,17 @@ package final class BrokerMetrics: Sendable {
     }
 
     func logoutEnded(_ outcome: LogoutOutcome) {
-        logouts.note(outcome)
-        if case .failure(let error) = outcome, let refusal = error.refusal { refusals[refusal.reason]?.add() }
+        logouts[LogoutLabel(outcome)]?.add()
+        switch outcome {
+        case .success(let sessions): sessionsLoggedOut.add(sessions)
+        case .failure(let error): if let refusal = error.refusal { refused(refusal) }
+        }
     }
 
-    func internalRequestRefused(_ refusal: Refusal) { refusals[refusal.reason]?.add() }
+    /// For a request that is in no other count.
+    func refused(_ refusal: Refusal) { refusals[refusal.reason]?.add() }
 
-    /// A refusal was counted and logged, and not written to the audit.
+    /// The audit left out a refusal. The log and the metrics have it.
     func auditEventSampledOut() { sampledOut.add() }
 
     /// Prometheus text exposition format 0.0.4.
@@ -70,35 +76,16 @@ package final class BrokerMetrics: Sendable {
                 text.histogram("request_duration_seconds", [("grant", grant.rawValue)], histogram)
             }
         }
-        logouts.write(to: &text)
+        text.family("logouts_total", "Requests to the back-channel logout endpoint.", .counter)
+        for label in LogoutLabel.allCases {
+            text.sample("logouts_total", [("outcome", label.rawValue)], logouts[label]?.value ?? 0)
+        }
+        text.family("sessions_logged_out_total", "Sessions ended by back-channel logout.", .counter)
+        text.sample("sessions_logged_out_total", [], sessionsLoggedOut.value)
         for sample in sources.flatMap(\.samples) {
             text.family(sample.name.description, sample.help.description, sample.kind)
             text.sample(sample.name.description, [], sample.value)
         }
         return text.text
-    }
-}
-
-/// What is counted of logouts. A fixed set of series.
-final class LogoutCounts: Sendable {
-    private let requests: [LogoutLabel: Counter]
-    private let sessions = Counter()
-
-    init() {
-        requests = Dictionary(LogoutLabel.allCases.map { ($0, Counter()) }) { first, _ in first }
-    }
-
-    func note(_ outcome: LogoutOutcome) {
-        requests[LogoutLabel(outcome)]?.add()
-        if case .success(let count) = outcome { sessions.add(count) }
-    }
-
-    func write(to text: inout PrometheusText) {
-        text.family("logouts_total", "Requests to the back-channel logout endpoint.", .counter)
-        for label in LogoutLabel.allCases {
-            text.sample("logouts_total", [("outcome", label.rawValue)], requests[label]?.value ?? 0)
-        }
-        text.family("sessions_logged_out_total", "Sessions ended by back-channel logout.", .counter)
-        text.sample("sessions_logged_out_total", [], sessions.value)
     }
 }

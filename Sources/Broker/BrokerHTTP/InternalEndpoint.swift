@@ -6,19 +6,19 @@ import OAuthWire
 import StrictCoding
 import Synchronization
 
-/// The internal listener: what operators, monitors and resource servers ask, where query strings are ignored, and what the
-/// identity providers tell.
+/// The internal listener: it answers operators, monitors and resource servers, and takes the identity providers' logouts. It
+/// ignores query strings.
 ///
-/// Whatever is not answered with what was asked for has an `X-Request-Id` and a line in the log: a logout that did not even
-/// reach its path must not be lost without a trace.
+/// Every refusal has an `X-Request-Id`, a line in the log and a count in the metrics, so that a logout to a wrong path leaves a
+/// trace. The audit has none of them, as on the public listener: they never became a request that the broker serves.
 package struct InternalEndpoint: Sendable {
     private let readiness: Readiness
     private let keys: any PublishedKeys
     private let metadata: [UInt8]
     private let metrics: BrokerMetrics
     private let logout: LogoutEndpoint
-    private let journal: InternalJournal
     private let clock: any WallClock
+    private let logger: Logger
 
     package init(
         readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, metrics: BrokerMetrics,
@@ -30,7 +30,7 @@ package struct InternalEndpoint: Sendable {
         self.metrics = metrics
         self.logout = logout
         self.clock = clock
-        journal = InternalJournal(metrics: metrics, logger: logger)
+        self.logger = logger
     }
 }
 
@@ -51,12 +51,21 @@ extension InternalEndpoint: Responder {
         }
     }
 
-    /// - Parameter answer: Where it is another than on the public listener.
+    /// - Parameter answer: `nil`: the answer of the public listener.
     private func refused(_ refusal: Refusal, _ answer: RefusalAnswer? = nil) -> HTTPAnswer {
         let record = RequestRecord.new(clock)
         var answer = HTTPAnswer(answer ?? refusal.answer)
         answer.headers.append(("X-Request-Id", record.requestID.description))
-        journal.refused(record, refusal, status: answer.status)
+        metrics.refused(refusal)
+        logger.notice(
+            "internal request",
+            metadata: [
+                "request_id": .string(record.requestID.description),
+                "outcome": .string(OutcomeLabel.refused.rawValue),
+                "reason": .string(refusal.reason),
+                "status": .stringConvertible(Int(answer.status.code)),
+                "duration_us": .stringConvertible(Int((ContinuousClock.now - record.start).microseconds)),
+            ])
         return answer
     }
 
@@ -120,26 +129,6 @@ extension HTTPAnswer {
     }
 }
 
-/// One line in the log and a count in the metrics for every request to the internal listener that never became what is served
-/// there. None in the audit, as on the public listener: nothing was asked that could be refused for what it is.
-struct InternalJournal: Sendable {
-    let metrics: BrokerMetrics
-    let logger: Logger
-
-    func refused(_ record: RequestRecord, _ refusal: Refusal, status: HTTPResponseStatus) {
-        metrics.internalRequestRefused(refusal)
-        logger.notice(
-            "internal request",
-            metadata: [
-                "request_id": .string(record.requestID.description),
-                "outcome": .string(OutcomeLabel.refused.rawValue),
-                "reason": .string(refusal.reason),
-                "status": .stringConvertible(Int(status.code)),
-                "duration_us": .stringConvertible(Int((ContinuousClock.now - record.start).microseconds)),
-            ])
-    }
-}
-
 /// The public keys that verify what this broker signs.
 package protocol PublishedKeys: Sendable {
     /// A JWK Set as JSON. RFC 7517 §5.
@@ -149,19 +138,19 @@ package protocol PublishedKeys: Sendable {
     var maximumAge: Seconds { get }
 }
 
-/// One thing that must be so before this process should get requests.
+/// One condition for this process to get requests.
 package protocol ReadinessCheck: Sendable {
     /// For the reader of `/readyz`: a component, or an issuer from the configuration.
     var name: String { get }
 
-    /// What it checks, and the reasons that it may give: sentences for the guide.
+    /// What the check examines, and the reasons that it can give: sentences for the guide.
     var help: StaticString { get }
 
-    /// `nil`: it is so. Otherwise a reason code. Answers from what is known or within about a second: the caller waits.
+    /// `nil`: the condition holds. Otherwise a reason code. Takes about a second at most: the caller waits.
     func problem() async -> StaticString?
 }
 
-/// Whether this process should get requests: every check passes, and it is not about to stop.
+/// Whether this process should get requests: every check passes, and the process is not about to stop.
 package final class Readiness: Sendable {
     private let checks: [any ReadinessCheck]
     private let isDraining = Atomic(false)
@@ -170,7 +159,7 @@ package final class Readiness: Sendable {
         self.checks = checks
     }
 
-    /// From now on not ready, whatever the checks say. First step of a stop, so that a load balancer looks elsewhere.
+    /// Not ready from now on, whatever the checks say. The first step of a stop: a load balancer then chooses another process.
     func drain() { isDraining.store(true, ordering: .releasing) }
 
     struct Report: Sendable {

@@ -24,7 +24,8 @@ package struct LogoutEndpoint: Sendable {
     ) {
         self.logout = logout
         self.limiter = limiter
-        journal = LogoutJournal(audit: audit, metrics: metrics, clock: clock, logger: logger)
+        journal = LogoutJournal(
+            audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger)
     }
 
     func answer(_ request: ReceivedRequest) async -> HTTPAnswer {
@@ -52,7 +53,7 @@ package struct LogoutEndpoint: Sendable {
         }
     }
 
-    /// Counted for whoever sends it as long as nobody has signed it, and then for whoever did.
+    /// Counts a token without a valid signature for its sender, and a signed token for its issuer and sender.
     private func verify(
         _ token: LogoutToken, from caller: ClientAddress?
     ) async throws(LogoutError) -> LogoutTokenClaims {
@@ -85,7 +86,7 @@ extension HTTPAnswer {
     }
 }
 
-/// How a logout request ended: with so many sessions that were live, and whose end is committed.
+/// The number of live sessions that the logout ended, and whose end is committed; or the failure.
 typealias LogoutOutcome = Result<Int64, TokenError>
 
 enum LogoutLabel: String, Sendable, CaseIterable {
@@ -103,27 +104,17 @@ enum LogoutLabel: String, Sendable, CaseIterable {
 }
 
 /// One line in the log for every logout request, a count in the metrics, and an audit event for a refusal, as far as
-/// ``AuditLimit`` lets it. What a logout did is recorded by the statements that did it.
+/// ``AuditLimit`` admits it. The statements that end sessions record what a logout did.
 struct LogoutJournal: Sendable {
-    private let metrics: BrokerMetrics
-    private let audit: RefusalAudit
-    private let logger: Logger
-
-    init(audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger) {
-        self.metrics = metrics
-        self.audit = RefusalAudit(audit: audit, metrics: metrics, clock: clock)
-        self.logger = logger
-    }
+    let audit: RefusalAudit
+    let logger: Logger
 
     func begin() -> RequestRecord { .new(audit.clock) }
 
     func end(_ record: RequestRecord, _ outcome: LogoutOutcome, status: HTTPResponseStatus) {
-        metrics.logoutEnded(outcome)
-        var (sessionsEnded, error): (Int64?, TokenError?) = (nil, nil)
-        switch outcome {
-        case .success(let count): sessionsEnded = count
-        case .failure(let failure): error = failure
-        }
+        audit.metrics.logoutEnded(outcome)
+        var error: TokenError?
+        if case .failure(let failure) = outcome { error = failure }
         if let refusal = error?.refusal, refusal.auditKind(of: record.grant) != nil {
             audit.note(refusal, as: .logoutRefused, of: record, client: nil)
         }
@@ -134,7 +125,7 @@ struct LogoutJournal: Sendable {
             "status": .stringConvertible(Int(status.code)),
             "duration_us": .stringConvertible(Int((ContinuousClock.now - record.start).microseconds)),
         ]
-        if let sessionsEnded { metadata["sessions_ended"] = .stringConvertible(Int(sessionsEnded)) }
+        if case .success(let count) = outcome { metadata["sessions_ended"] = .stringConvertible(Int(count)) }
         logger.log(level: error?.level ?? .info, "logout request", metadata: metadata)
     }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What becomes of connections to the public listener beside their requests.
+/// Counts of a listener's connections, for the metrics.
 package final class ConnectionCounts: Sendable {
     package let open = Counter()
     package let refused = Counter()
@@ -11,17 +11,10 @@ package final class ConnectionCounts: Sendable {
 
     package init() {}
 
-    func opened() { open.add(1) }
-    func closed() { open.add(-1) }
-    func refusedOne() { refused.add(1) }
-    func refusedOneForItsAddress() { refusedForAddress.add(1) }
-    func http2Failed() { http2Failures.add(1) }
-    func handshakeFailed() { handshakesFailed.add(1) }
-
-    /// - Returns: How much it is now.
+    /// - Returns: The octets that are held after the change.
     func buffered(_ octets: Int) -> Int { held.wrappingAdd(octets, ordering: .relaxed).newValue }
 
-    /// - Returns: Whether there is so much room; if not, nothing is counted, not for a moment either.
+    /// - Returns: Whether there is room. If not, the count never changes, not even for a moment.
     func buffer(_ octets: Int, atMost limit: Int) -> Bool {
         var before = held.load(ordering: .relaxed)
         while before + octets <= limit {
@@ -37,7 +30,7 @@ package final class ConnectionCounts: Sendable {
     package var bufferedOctets: Int { held.load(ordering: .relaxed) }
 }
 
-/// A number that many threads change at once.
+/// A number that many threads change.
 package final class Counter: Sendable {
     private let count = Atomic<Int64>(0)
 

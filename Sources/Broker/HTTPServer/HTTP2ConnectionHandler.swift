@@ -86,7 +86,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         let isOfOneMessage = (error as? any NIOHTTP2Error)?.isOfOneMessage ?? false
         // Of what comes too late nothing is noted.
         if isOfOneMessage, isEnding { return }
-        if error is any NIOHTTP2Error { counts.http2Failed() }
+        if error is any NIOHTTP2Error { counts.http2Failures.add() }
         guard !isOfOneMessage else { return noteMalformedMessage() }
         hasFailed = true
         // NIO reads on from where it was.

@@ -63,7 +63,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func countFailure() {
-        if !isOver { counts.handshakeFailed() }
+        if !isOver { counts.handshakesFailed.add() }
         isOver = true
     }
 }

@@ -82,12 +82,13 @@ extension HTTPHeaders {
 }
 
 /// Spaces and tabs around the value of a field.
-enum OuterWhitespace {
+package enum OuterWhitespace {
     static func isIn(_ value: String) -> Bool {
         value.utf8.first.map(isSpace) ?? false || value.utf8.last.map(isSpace) ?? false
     }
 
-    static func removed(from value: some StringProtocol) -> Substring {
+    /// The value without them.
+    package static func removed(from value: some StringProtocol) -> Substring {
         var octets = Substring(value).utf8
         while let octet = octets.first, isSpace(octet) { octets.removeFirst() }
         while let octet = octets.last, isSpace(octet) { octets.removeLast() }

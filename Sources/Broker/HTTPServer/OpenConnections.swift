@@ -116,7 +116,7 @@ final class ConnectionQuota: Sendable {
         // A proxy's connections are those of many clients.
         let address = proxies.include(peer) ? nil : peer.map(ClientAddress.init)
         guard enter(address) else { return false }
-        counts.opened()
+        counts.open.add()
         channel.closeFuture.whenComplete { _ in self.leave(address) }
         return true
     }
@@ -132,13 +132,13 @@ final class ConnectionQuota: Sendable {
             state.total += 1
             return (false, false)
         }
-        if isFull { counts.refusedOne() }
-        if isGreedy { counts.refusedOneForItsAddress() }
+        if isFull { counts.refused.add() }
+        if isGreedy { counts.refusedForAddress.add() }
         return !isFull && !isGreedy
     }
 
     private func leave(_ address: ClientAddress?) {
-        counts.closed()
+        counts.open.add(-1)
         state.withLock { state in
             state.total -= 1
             guard let address, let count = state.byAddress[address] else { return }

@@ -116,7 +116,7 @@ enum MediaType {
         guard fields.count == 1 else { return false }
         if fields[0].hasSameOctets(as: form) { return true }  // as every client writes it
         let parts = fields[0].lowercased().utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-            .map(trimmed)
+            .map { OuterWhitespace.removed(from: Substring($0)) }
         switch parts.count {
         case 1: return parts[0] == form
         case 2:
@@ -124,12 +124,5 @@ enum MediaType {
                 && ["charset=utf-8", "charset=\"utf-8\""].contains(parts[1])
         default: return false
         }
-    }
-
-    private static func trimmed(_ part: Substring.UTF8View) -> String {
-        func isSpace(_ octet: UInt8) -> Bool { octet == 0x20 || octet == 0x09 }
-        let start = part.drop(while: isSpace)
-        let end = start.lastIndex { !isSpace($0) }.map { start.index(after: $0) } ?? start.startIndex
-        return String(Substring(start[..<end]))
     }
 }

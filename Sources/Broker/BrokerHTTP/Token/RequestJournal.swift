@@ -34,23 +34,17 @@ struct RequestRecord: Sendable {
     }
 }
 
-/// One line in the log for every request, a count in the metrics, and an audit event for a refusal, as far as
-/// ``AuditLimit`` lets it. All of it from closed
-/// vocabularies: not an octet of what the caller sent, except the name of a client that is registered. Of who asks too often
-/// the log has the network, too wide to tell one person.
+/// One line in the log for every request, a count in the metrics, and an audit event for a refusal, as far as ``AuditLimit``
+/// admits it.
+///
+/// All words come from closed vocabularies: nothing that the caller sent, except the name of a registered client. For a request
+/// over a rate limit, the log has the caller's network, which is too wide to identify one person.
 struct RequestJournal: Sendable {
-    private let metrics: BrokerMetrics
-    private let audit: RefusalAudit
-    private let logger: Logger
-
-    init(audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger) {
-        self.metrics = metrics
-        self.audit = RefusalAudit(audit: audit, metrics: metrics, clock: clock)
-        self.logger = logger
-    }
+    let audit: RefusalAudit
+    let logger: Logger
 
     func begin() -> RequestRecord {
-        metrics.requestBegan()
+        audit.metrics.requestBegan()
         return .new(audit.clock)
     }
 
@@ -58,7 +52,7 @@ struct RequestJournal: Sendable {
     func end(_ record: RequestRecord, _ error: TokenError?, status: HTTPResponseStatus) {
         let duration = ContinuousClock.now - record.start
         let (label, reason, refusal) = (error?.label ?? .granted, error?.reason ?? "none", error?.refusal)
-        metrics.requestEnded(grant: record.grant, outcome: label, reason: refusal.map { _ in reason }, duration)
+        audit.metrics.requestEnded(grant: record.grant, outcome: label, reason: refusal.map { _ in reason }, duration)
 
         var client = record.client
         if case .client(let failure) = refusal { client = failure.client }

@@ -24,12 +24,12 @@ package struct TokenEndpoint: Sendable {
 
     /// - Parameters:
     ///   - issuer: Ours: the audience of client assertions.
-    ///   - enrolment: `nil`: nobody enrols here by exchange.
-    ///   - codes: `nil`: no code is redeemed here.
-    ///   - assertions: Which of them were used, at any replica.
-    ///   - proofs: Of whoever shows that it holds a key.
-    ///   - limiter: Counts by what is known before a grant's own rules are asked; the same one counts for the grants.
-    ///   - logins: Where a user is sent whose login is not enough.
+    ///   - enrolment: `nil`: the broker enrols no login by exchange.
+    ///   - codes: `nil`: the broker redeems no code.
+    ///   - assertions: The used client assertions, of all replicas.
+    ///   - proofs: Verifies DPoP proofs.
+    ///   - limiter: Counts before the rules of a grant. The grants use the same limiter.
+    ///   - logins: Where the broker sends a user whose login is not enough.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     package init(
         issuer: Issuer, exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil,
@@ -52,7 +52,8 @@ package struct TokenEndpoint: Sendable {
         self.logins = logins
         self.proofs = proofs
         self.issuers = issuers
-        journal = RequestJournal(audit: audit, metrics: metrics, clock: clock, logger: logger)
+        journal = RequestJournal(
+            audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger)
     }
 }
 
