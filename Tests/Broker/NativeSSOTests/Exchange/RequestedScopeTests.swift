@@ -4,7 +4,7 @@ import Testing
 
 @testable import NativeSSO
 
-@Suite struct ScopeDemandTests {
+@Suite struct RequestedScopeTests {
     @Test(
         arguments: [
             (["openid"], ["openid"], nil),
