@@ -26,7 +26,7 @@ package final class ConnectionCounts: Sendable {
         return false
     }
 
-    /// Octets of unfinished requests and untaken answers, beyond each connection's own 8 KiB.
+    /// Octets of unfinished requests and of answers that clients have not taken, beyond each connection's own 8 KiB.
     package var bufferedOctets: Int { held.load(ordering: .relaxed) }
 }
 

@@ -1,35 +1,35 @@
 package import NIOCore
 import Synchronization
 
-/// Lets tasks run on an event loop, on that of their connection.
+/// Runs tasks on the event loop of their connection.
 ///
-/// Nothing that answers a request blocks: what has to wait, for the database or another process, suspends. What is left is
-/// computing, most of it cryptography (50 µs with ES256, 230 µs where RS256 signs), which holds up other connections no
-/// longer here than in the queue of the shared pool. Here it needs none of the four changes of thread that the pool costs,
-/// there and back for the request and for the answer of the database: a tenth of all processor time.
+/// Code that answers a request never blocks: a wait for the database or another process suspends. The rest is
+/// computing, mostly cryptography: 50 µs with ES256, 230 µs where RS256 signs. It delays other connections no longer
+/// here than in the queue of the shared pool. The pool would cost four changes of thread, there and back for the
+/// request and for the database's answer: a tenth of all processor time.
 final class EventLoopExecutor: TaskExecutor {
     private enum Turn: UInt8, AtomicRepresentable {
         case none
-        /// The next job is the beginning of a task, and runs where it is begun.
+        /// The next job begins a task, and runs at once.
         case beginning
         /// A job is running.
         case running
     }
 
     private let eventLoop: any EventLoop
-    /// Jobs that came from elsewhere, a batch of the database's answers perhaps, which the event loop is told of once.
+    /// Jobs from other threads, for example a batch of the database's answers. They wake the event loop once.
     private let jobs = Mutex<[UnownedJob]>([])
-    /// Touched on the event loop only.
+    /// Used on the event loop only.
     private let turn = Atomic(Turn.none)
 
     init(_ eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
     }
 
-    /// Begins a task and runs it at once, until it waits for something. On the event loop.
+    /// Begins a task and runs it until its first suspension. Call it on the event loop.
     func begin(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         eventLoop.assertInEventLoop()
-        // A task that begins another one goes on first.
+        // A task that begins another one continues first.
         if turn.load(ordering: .relaxed) == .none { turn.store(.beginning, ordering: .relaxed) }
         return Task(executorPreference: self, operation: operation)
     }
@@ -60,7 +60,7 @@ final class EventLoopExecutor: TaskExecutor {
     }
 }
 
-/// One for each event loop, however many connections it has.
+/// One executor per event loop, shared by all its connections.
 package final class EventLoopExecutors: Sendable {
     private let executors: [ObjectIdentifier: EventLoopExecutor]
 

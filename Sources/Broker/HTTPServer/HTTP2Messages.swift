@@ -3,25 +3,26 @@ import NIOHTTP1
 import NIOHTTP2
 
 extension HTTPRequestHead {
-    /// The head of an HTTP/2 request as that of HTTP/1.1, so that the same ``HeadRules`` decide about both. RFC 9113 §8.3.1.
+    /// The head of an HTTP/2 request in the form of HTTP/1.1, so that the same ``HeadRules`` decide about both. RFC
+    /// 9113 §8.3.1.
     ///
-    /// NIO has already refused, with an error of the stream (``NIOHTTP2Error/isOfOneMessage``): names in upper case, pseudo-header fields that are missing,
-    /// unknown, doubled or behind others, fields that belong to a connection, control characters, and a body of another length
-    /// than was said.
+    /// NIO has already refused these with an error of the stream (``NIOHTTP2Error/isOfOneMessage``): names in upper
+    /// case; missing, unknown, doubled or late pseudo-header fields; fields that belong to a connection; control
+    /// characters; a body whose length differs from Content-Length.
     init(_ block: HPACKHeaders) throws(HTTPFault) {
         var fields: [(String, String)] = []
         fields.reserveCapacity(block.count)
         var pseudo: [String: String] = [:]
         for (name, value, _) in block {
-            // RFC 9113 §8.2.1. Never taken away, as in HTTP/1: there it is the message's writing, here it would be its value.
+            // RFC 9113 §8.2.1. Refused and not removed: in HTTP/2 the white space would be part of the value.
             guard !OuterWhitespace.isIn(value) else { throw .malformed }
             if name.utf8.first == UInt8(ascii: ":") { pseudo[name] = value } else { fields.append((name, value)) }
         }
         var headers = HTTPHeaders(fields)
-        // RFC 9113 §8.3.1 knows others, for gateways to something else. Which of the two it is tells who ended TLS.
+        // RFC 9113 §8.3.1 has other schemes for gateways. Either scheme is right: a proxy may have ended TLS.
         guard let scheme = pseudo[":scheme"]?.lowercased(), ["https", "http"].contains(scheme) else { throw .malformed }
         if let authority = pseudo[":authority"] {
-            // A request with two names could go to one server and be read by another.
+            // A request with two names could be routed by one and read by the other.
             guard headers["host"].allSatisfy({ $0.utf8.elementsEqual(authority.utf8) }) else { throw .host }
             headers.replaceOrAdd(name: "host", value: authority)
         }
@@ -40,10 +41,10 @@ extension HTTPAnswer {
     /// Fields whose values are the same few in every answer.
     private static let repeated = ["Content-Type", "Cache-Control", "Pragma", "X-Content-Type-Options"]
 
-    /// The head of the answer as it travels. RFC 9113 §8.3.2.
+    /// The head of the answer as it is sent. RFC 9113 §8.3.2.
     ///
-    /// What has another value in each answer is no use to the table of its compression. The client says how large that table
-    /// grows, up to 4 GiB, and each field of each answer is looked for in all of it.
+    /// A field whose value differs in each answer stays out of the compression table. The client sets the table's size,
+    /// up to 4 GiB, and each field of each answer is searched in all of it.
     func block(date: String) -> HPACKHeaders {
         var block: HPACKHeaders = [":status": String(status.code)]
         forEachField(date: date) { name, value in
@@ -56,10 +57,10 @@ extension HTTPAnswer {
 }
 
 extension NIOHTTP2Error {
-    /// Whether one message is malformed, and nothing else is wrong: an error of its stream alone, RFC 9113 §8.1.1.
+    /// Whether one message is malformed and the rest is sound: an error of its stream alone, RFC 9113 §8.1.1.
     ///
-    /// NIO resets the stream and tells the connection of it as it does of errors of the connection. By their types, because some
-    /// of the others can be either.
+    /// NIO resets the stream, and reports the error to the connection like a connection error. The check goes by type:
+    /// some other types can be either.
     var isOfOneMessage: Bool {
         switch self {
         case is NIOHTTP2Errors.InvalidHTTP2HeaderFieldName, is NIOHTTP2Errors.InvalidHTTP2HeaderFieldValue,

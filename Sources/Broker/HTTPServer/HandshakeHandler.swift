@@ -1,9 +1,9 @@
 import NIOCore
 import NIOTLS
 
-/// Stands behind TLS until the handshake is over, and then makes room for the protocol that was agreed on.
+/// Stands behind TLS until the handshake ends, and then adds the handlers of the agreed protocol.
 ///
-/// Nothing is read in the clear meanwhile, and it may not take longer than the head of a request.
+/// No plaintext is read before that. The handshake has the time limit of a request header.
 final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -14,7 +14,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isOver = false
     private var isStopping = false
 
-    /// - Parameter configure: Adds the handlers of the protocol, at once.
+    /// - Parameter configure: Adds the handlers of the protocol, before it returns.
     init(limit: TimeAmount, counts: ConnectionCounts, configure: @escaping (ApplicationProtocol) throws -> Void) {
         self.limit = limit
         self.counts = counts
@@ -30,7 +30,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case TLSUserEvent.handshakeCompleted(let agreed): succeed(agreed, context)
-        case is ChannelShouldQuiesceEvent: isStopping = true  // whoever is on its way in is still served
+        case is ChannelShouldQuiesceEvent: isStopping = true  // a client in its handshake is still served
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -40,7 +40,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// TLS says what was wrong to the client, and closes.
+    /// TLS sends its alert to the client, then the connection closes.
     func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(context) }
 
     /// A client that names no protocol speaks HTTP/1.1.
@@ -68,13 +68,13 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// Lets a connection that we close be closed as soon as its client agrees.
+/// Completes our close as soon as the client agrees.
 ///
-/// Half-closed connections are allowed, for clients that have said all they want to say. TLS would take the answer to our
-/// close_notify for such a half, and keep the connection until its patience ends.
+/// Half-closed connections are allowed, for clients that have sent everything. TLS would treat the client's answer to
+/// our close_notify as a half-close, and keep the connection until the shutdown timeout.
 ///
-/// And lets nothing in that came after: no answer would go out any more, and a request that is carried out without one is lost to
-/// its app. RFC 9112 §9.6.
+/// Also drops octets that arrive after our close: no answer could go out any more, and the app would never learn that
+/// its request was carried out. RFC 9112 §9.6.
 final class TLSCloseHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// An IPv4 or IPv6 address in binary: however it was written, one address is one value. An IPv4 address written as IPv6
-/// (RFC 4291 §2.5.5.2) is the IPv4 address.
+/// An IPv4 or IPv6 address in binary: all notations of one address are one value. An IPv4-mapped IPv6 address (RFC 4291
+/// §2.5.5.2) is the IPv4 address.
 package struct NetworkAddress: Sendable, Hashable {
     package enum Family: Sendable { case v4, v6 }
 
@@ -13,7 +13,7 @@ package struct NetworkAddress: Sendable, Hashable {
 
     /// - Parameter text: Numeric, without brackets, port or zone.
     package init?(_ text: String) {
-        // No zone: a scoped address means nothing to anybody else.
+        // No zone: a scoped address has no meaning on another host.
         guard !text.utf8.contains(UInt8(ascii: "%")), !text.utf8.contains(0),
             let address = try? SocketAddress(ipAddress: text, port: 0)
         else { return nil }
@@ -22,8 +22,8 @@ package struct NetworkAddress: Sendable, Hashable {
 
     /// `nil` for a Unix socket.
     init?(_ address: SocketAddress) {
-        // The members of `sockaddr_in` belong to a module of NIO's that cannot be imported. Where they lie is the same
-        // everywhere: the address at octet 4, that of `sockaddr_in6` at octet 8.
+        // The members of `sockaddr_in` belong to a module of NIO that cannot be imported. Their offsets are the same on
+        // every platform: the address is at octet 4, in `sockaddr_in6` at octet 8.
         switch address {
         case .v4:
             self.init(
@@ -70,7 +70,7 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
-    /// All but the first `count` bits 0.
+    /// Keeps the first `count` bits; the others become 0.
     package func prefix(_ count: Int) -> NetworkAddress {
         switch family {
         case .v4: NetworkAddress(v4: UInt32(truncatingIfNeeded: low) & ~(UInt32.max >> UInt32(clamping: count)))
@@ -85,7 +85,7 @@ package struct NetworkAddress: Sendable, Hashable {
 }
 
 extension NetworkAddress: CustomStringConvertible {
-    /// Dotted decimal, or eight groups of hexadecimal digits, none left out.
+    /// Dotted decimal, or eight groups of hexadecimal digits without abbreviation.
     package var description: String {
         switch family {
         case .v4:
@@ -103,12 +103,12 @@ package struct AddressBlock: Sendable, Hashable {
     private let prefix: NetworkAddress
     private let length: Int
 
-    /// - Parameter text: Such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`. No bit after the prefix may be set: whoever
-    ///   writes `10.1.2.3/8` means something else.
+    /// - Parameter text: Such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`. No bit after the prefix may be set:
+    ///   `10.1.2.3/8` is probably a mistake.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count <= 2, let address = NetworkAddress(parts[0]) else { return nil }
-        // `::ffff:10.0.0.0/104`: the prefix would count bits that the address no longer has.
+        // `::ffff:10.0.0.0/104`: the prefix would count bits that the mapped address no longer has.
         guard (address.family == .v6) == parts[0].utf8.contains(UInt8(ascii: ":")) else { return nil }
         length = parts.count == 1 ? address.bitCount : Self.length(parts[1], upTo: address.bitCount) ?? -1
         prefix = address

@@ -4,8 +4,7 @@ import Synchronization
 
 /// The connections of one listener that are open, or whose requests are still being answered.
 ///
-/// Kept here and not by a task for each, which would wait for the end of its connection and cost an idle one a fifth of all its
-/// memory.
+/// A task per connection could also wait for its end, but would cost an idle connection a fifth of all its memory.
 final class OpenConnections: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
@@ -14,7 +13,7 @@ final class OpenConnections: Sendable {
         var isCancelled = false
         var whenEnded: CheckedContinuation<Void, Never>?
 
-        /// Whoever waits, if there is nothing left to wait for.
+        /// The waiting task's continuation, once no connection is left.
         mutating func takeContinuation() -> CheckedContinuation<Void, Never>? {
             guard connections.isEmpty else { return nil }
             defer { whenEnded = nil }
@@ -29,24 +28,24 @@ final class OpenConnections: Sendable {
             state.connections[ObjectIdentifier(connection.channel)] = connection
             return (state.isEnding, state.isCancelled)
         }
-        // Only now: it may be closed already.
+        // Not earlier: the channel may already be closed.
         connection.channel.closeFuture.whenComplete { [requests = connection.requests] _ in requests.connectionClosed()
         }
         if isCancelled { connection.cancel() } else if isEnding { connection.end() }
     }
 
-    /// - Parameter id: Of its channel.
+    /// - Parameter id: The identifier of the connection's channel.
     func remove(_ id: ObjectIdentifier) {
-        // What is removed may be the last that holds it, and is let go of outside the lock.
+        // This may be the last reference to the connection, so it is released outside the lock.
         let (removed, waiting) = state.withLock { ($0.connections.removeValue(forKey: id), $0.takeContinuation()) }
         _ = removed
         waiting?.resume()
     }
 
-    /// Returns when there is none left. For one task, after the listener has accepted its last one.
+    /// Returns when no connection is left. For one task, after the listener has accepted its last connection.
     ///
-    /// Those that the listener accepted at the last moment and could not begin are closed: nobody else would, and they never
-    /// read that there is a stop.
+    /// The listener may accept a connection at the last moment and fail to begin it. No other code closes such a
+    /// connection, and it never receives the event of the stop. So it is closed here.
     func end() async {
         let connections = state.withLock { state in
             state.isEnding = true
@@ -62,7 +61,7 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Closes all, and cancels what is being answered.
+    /// Closes all connections and cancels their requests.
     func cancel() {
         let connections = state.withLock { state in
             state.isCancelled = true
@@ -82,7 +81,7 @@ final class Connection: ServerChildChannelValue {
         self.requests = requests
     }
 
-    /// Without a word.
+    /// Closes without an answer.
     func end() { channel.close(promise: nil) }
 
     func cancel() {
@@ -91,8 +90,8 @@ final class Connection: ServerChildChannelValue {
     }
 }
 
-/// How many connections a listener holds at one time: altogether, and from one address, so that a single attacker cannot
-/// take all of them. What is beyond is closed as soon as it is accepted.
+/// How many connections a listener holds at one time: in total, and from one address, so that a single attacker cannot
+/// take all of them. A connection beyond the quota is closed as soon as it is accepted.
 final class ConnectionQuota: Sendable {
     private struct State {
         var total = 0
@@ -111,9 +110,9 @@ final class ConnectionQuota: Sendable {
     }
 
     /// Counts the connection until it is closed.
-    /// - Returns: Whether there is room for it.
+    /// - Returns: Whether the quota has room for it.
     func admit(_ channel: any Channel, from peer: NetworkAddress?) -> Bool {
-        // A proxy's connections are those of many clients.
+        // A proxy's connections carry many clients.
         let address = proxies.include(peer) ? nil : peer.map(ClientAddress.init)
         guard enter(address) else { return false }
         counts.open.add()

@@ -1,7 +1,7 @@
 package import NIOCore
 package import NIOHTTP1
 
-/// A request as it left the wire, whole.
+/// A complete request, as it was received.
 package struct ReceivedRequest: Sendable {
     package let method: HTTPMethod
     /// Everything before the first `?` of the target.
@@ -11,7 +11,7 @@ package struct ReceivedRequest: Sendable {
     package let body: ByteBuffer
     /// `nil` without a body.
     private let memory: BufferedBody?
-    /// Whom limits count it for; `nil` where nobody who is believed says: see ``TrustedProxies``.
+    /// The sender, for limits. `nil` over a Unix socket if no trusted proxy names an address: see ``TrustedProxies``.
     package let client: ClientAddress?
 
     init(head: HTTPRequestHead, body: ByteBuffer, memory: BufferedBody? = nil, client: ClientAddress?) {
@@ -25,15 +25,15 @@ package struct ReceivedRequest: Sendable {
         hasQuery = query != nil
     }
 
-    /// By octets: `==` would also accept what only looks the same.
+    /// Compares octets: `==` also accepts canonically equivalent text.
     package func isFor(_ path: String) -> Bool { self.path.utf8.elementsEqual(path.utf8) }
 }
 
 /// What a connection delivers.
 package enum Arrival: Sendable {
     case request(ReceivedRequest)
-    /// Nothing follows it.
-    /// - Parameter from: As ``ReceivedRequest/client``; whose connection it is, where the headers did not arrive.
+    /// The last arrival of its connection or stream.
+    /// - Parameter from: As ``ReceivedRequest/client``; without headers, the peer.
     case fault(HTTPFault, from: ClientAddress?)
 }
 

@@ -1,8 +1,8 @@
 import StrictCoding
 
-/// What must be known of the first line of a request where the parser refuses it without saying enough. RFC 9112 §3.
+/// The facts about a request's first line that the parser does not report when it refuses the line. RFC 9112 §3.
 ///
-/// Only the beginning: whether a method is there that this parser happens not to know, and how long the line is.
+/// Scans only the beginning: whether a method is there that the parser does not know, and how long the line is.
 struct RequestLine {
     private enum State {
         /// Empty lines may come first, RFC 9112 §2.2.
@@ -15,7 +15,7 @@ struct RequestLine {
     private var state = State.before
     /// Octets of the line so far.
     private(set) var length = 0
-    /// Whether the line begins with what may be a method, or with all that has come of one: a token. RFC 9110 §9.1.
+    /// Whether the line begins with a method, or with a part of one so far: a token. RFC 9110 §9.1.
     private(set) var hasMethod = false
 
     mutating func scan(_ octets: some Collection<UInt8>) {
@@ -61,11 +61,10 @@ enum Token {
 
 /// The value of `Host` and of `:authority`: `uri-host [ ":" port ]`. RFC 9110 §7.2, RFC 3986 §3.2.2.
 ///
-/// Nothing is ever decided by it. But what one server takes for a host and another for something else is how a request comes to
-/// be read twice, so what is none is refused: RFC 9112 §3.2 demands it.
+/// No decision depends on the host. But a request can be read twice if two servers disagree about its host. So the
+/// broker refuses an invalid one, as RFC 9112 §3.2 demands.
 enum Authority {
-    /// An empty host is for targets without an authority, and ours has one. Literals of a version of IP that is yet to come are
-    /// not known.
+    /// An empty host is for targets without an authority; ours has one. Literals of future IP versions are refused.
     static func isValid(_ text: String) -> Bool {
         guard text.utf8.count <= 255 + 6 else { return false }  // RFC 1035 §2.3.4, and a port
         let octets = Array(text.utf8)
@@ -81,7 +80,7 @@ enum Authority {
         octets.contains(UInt8(ascii: ":")) && NetworkAddress(String(decoding: octets, as: UTF8.self)) != nil
     }
 
-    /// `1*( unreserved / pct-encoded / sub-delims )`, which an IPv4 address is, too.
+    /// `1*( unreserved / pct-encoded / sub-delims )`; this covers an IPv4 address.
     private static func isName(_ octets: ArraySlice<UInt8>) -> Bool {
         var rest = octets
         while let octet = rest.popFirst() {

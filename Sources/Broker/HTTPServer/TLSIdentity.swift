@@ -2,7 +2,7 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// A certificate chain and its private key: what a listener proves its name with.
+/// A certificate chain and its private key, with which a listener proves its name.
 package struct TLSIdentity: Sendable {
     package enum Defect: Error, Sendable {
         /// Not a chain of certificates in PEM, the listener's own first.
@@ -19,7 +19,7 @@ package struct TLSIdentity: Sendable {
     package let notAfter: Int64
 
     /// - Parameters:
-    ///   - certificates: PEM, the listener's own first, then those that lead to a root.
+    ///   - certificates: PEM, the listener's own first, then the intermediate ones.
     ///   - key: PEM.
     package init(certificates: [UInt8], key: [UInt8]) throws(Defect) {
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(certificates), let own = chain.first else {
@@ -44,21 +44,21 @@ package struct TLSIdentity: Sendable {
             .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         ]
         configuration.applicationProtocols = ApplicationProtocol.allCases.map(\.rawValue)
-        // Whoever does not answer our close_notify is not waited for.
+        // A client that does not answer our close_notify gets 2 s.
         configuration.shutdownTimeout = .seconds(2)
         return configuration
     }
 }
 
-/// What is spoken inside TLS, as ALPN names it (RFC 7301), in the order of our preference.
+/// The protocols inside TLS under their ALPN names (RFC 7301), in our order of preference.
 enum ApplicationProtocol: String, CaseIterable {
     case http2 = "h2"
     case http1 = "http/1.1"
 }
 
-/// The identity that new connections get. Those that are there keep theirs.
+/// The identity for new connections. Open connections keep theirs.
 ///
-/// A session of the identity before is not resumed under the new one: each has ticket keys of its own.
+/// A TLS session of the previous identity cannot resume under the new one: each has its own ticket keys.
 package final class CurrentTLSIdentity: Sendable {
     private let identity: Mutex<TLSIdentity>
 
