@@ -1,6 +1,6 @@
 import NIOCore
 
-/// How long the client may take for what it is doing now. Pure: times are arguments.
+/// How long the client may take for its current step. Pure: times are arguments.
 struct ReadDeadline {
     enum Phase: Equatable {
         case idle
@@ -12,7 +12,7 @@ struct ReadDeadline {
     private var owed = 0
     private let limits: ListenerLimits
 
-    /// `nil` while we owe an answer: then the time is ours.
+    /// `nil` while the broker owes an answer.
     private(set) var deadline: NIODeadline?
 
     init(limits: ListenerLimits, now: NIODeadline) {
@@ -20,7 +20,7 @@ struct ReadDeadline {
         restart(now)
     }
 
-    /// More of it buys no time.
+    /// Further parts of a head do not extend the deadline.
     mutating func receivedPartOfHead(now: NIODeadline) {
         if phase == .idle { enter(.header, now) }
     }
@@ -62,7 +62,8 @@ final class WriteDeadline {
     private let share: BufferShare?
     private var pending = 0
 
-    /// - Parameter share: Holds what the kernel has not taken; `nil` where each stream holds its own answers.
+    /// - Parameter share: Counts the octets that the kernel has not taken; `nil` where each stream counts its own
+    ///   answers.
     init(limit: TimeAmount, share: BufferShare?) {
         self.limit = limit
         self.share = share
@@ -85,7 +86,7 @@ final class WriteDeadline {
         context.write(NIOAny(octets), promise: written)
     }
 
-    /// Answers are written in order, so each that goes out is progress, and the next one has the whole time.
+    /// Answers are written in order. Each completed write is progress, and restarts the limit for the next answer.
     private func wrote(_ context: ChannelHandlerContext) {
         pending -= 1
         pending == 0 ? timer.clear() : arm(context)
@@ -96,7 +97,7 @@ final class WriteDeadline {
     }
 }
 
-/// One deadline on an event loop. Moving it later costs nothing: the wake-up that is already planned looks again.
+/// One deadline on an event loop. Moving it later costs nothing: the scheduled wake-up checks the deadline again.
 final class DeadlineTimer {
     private var deadline: NIODeadline?
     private var planned: (at: NIODeadline, task: Scheduled<Void>)?
@@ -110,13 +111,13 @@ final class DeadlineTimer {
         plan(deadline, context)
     }
 
-    /// No deadline. A wake-up that is planned finds nothing to do.
+    /// Removes the deadline. A scheduled wake-up then does nothing.
     func clear() {
         deadline = nil
         action = {}
     }
 
-    /// For the end of a channel: lets go of everything.
+    /// For the end of a channel: releases everything.
     func cancel() {
         planned?.task.cancel()
         planned = nil

@@ -1,7 +1,7 @@
-/// Whether a client has begun something on an HTTP/2 connection that it has not finished: the preface, a frame, or a header
+/// Whether a client has begun something on an HTTP/2 connection and not finished it: the preface, a frame, or a header
 /// block over several frames. RFC 9113 §3.4, §4.1, §4.3.
 ///
-/// Looks at nothing but the sizes of frames and the flag END_HEADERS; whether they make sense is for the parser to say.
+/// Reads only the sizes of frames and the flag END_HEADERS; the parser checks the rest.
 struct FrameProgress {
     private static let prefaceOctets = 24
     private static let headerOctets = 9
@@ -19,7 +19,7 @@ struct FrameProgress {
 
     private var state = State.skipping(prefaceOctets)
     private var isBlockOpen = false
-    /// The body of a request, which has a limit of its own.
+    /// The body of a request; it has its own time limit.
     private var isData = false
 
     var isUnfinished: Bool {
@@ -29,8 +29,8 @@ struct FrameProgress {
         }
     }
 
-    /// - Returns: The octets up to and including the end of a frame, or of the preface, or all of them; and whether something is
-    ///   finished with them: each is progress, except the pieces of one header block.
+    /// - Returns: The octets up to and including the end of a frame or of the preface, or all of them; and whether they
+    ///   finish something. Each end is progress, except the pieces of one header block.
     mutating func scan(_ octets: some RandomAccessCollection<UInt8>) -> (count: Int, isProgress: Bool) {
         var count = 0
         while count < octets.count {

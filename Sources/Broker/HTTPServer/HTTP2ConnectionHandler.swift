@@ -2,9 +2,10 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTP2
 
-/// Ends an HTTP/2 connection: when nobody uses it, when something is wrong with it, and when the listener stops. Always with
-/// GOAWAY, and with the answers to the requests that are there. RFC 9113 §6.8. Where nothing is wrong, a request that is there may
-/// still be on its way: also its body is awaited.
+/// Ends an HTTP/2 connection: when it is idle, when it has an error, and when the listener stops.
+///
+/// It always sends GOAWAY and answers the requests that have arrived. RFC 9113 §6.8. Without an error, it also waits
+/// for the body of a request whose header has arrived.
 final class HTTP2ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -18,11 +19,11 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var openStreams = 0
     private var lastStream = HTTP2StreamID.rootStream
-    /// No new stream is taken; the last that is there ends the connection.
+    /// No new stream is accepted; the last open one ends the connection.
     private(set) var isEnding = false
-    /// Something is wrong with the connection, and nothing more is read.
+    /// The connection has an error, and nothing more is read.
     private var hasFailed = false
-    /// The client was told that the end is near; the timer is for nothing else from here on.
+    /// The client has the first GOAWAY; from here on the timer is only for the end.
     private var isAnnounced = false
 
     init(
@@ -46,10 +47,11 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         timer.cancel()
     }
 
-    /// Settings, pings and windows: NIO has answered them, and they are no use of the connection.
+    /// Settings, pings and windows: NIO has answered them, and they do not count as use of the connection.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
-    /// One that comes after the end was said has no handler and no answer: its client knows that it may ask again elsewhere.
+    /// A stream that opens after the final GOAWAY gets no handler and no answer: its client knows that it may retry
+    /// elsewhere.
     func streamOpened(_ id: HTTP2StreamID) {
         guard !isEnding else { return }
         openStreams += 1
@@ -65,7 +67,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
             if !isAnnounced { armIdleTimer(context) }
             return
         }
-        // Not at once: the end of the answer is being written.
+        // Not at once: the end of the answer is still being written.
         context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
     }
 
@@ -77,19 +79,20 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// NIO has told the client. A malformed message ends its own stream, RFC 9113 §5.4.2: a proxy sends the requests of many over
-    /// one connection, and one of them must not end all. There are only so many of them on one connection (``HTTPConnections``).
-    /// Whatever else it is ends the connection, and so do, for NIO, trailers behind a malformed message; requests that have come whole
-    /// are answered within `lingerTimeout`, unless NIO has ended their streams.
+    /// NIO has told the client. A malformed message ends only its own stream (RFC 9113 §5.4.2): a proxy sends the
+    /// requests of many clients over one connection. ``HTTPConnections`` limits such messages per connection.
+    ///
+    /// Every other error ends the connection. For NIO, trailers behind a malformed message are such an error. Complete
+    /// requests are answered within `lingerTimeout`, unless NIO has ended their streams.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !hasFailed else { return }
         let isOfOneMessage = (error as? any NIOHTTP2Error)?.isOfOneMessage ?? false
-        // Of what comes too late nothing is noted.
+        // Malformed messages after the end are not recorded.
         if isOfOneMessage, isEnding { return }
         if error is any NIOHTTP2Error { counts.http2Failures.add() }
         guard !isOfOneMessage else { return noteMalformedMessage() }
         hasFailed = true
-        // NIO reads on from where it was.
+        // NIO would continue to parse.
         intake.stop()
         if !isEnding {
             isEnding = true
@@ -99,9 +102,9 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         timer.set(.now() + limits.lingerTimeout, context) { context.close(promise: nil) }
     }
 
-    /// The stream is reset already: it is counted and logged like any other fault, and there is nobody to answer.
+    /// The stream is already reset: the fault is counted and logged like any other, and its answer goes to no client.
     private func noteMalformedMessage() {
-        // Whom a proxy has sent it for stood in the message.
+        // The forwarded address was in the message, so only the peer is known.
         requests.begin(.fault(.malformed, from: origin.client([:])), on: nil)
     }
 
@@ -109,7 +112,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         timer.set(.now() + limits.idleTimeout, context) { [self] in end(context) }
     }
 
-    /// First for those whose request is on its way already.
+    /// The first GOAWAY admits requests that are already on their way.
     private func announceEnd(_ context: ChannelHandlerContext) {
         guard !isEnding, !isAnnounced else { return }
         isAnnounced = true
@@ -124,7 +127,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         if openStreams == 0 { context.close(promise: nil) }
     }
 
-    /// Behind that with the error, which names no stream.
+    /// Follows NIO's own GOAWAY, which carries the error and names no stream.
     private func sendGoAway(_ context: ChannelHandlerContext) {
         let payload = HTTP2Frame.FramePayload.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: nil)
         context.writeAndFlush(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: payload)), promise: nil)
@@ -132,7 +135,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 }
 
 extension HTTP2ConnectionHandler {
-    /// Tells of streams as they come and go.
+    /// Reports streams as they open and close.
     struct Streams: NIOHTTP2StreamDelegate {
         private let handler: NIOLoopBound<HTTP2ConnectionHandler>
 

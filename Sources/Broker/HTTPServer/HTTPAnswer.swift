@@ -10,7 +10,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// An answer before it is written. Framing, `Date` and the fields that every answer carries are added by the connection.
+/// An answer before it is written. The connection adds framing, `Date` and the fields of every answer.
 package struct HTTPAnswer: Sendable {
     package var status: HTTPResponseStatus
     package var contentType: String
@@ -31,7 +31,7 @@ package struct HTTPAnswer: Sendable {
         self.body = body
     }
 
-    /// All fields of the answer but those of its connection, in every version of HTTP.
+    /// All fields of the answer except the connection's own, in every version of HTTP.
     func forEachField(date: String, _ write: (_ name: String, _ value: String) -> Void) {
         write("Content-Type", contentType)
         write("Content-Length", String(body.count))
@@ -44,10 +44,10 @@ package struct HTTPAnswer: Sendable {
 }
 
 extension HTTPAnswer {
-    /// The answer as it travels, RFC 9112 §4 to §6: head and body in one buffer, for one write and one system call.
+    /// The answer as it is sent, RFC 9112 §4 to §6: head and body in one buffer, for one write and one system call.
     ///
-    /// Every name and value is ours and none holds a line end. Written here rather than by NIO's encoder, which sends head,
-    /// body and end one after the other through all handlers.
+    /// The broker sets every name and value, and none holds a line end. NIO's encoder is not used: it sends head, body
+    /// and end one after the other through all handlers.
     /// - Parameters:
     ///   - hasBody: `false` for the answer to HEAD, whose fields are those of GET.
     ///   - isLast: The connection ends after it.
@@ -79,7 +79,7 @@ extension ByteBuffer {
     }
 }
 
-/// The `Date` of answers, written once a second. RFC 9110 §6.6.1.
+/// The `Date` of answers, formatted once a second. RFC 9110 §6.6.1.
 package final class DateHeader: Sendable {
     private let clock: @Sendable () -> Int64
     private let cached = Mutex((seconds: Int64.min, text: ""))
@@ -95,7 +95,7 @@ package final class DateHeader: Sendable {
         }
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`. RFC 9110 §5.6.7. Nothing here sets a locale, so names are English.
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`. RFC 9110 §5.6.7. The process sets no locale, so names are English.
     private static func text(_ seconds: Int64) -> String {
         // The years 1 to 9999 have four digits.
         var (time, parts) = (time_t(min(max(seconds, -62_135_596_800), 253_402_300_799)), tm())

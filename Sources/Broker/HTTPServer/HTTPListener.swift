@@ -11,15 +11,15 @@ import ServiceLifecycle
     import Darwin
 #endif
 
-/// Answers what arrives at a listener. It cannot fail: whatever happens becomes an answer.
+/// Answers the arrivals at a listener. It cannot fail: every outcome becomes an answer.
 package protocol Responder: Sendable {
     func answer(_ arrival: Arrival) async -> HTTPAnswer
 }
 
 /// One listener for HTTP/1.1 and, over TLS, HTTP/2: from bind to graceful stop.
 ///
-/// Ends when its last connection has ended, or when its task is cancelled: only the end of the stop's patience cuts off an
-/// answer that is being made.
+/// Ends when its last connection has ended, or when its task is cancelled. Only the cancellation at the end of the
+/// stop's time limit cuts off an answer in progress.
 package struct HTTPListener: Service {
     private let address: ListenerAddress
     private let connections: HTTPConnections
@@ -30,9 +30,9 @@ package struct HTTPListener: Service {
     /// - Parameters:
     ///   - date: Shared by all listeners, for the `Date` of answers.
     ///   - executors: One for each event loop of `eventLoopGroup`, shared by all listeners.
-    ///   - proxies: May speak for their clients.
-    ///   - identity: What the listener proves its name with; `nil`: it speaks in the clear.
-    ///   - counts: What becomes of its connections.
+    ///   - proxies: Their word on the client's address is believed.
+    ///   - identity: The listener's certificate chain and key; `nil`: plaintext.
+    ///   - counts: Counts the listener's connections.
     ///   - onBound: Called once, with the port that the listener got; 0 for a Unix socket.
     package init(
         _ responder: some Responder, at address: ListenerAddress, limits: ListenerLimits, date: DateHeader,
@@ -49,7 +49,7 @@ package struct HTTPListener: Service {
         self.onBound = onBound
     }
 
-    /// - Throws: ``ListenError`` where the address could not be bound. Once bound, a listener ends without an error.
+    /// - Throws: ``ListenError`` if the address could not be bound. A bound listener ends without an error.
     package func run() async throws {
         do {
             let claim = try address.claim()
@@ -102,13 +102,13 @@ package enum ListenerAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A port needs no claim: the system keeps two listeners apart.
+    /// A port needs no claim: the system refuses a second listener.
     func claim() throws(UnixSocketClaim.Refused) -> UnixSocketClaim? {
         guard case .unixSocket(let path) = self else { return nil }
         return try UnixSocketClaim(path: path)
     }
 
-    /// The umask usually lets no other user connect to a new socket. A proxy gets in by the group.
+    /// The umask usually denies other users a new socket. A proxy connects through the group.
     func openToGroup() {
         if case .unixSocket(let path) = self { chmod(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) }
     }

@@ -98,7 +98,8 @@ extension NetworkAddress: CustomStringConvertible {
     }
 }
 
-/// Addresses that begin with the same bits: CIDR notation, RFC 4632 §3.1 and RFC 4291 §2.3. One address is a block too.
+/// Addresses that begin with the same bits: CIDR notation, RFC 4632 §3.1 and RFC 4291 §2.3. A single address is a
+/// block, too.
 package struct AddressBlock: Sendable, Hashable {
     private let prefix: NetworkAddress
     private let length: Int

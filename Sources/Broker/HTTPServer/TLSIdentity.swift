@@ -32,8 +32,8 @@ package struct TLSIdentity: Sendable {
         notAfter = Int64(own.notValidAfter)
     }
 
-    /// TLS 1.3, and 1.2 with forward secrecy and authenticated encryption: RFC 9325 §4.2. No renegotiation, no early data, no
-    /// client certificates.
+    /// TLS 1.3, and 1.2 with forward secrecy and authenticated encryption: RFC 9325 §4.2. No renegotiation, no early
+    /// data, no client certificates.
     private static func configuration(_ chain: [NIOSSLCertificate], _ key: NIOSSLPrivateKey) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
