@@ -10,9 +10,11 @@ import Synchronization
 
 /// The right to listen on the path of a Unix socket.
 ///
-/// The name of a socket outlives whoever listened on it, so a new listener has to remove it first: and would take it from one that
-/// is alive, which goes on without a word where nobody reaches it. A lock beside it, which ends with its process however that
-/// ends, says who may; and who answers on the socket without the lock is left alone too.
+/// The file of a Unix socket outlives its listener, so a new listener must remove it first. Without a claim it could
+/// take the path from a live listener, which would run on, unreachable and without an error.
+///
+/// A lock file beside the socket grants the right. The lock ends with its process, even in a crash. A process that
+/// answers on the socket without the lock keeps the path, too.
 final class UnixSocketClaim: Sendable {
     enum Refused: Error, CustomStringConvertible {
         case locked(String)
@@ -40,11 +42,11 @@ final class UnixSocketClaim: Sendable {
     /// The socket that was bound; `nil` before, and where binding fails.
     private let bound = Mutex<FileID?>(nil)
 
-    /// Removes what a listener left behind that has ended.
+    /// Removes the socket of an ended listener.
     init(path: String) throws(Refused) {
         self.path = path
         let file = path + ".lock"
-        // It stays when it is free: whoever removed it could remove the one that somebody else has just locked.
+        // The lock file is never removed: another process may have just locked it.
         lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR)
         guard lock >= 0 else { throw .system("open \(file)", errno) }
         do throws(Refused) {
@@ -61,9 +63,9 @@ final class UnixSocketClaim: Sendable {
     /// For a listener that has just been bound to the path.
     func didBind() { bound.withLock { $0 = Self.fileID(of: path) } }
 
-    /// For a listener that has ended, or could not be bound. Removes the socket that it was bound to, and no other: whoever asks
-    /// for no lock may have put one of his own there (which stays only if the listener was never bound: NIO removes what is at
-    /// the path of a socket that it closes).
+    /// For a listener that has ended or could not be bound. Removes only the socket that this listener bound: a process
+    /// without the lock may have put its own there. (That one survives only if this listener was never bound, because
+    /// NIO removes the file at the path of a socket that it closes.)
     func release() {
         if let socket = bound.withLock(\.self), Self.fileID(of: path) == socket { unlink(path) }
         close(lock)
@@ -86,7 +88,7 @@ final class UnixSocketClaim: Sendable {
         switch try connect(to: path) {
         case ECONNREFUSED: unlink(path)
         case ENOENT: return
-        // Nobody has time for it, but somebody is there.
+        // EAGAIN: a listener is there, and its backlog is full.
         case 0, EAGAIN: throw .answered
         case let code: throw .system("connect to \(path)", code)
         }

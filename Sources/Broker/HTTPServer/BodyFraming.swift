@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// What the handlers before and after the parser of one connection tell each other, all on its event loop: how the parser
-/// said that the body of the current request is framed, and whether a head has begun that it has not reported yet.
+/// Shared by the handlers before and after the parser of one connection, on its event loop: how the current body is
+/// framed, and whether a head has begun that the parser has not reported yet.
 final class BodyFraming {
     enum Kind: Equatable {
         case length(Int)
@@ -24,32 +24,32 @@ final class BodyFraming {
             ? .chunked : .length(head.headers.first(name: "content-length").flatMap(Int.init) ?? 0)
     }
 
-    /// What has been announced since the last call.
+    /// The kind announced since the last call.
     func take() -> Kind? {
         defer { announced = nil }
         return announced
     }
 }
 
-/// Hands octets to the parser one head or body at a time, and looks through chunked bodies first.
+/// Passes octets to the parser one head or body at a time, and checks chunked bodies first.
 ///
-/// Heads end with CR LF CR LF and nothing else. Where the parser sees the end of a head elsewhere, there are two readings
-/// of the same octets, and the connection ends.
+/// A head ends only with CR LF CR LF. If the parser ends a head elsewhere, the same octets have two readings, and the
+/// connection ends.
 final class FramingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Something is wrong that the parser would not see.
+    /// A fault that the parser would not see.
     struct Refused: Error {
         let fault: HTTPFault
     }
 
     private enum State {
-        /// The head and where it may end; `nil`: nothing of it has come.
+        /// The search for the head's end; `nil`: no octet of the head has come.
         case head(HeadEnd?)
         case length(Int)
         case chunked(ChunkScanner)
-        /// Nothing is passed on any more.
+        /// Nothing more is passed on.
         case stopped
     }
 
@@ -121,9 +121,9 @@ final class FramingHandler: ChannelInboundHandler {
     }
 }
 
-/// Finds CR LF CR LF, also where it comes in pieces.
+/// Finds CR LF CR LF, even when it arrives in pieces.
 struct HeadEnd {
-    /// How many octets of the end have been seen.
+    /// How many octets of the end have matched.
     private var matched = 0
 
     /// - Returns: The octets up to and including the end, or all of them.
@@ -142,11 +142,11 @@ struct HeadEnd {
     }
 }
 
-/// Reads the framing of a chunked body alongside the parser, only more strictly: the parser takes a chunk of 2^64 − 1 octets
-/// for a chunk, and skips an extension of any length. RFC 9112 §7.1.
+/// Reads the framing of a chunked body alongside the parser, more strictly: the parser accepts a chunk of 2^64 − 1
+/// octets, and an extension of any length. RFC 9112 §7.1.
 struct ChunkScanner {
     enum Progress: Equatable {
-        /// Everything was framing or body, and more is to come.
+        /// All octets were framing or body, and more must come.
         case unfinished
         /// The body ended after so many octets.
         case finished(Int)
@@ -165,11 +165,11 @@ struct ChunkScanner {
         case finished
     }
 
-    /// A chunk that needs more digits is larger than any body that is accepted.
+    /// A chunk size with more digits exceeds the largest accepted body.
     private static let maximumDigits = 8
 
     private var state = State.size(digits: 0)
-    /// Of the chunk that is being read, octets that are still to come.
+    /// Octets of the current chunk that are still to come.
     private var remaining = 0
     private var extensionOctets = 0
     private let maximumExtensionOctets: Int

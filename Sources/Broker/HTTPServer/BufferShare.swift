@@ -2,8 +2,8 @@ import Synchronization
 
 /// Memory of one connection for unfinished requests and untaken answers, all its streams together.
 ///
-/// Each connection has a small part of its own, which no other can take, so that an ordinary request is always served. Beyond
-/// that, all connections of a listener share ``ListenerLimits/bufferedOctets``. What a connection holds at its end is given back.
+/// Each connection has a small part of its own, so an ordinary request is always served. Beyond that, all connections
+/// of a listener share ``ListenerLimits/bufferedOctets``. A connection gives everything back at its end.
 final class BufferShare: Sendable {
     /// Octets that are the connection's own: room for two ordinary requests.
     static let own = 8 * 1024

@@ -1,9 +1,9 @@
 import NIOHTTP1
 
-/// Whom a request comes from, as far as the network tells: what limits for each caller are counted by.
+/// The sender of a request, as far as the network tells: the key of limits for each caller.
 ///
-/// An IPv4 address, or the /64 of an IPv6 address: a subscriber has all addresses of a /64 (RFC 6177), and would be as
-/// many callers. Equal for every way to write one address.
+/// An IPv4 address, or the /64 of an IPv6 address: a subscriber has all addresses of a /64 (RFC 6177), and could
+/// otherwise pose as many callers. All notations of one address are equal.
 package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     /// `nil`: ``unreadable``.
     package let prefix: NetworkAddress?
@@ -14,8 +14,8 @@ package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
 
     private init(prefix: NetworkAddress?) { self.prefix = prefix }
 
-    /// All those together whom a trusted proxy names in a way that is no address. One caller like any other, so that nobody
-    /// goes uncounted by making himself unreadable.
+    /// Requests whose forwarded address cannot be parsed share this one value. They are limited like one caller, so an
+    /// unreadable address evades no limit.
     static let unreadable = ClientAddress(prefix: nil)
 
     package var description: String {
@@ -23,17 +23,16 @@ package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
         return prefix.family == .v4 ? "\(prefix)" : "\(prefix)/64"
     }
 
-    /// The network, too wide to tell one person: what a log may keep. The first 24 bits of IPv4, 48 of IPv6.
+    /// The network, too wide to identify a person: logs may keep it. The first 24 bits of IPv4, 48 of IPv6.
     package var network: String {
         guard let prefix else { return "unreadable" }
         return prefix.family == .v4 ? "\(prefix.prefix(24))/24" : "\(prefix.prefix(48))/48"
     }
 }
 
-/// Whose word on where a request comes from is believed. Nobody's, unless configured.
+/// The peers whose forwarding header is believed. None unless configured.
 package struct TrustedProxies: Sendable {
-    /// Which header those proxies write. The other one would be what a client made of it: proxies pass on what they do not
-    /// know.
+    /// The header that these proxies write. The other header is ignored: proxies pass it on as the client wrote it.
     package enum Header: String, Sendable, CaseIterable {
         case xForwardedFor = "x-forwarded-for"
         /// RFC 7239.
@@ -41,7 +40,7 @@ package struct TrustedProxies: Sendable {
     }
 
     package var blocks: [AddressBlock]
-    /// Whoever may open the Unix socket.
+    /// Every process that may open the Unix socket counts as a trusted proxy.
     package var includesUnixSocket: Bool
     package var header: Header
 
@@ -59,10 +58,10 @@ package struct TrustedProxies: Sendable {
         return blocks.contains { $0.contains(peer) }
     }
 
-    /// The last address in the chain that is no trusted proxy's. What stands before it is hearsay.
+    /// The last address in the forwarding chain that is not a trusted proxy. Addresses before it are unverified.
     ///
-    /// - Returns: `nil` where nobody who is believed says it: over a Unix socket. ``ClientAddress/unreadable`` if a proxy names
-    ///   its client in a way that is no address.
+    /// - Returns: `nil` over a Unix socket if no trusted proxy names an address. ``ClientAddress/unreadable`` if a
+    ///   proxy's entry for its client is not an address.
     func client(of peer: NetworkAddress?, _ headers: HTTPHeaders) -> ClientAddress? {
         guard include(peer) else { return peer.map(ClientAddress.init) }
         var nearest = peer
@@ -74,11 +73,11 @@ package struct TrustedProxies: Sendable {
         return nearest.map(ClientAddress.init)
     }
 
-    /// From the first to the last; a field that comes twice is one list. RFC 9110 §5.3.
+    /// From the first to the last; a repeated field is one list. RFC 9110 §5.3.
     private func nodes(_ headers: HTTPHeaders) -> [Substring] {
         switch header {
         case .xForwardedFor:
-            // At octets: what a client wrote before the proxy's comma may be one character with it.
+            // Splits octets: the client's text before the proxy's comma can form one character with it.
             headers["x-forwarded-for"].flatMap { field in
                 field.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
             }
@@ -87,10 +86,10 @@ package struct TrustedProxies: Sendable {
     }
 }
 
-/// One hop of a chain of proxies, as they write it: an address, with or without a port.
+/// One hop of a chain of proxies, as proxies write it: an address, with or without a port.
 enum ForwardedNode {
-    /// `192.0.2.43`, `192.0.2.43:47011`, `2001:db8::17`, `[2001:db8::17]`, `[2001:db8::17]:4711`. `nil` for everything else:
-    /// RFC 7239 §6 also knows `unknown` and made-up names.
+    /// `192.0.2.43`, `192.0.2.43:47011`, `2001:db8::17`, `[2001:db8::17]`, `[2001:db8::17]:4711`. `nil` for everything
+    /// else: RFC 7239 §6 also allows `unknown` and made-up names.
     static func address(_ text: some StringProtocol) -> NetworkAddress? {
         let text = OuterWhitespace.removed(from: text)
         if text.hasPrefix("[") {
@@ -107,8 +106,8 @@ enum ForwardedNode {
         return isPort(text[colon...]) ? NetworkAddress(String(text[..<colon])) : nil
     }
 
-    /// The `for` of each element of one `Forwarded` field. RFC 7239 §4. An element without it, or one that cannot be read, is
-    /// an empty text: no address, so that nobody is taken for somebody else.
+    /// The `for` of each element of one `Forwarded` field. RFC 7239 §4. An element without `for`, or an unreadable
+    /// element, gives an empty text. That is no address, so it cannot be taken for another client's.
     static func forwardedFor(_ field: String) -> [Substring] {
         elements(field[...]).map { element in
             guard let pairs = pairs(element) else { return "" }
@@ -123,8 +122,8 @@ enum ForwardedNode {
         }
     }
 
-    /// Cut at the commas that are not inside quotes, as seen from the end: what the last proxy added is whole, whatever a
-    /// client left open before it. Only an escaped quote would be taken for an end, and no element with an escape is read.
+    /// Split at the commas outside quotes, read from the end. So the last proxy's element stays whole, even if a client
+    /// left a quote open before it. Escaped quotes would be misread, but elements with an escape are refused.
     private static func elements(_ field: Substring) -> [Substring] {
         var elements: [Substring] = []
         var isQuoted = false
@@ -142,7 +141,7 @@ enum ForwardedNode {
         return elements.reversed()
     }
 
-    /// Cut at the semicolons that are not inside quotes. `nil` where a quote does not end.
+    /// Split at the semicolons outside quotes. `nil` if a quote does not end.
     private static func pairs(_ element: Substring) -> [Substring]? {
         var pairs: [Substring] = []
         var isQuoted = false

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Turns the parts of an HTTP/1 connection into whole requests, which are answered one after the other, and answers into
-/// octets. ``ConnectionState`` has the rules. Closes a connection whose client exceeds a time limit: ``ReadDeadline`` and
+/// Turns the parts of an HTTP/1 connection into whole requests, answered one after the other, and answers into octets.
+/// ``ConnectionState`` has the rules. Closes a connection whose client exceeds a time limit: ``ReadDeadline`` and
 /// ``WriteDeadline``.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
@@ -15,7 +15,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let date: DateHeader
     private let requests: RequestTasks
     private var isAnswering = false
-    /// What waits for its turn. Never begun where the connection ends before that: neither answered nor in the log.
+    /// Arrivals that wait for their turn. If the connection ends first, they are neither answered nor logged.
     private var waiting: [Arrival] = []
     private var readDeadline: ReadDeadline
     private let readTimer = DeadlineTimer()
@@ -61,7 +61,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             case .writeContinue: writeContinue(context)
             case .deliver(let fault): deliver(.fault(fault, from: state.client), context)
             }
-        case .body(let part):  // buys no time: the limit is on the body as a whole
+        case .body(let part):  // never extends the deadline: the limit is on the whole body
             if let fault = state.received(part) { deliver(.fault(fault, from: state.client), context) }
         case .end(let trailers):
             readDeadline.receivedEnd(now: .now())
@@ -79,7 +79,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard let deadline = readDeadline.deadline else { return readTimer.clear() }
         readTimer.set(deadline, context) { [self] in
             switch readDeadline.phase {
-            case .idle: context.close(promise: nil)  // without a word
+            case .idle: context.close(promise: nil)  // without an answer
             case .header: fail(.headerTimeout, context)
             case .body: fail(.bodyTimeout, context)
             }
@@ -107,7 +107,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// What the parser does not tell apart.
+    /// Separates the faults that the parser reports as one.
     private func fault(_ error: HTTPParserError) -> HTTPFault {
         switch error {
         case .headerOverflow: framing.requestLine.length > limits.targetSize ? .targetTooLong : .headerTooLarge
@@ -126,7 +126,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         requests.begin(arrival, on: context.channel)
     }
 
-    /// Not at once: the answer before it is being written.
+    /// Not at once: the previous answer is still being written.
     private func answered(_ context: ChannelHandlerContext) {
         guard !waiting.isEmpty else { return isAnswering = false }
         context.eventLoop.assumeIsolated().execute { [self] in
@@ -135,7 +135,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Backpressure: one request being answered, at most one waiting, and none from a client that does not read.
+    /// Backpressure: at most one request being answered and one waiting, and no reading while the client takes no
+    /// answers.
     func read(context: ChannelHandlerContext) {
         isReadHeld = state.isBehind || !context.channel.isWritable
         if !isReadHeld { context.read() }
@@ -163,12 +164,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
         write(octets, context, written)
         answered(context)
-        // Also after the last answer: what the client is still sending must be taken off the network, or closing would
-        // reset the connection under the answer.
+        // Also after the last answer: octets that the client still sends must be read, or closing would reset the
+        // connection and discard the answer.
         releaseRead(context)
     }
 
-    /// It follows a head at once, and so buys the body no time.
+    /// It follows a head at once, so it does not extend the body's deadline.
     private func writeContinue(_ context: ChannelHandlerContext) {
         write(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n"), context, nil)
         context.flush()
@@ -182,7 +183,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: The end
 
-    /// Our side first; the client's side when it has read the answer, or after a while without it.
+    /// Closes the broker's side first, and the client's side when the client has closed it, or after `lingerTimeout`.
     private func finish(_ context: ChannelHandlerContext) {
         guard !isInputClosed else { return context.close(promise: nil) }
         context.close(mode: .output, promise: nil)

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// Where one HTTP/1 connection stands: what is being read, how many answers are owed, whether it ends after them.
+/// The state of one HTTP/1 connection: what is being read, how many answers are owed, whether it ends after them.
 ///
-/// Requests are taken whole or not at all, and answered in order. Whatever is wrong with the wire ends the intake: the
-/// fault is answered like a request, and what follows it is never looked at.
+/// Requests are accepted whole or not at all, and answered in order. A fault ends the intake: it is answered like a
+/// request, and nothing after it is read.
 struct ConnectionState {
     private enum Intake {
         /// Between requests.
@@ -18,12 +18,12 @@ struct ConnectionState {
     private let origin: RequestOrigin
     private let share: BufferShare
     private var intake = Intake.open
-    /// Taken from the share for the body that is being read.
+    /// Octets taken from the share for the body that is being read.
     private var taken = 0
-    /// Of the request that is being read, also where it was found to be none.
+    /// Of the request that is being read, even if it was refused.
     private var headers = HTTPHeaders()
     private var isDraining = false
-    /// Of each answer that is owed, oldest first.
+    /// One for each answer that is owed, oldest first.
     private var debts = CircularBuffer<Debt>(initialCapacity: 2)
 
     private struct Debt {
@@ -39,11 +39,11 @@ struct ConnectionState {
         self.share = share
     }
 
-    /// Whether a request waits behind the one that is being answered. Then nothing more is read from the network: what the
-    /// client sends meanwhile waits in its own buffers.
+    /// Whether a request waits behind the one that is being answered. Then nothing more is read from the network, and
+    /// what the client sends waits in its own buffers.
     var isBehind: Bool { owed > 1 }
 
-    /// Whom the request is from that is being read.
+    /// The sender of the request that is being read.
     var client: ClientAddress? { origin.client(headers) }
 
     /// Whether nothing is being read and no answer is owed.
@@ -64,13 +64,13 @@ struct ConnectionState {
         headers = head.headers
         if let fault = HeadRules.fault(of: head, limits: limits) { return .deliver(shut(fault)) }
         intake = .reading(head, body: ByteBuffer())
-        // With an answer still owed, an interim response could be taken for part of that one.
+        // While an answer is owed, the client could take an interim response for part of it.
         return owed == 0 && HeadRules.expectsContinue(head) ? .writeContinue : .none
     }
 
     mutating func received(_ part: ByteBuffer) -> HTTPFault? {
         guard case .reading(let head, var body) = intake else { return nil }
-        intake = .open  // gives up the reference to `body`, so that appending does not copy it
+        intake = .open  // releases the reference to `body`, so that appending does not copy it
         let length = body.readableBytes + part.readableBytes
         guard length <= limits.bodySize else { return shut(.bodyTooLarge) }
         let room = Self.room(for: length)
@@ -79,13 +79,13 @@ struct ConnectionState {
             taken = room
             body.reserveCapacity(room)
         }
-        // A copy: `part` would keep all that was read with it, however little of that is this body's.
+        // A copy: `part` would keep the whole read buffer alive.
         body.writeImmutableBuffer(part)
         intake = .reading(head, body: body)
         return nil
     }
 
-    /// What the storage of a body takes: a power of two, as `ByteBuffer` has it.
+    /// The storage of a body: a power of two, as `ByteBuffer` allocates it.
     private static func room(for length: Int) -> Int {
         var room = 256
         while room < length { room *= 2 }
@@ -105,14 +105,14 @@ struct ConnectionState {
         return .request(ReceivedRequest(head: head, body: body, memory: memory, client: client))
     }
 
-    /// Something is wrong with the wire. `nil` where the intake has ended already.
+    /// Ends the intake with a fault. `nil` if the intake has already ended.
     mutating func fail(_ fault: HTTPFault) -> HTTPFault? {
         if case .shut = intake { return nil }
         return shut(fault)
     }
 
-    /// The client has nothing more to say.
-    /// - Returns: Whether nothing is owed to it either, so that the connection can be closed.
+    /// The client has closed its side.
+    /// - Returns: Whether no answer is owed, so that the connection can be closed.
     mutating func inputClosed() -> Bool {
         dropBody()
         intake = .shut
@@ -121,14 +121,14 @@ struct ConnectionState {
 
     struct AnswerAction: Equatable {
         let hasBody: Bool
-        /// It is the last one: it says so, and the connection ends after it.
+        /// This is the last answer: it says so, and the connection ends after it.
         let closes: Bool
     }
 
     mutating func answering() -> AnswerAction {
         let debt = debts.popFirst()
         let closes = owed == 0 && isLast
-        // What still comes cannot be answered, so that it must not be carried out.
+        // A later request cannot be answered, so it must not be carried out.
         if closes {
             intake = .shut
             dropBody()
@@ -136,14 +136,14 @@ struct ConnectionState {
         return AnswerAction(hasBody: debt?.allowsBody ?? true, closes: closes)
     }
 
-    /// Nothing more comes, and nobody waits for what is owed.
+    /// The connection has ended: owed answers are dropped.
     mutating func end() {
         intake = .shut
         dropBody()
         debts.removeAll()
     }
 
-    /// The listener stops. What was begun is still answered.
+    /// The listener stops. Requests that have begun are still answered.
     mutating func drain() { isDraining = true }
 
     private var isLast: Bool {

@@ -42,8 +42,8 @@ final class FrameIntakeHandler: ChannelDuplexHandler {
         writeDeadline.write(unwrapOutboundIn(data), context, promise)
     }
 
-    /// GOAWAY without an error, RFC 9113 §6.8, past NIO: once that has sent it, it refuses new streams at once, whatever it said of the
-    /// last, and takes what else comes on them for an error of the connection.
+    /// Sends GOAWAY without an error (RFC 9113 §6.8) past NIO. Once NIO itself sends GOAWAY, it refuses new streams at
+    /// once, whatever the last stream, and treats further frames on them as a connection error.
     func sendGoAway(lastStream: UInt32) {
         guard let context else { return }
         var frame = context.channel.allocator.buffer(capacity: 17)

@@ -7,22 +7,22 @@ import NIOSSL
 
 /// The connections of one listener, for Hummingbird's server, which accepts them and stops them gracefully.
 ///
-/// Not Hummingbird's own HTTP channels: they answer a malformed request with a bare 400, turn an absolute target into
-/// a path, forget how many `Host` fields there were, and know no limit of time but idleness.
+/// Hummingbird's own HTTP channels are not used: they answer a malformed request with a bare 400, turn an absolute
+/// target into a path, lose the number of `Host` fields, and have no time limit except for idleness.
 struct HTTPConnections: ServerChildChannel {
     let responder: any Responder
     let executors: EventLoopExecutors
     let open: OpenConnections
     let limits: ListenerLimits
     let proxies: TrustedProxies
-    /// `nil`: in the clear.
+    /// `nil`: plaintext.
     let identity: CurrentTLSIdentity?
     let date: DateHeader
     let quota: ConnectionQuota
 
-    /// An ordinary exchange fits in one read. Each connection keeps a buffer of this size, however idle it is.
+    /// An ordinary exchange fits in one read. Each connection, even an idle one, keeps a buffer of this size.
     private static let readSize = 2 * 1024
-    /// Octets of answers that wait for their client, from which on it is read from no more, and again.
+    /// Octets of waiting answers at which reading from their client stops (high) and resumes (low).
     private static let waitingAnswers = ChannelOptions.Types.WriteBufferWaterMark(low: 4 * 1024, high: 8 * 1024)
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
@@ -36,7 +36,7 @@ struct HTTPConnections: ServerChildChannel {
             do {
                 try begin(connection)
             } catch {
-                // Nobody else closes it, and the listener would wait for its end.
+                // No other code closes it, and the listener would wait for its end.
                 connection.end()
                 throw error
             }
@@ -64,7 +64,7 @@ struct HTTPConnections: ServerChildChannel {
         try pipeline.addHandler(NIOSSLServerHandler(context: identity.context))
         try pipeline.addHandler(TLSCloseHandler())
         try pipeline.addHandler(
-            // The pipeline must not keep its own connection.
+            // Weak: the pipeline must not keep its own connection alive.
             HandshakeHandler(limit: limits.headerTimeout, counts: quota.counts) { [weak connection] agreed in
                 if let connection { try add(agreed, to: connection, origin) }
             })
@@ -79,7 +79,7 @@ struct HTTPConnections: ServerChildChannel {
 
     private var newShare: BufferShare { BufferShare(quota.counts, limit: limits.bufferedOctets) }
 
-    /// At once: see ``OpenConnections``.
+    /// Returns at once: see ``OpenConnections``.
     func handle(value connection: Connection, logger: Logger) async {}
 }
 
@@ -133,8 +133,8 @@ extension HTTPConnections {
         try pipeline.addHandler(ending)
     }
 
-    /// What a client may do that costs it less than us: CVE-2019-9511 to 9518, CVE-2023-44487 (streams that are reset as soon
-    /// as they are opened), CVE-2024-27316 (headers without an end).
+    /// Limits for attacks that cost the client less than the broker: CVE-2019-9511 to 9518, CVE-2023-44487 (streams
+    /// reset as soon as they are opened), CVE-2024-27316 (headers without an end).
     private var connectionConfiguration: NIOHTTP2Handler.ConnectionConfiguration {
         var configuration = NIOHTTP2Handler.ConnectionConfiguration()
         configuration.initialSettings = [

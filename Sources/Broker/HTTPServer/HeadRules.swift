@@ -1,17 +1,17 @@
 import NIOHTTP1
 
-/// What the head of a request must be before its body is read. RFC 9112 §3 and §6, narrowed to what an origin server that
-/// is not a proxy needs.
+/// The rules for the head of a request before its body is read. RFC 9112 §3 and §6, narrowed to the needs of an origin
+/// server that is not a proxy.
 enum HeadRules {
     static func fault(of head: HTTPRequestHead, limits: ListenerLimits) -> HTTPFault? {
         if head.uri.utf8.count > limits.targetSize { return .targetTooLong }
-        // The parser of HTTP/1 has counted them before.
+        // The parser of HTTP/1 has already counted them.
         if head.headers.count > limits.headerFields { return .headerTooLarge }
         if head.uri.utf8.first != UInt8(ascii: "/") || head.method == .CONNECT { return .targetForm }
         let hosts = head.headers["host"]
         if hosts.count > 1 || hosts.isEmpty && isHTTP11(head) || !hosts.allSatisfy(Authority.isValid) { return .host }
         if let fault = framingFault(of: head, limits: limits) { return fault }
-        // In HTTP/1.0 it means nothing, RFC 9110 §10.1.1.
+        // HTTP/1.0 has no expectations, RFC 9110 §10.1.1.
         if isHTTP11(head), head.headers.contains(name: "expect"), !expectsContinue(head) { return .expectation }
         return nil
     }
@@ -22,7 +22,7 @@ enum HeadRules {
             guard codings.count == 1, codings[0].lowercased() == "chunked", isHTTP11(head)
             else { return .transferCoding }
         }
-        // The parser has refused every Content-Length that is no number, and more than one of them.
+        // The parser has refused a second Content-Length, and one that is not a number.
         if let length = head.headers.first(name: "content-length"), (Int(length) ?? .max) > limits.bodySize {
             return .bodyTooLarge
         }
@@ -35,7 +35,7 @@ enum HeadRules {
             && isHTTP11(head)
     }
 
-    /// Or later. The parser takes no other major version than 1, and no minor one above 1.
+    /// Or later. The parser accepts only major version 1 with minor version 0 or 1.
     private static func isHTTP11(_ head: HTTPRequestHead) -> Bool { head.version.major > 1 || head.version.minor >= 1 }
 
     /// The parser stops after such a request, because another protocol could follow.
@@ -44,20 +44,21 @@ enum HeadRules {
     }
 }
 
-/// Why what arrived on a connection is no request that may be answered on its merits. After any of these the connection
-/// is closed: what follows on it cannot be trusted to be where it seems.
+/// Why a request cannot be answered on its merits. HTTP/1 then closes the connection, because the next octets may not
+/// begin a request. HTTP/2 ends the stream.
 package enum HTTPFault: Error, Sendable, CaseIterable {
-    /// The parser refused it: two lengths, a length and chunks, an obsolete line fold, control characters, …
+    /// The parser refused it, for example for two lengths, a length and chunks, an obsolete line fold, or control
+    /// characters.
     case malformed
     /// A method that the parser does not know.
     case method
-    /// RFC 9112 §3.2: exactly one `Host`, and it is one. Two of them are read differently by different servers.
+    /// RFC 9112 §3.2 demands exactly one valid `Host`. Different servers read two of them differently.
     case host
-    /// Not in origin form: only a proxy is asked in another. RFC 9112 §3.2.
+    /// Not in origin form: only proxies receive the other forms. RFC 9112 §3.2.
     case targetForm
     /// Anything but `chunked`, or chunks in HTTP/1.0. RFC 9112 §6.1.
     case transferCoding
-    /// Header fields after the body: nothing here reads them, something in front of us might.
+    /// Header fields after the body: the broker never reads them, but a proxy in front might.
     case trailers
     case chunkExtension
     case expectation
@@ -66,15 +67,16 @@ package enum HTTPFault: Error, Sendable, CaseIterable {
     case bodyTooLarge
     case headerTimeout
     case bodyTimeout
-    /// Not the client's doing: all connections together keep as much as ``ListenerLimits/bufferedOctets`` allows.
+    /// The client is not at fault: all connections together hold as much as ``ListenerLimits/bufferedOctets`` allows.
     case bodyMemory
 }
 
 extension HTTPHeaders {
-    /// The same fields, whose values neither begin nor end with a space or a tab: such are no part of a value. RFC 9110 §5.5.
+    /// The same fields without spaces and tabs around their values; these are not part of a value. RFC 9110 §5.5.
     ///
-    /// The parser leaves those at the end. They go once, before anything reads a value, so that nothing reads it in another way
-    /// than the parser has framed the body by: that takes `Content-Length: 5 ` for 5, and `chunked ` for chunks.
+    /// The parser leaves white space at the end. It ignores it when it frames the body: `Content-Length: 5 ` is 5, and
+    /// `chunked ` means chunks. Removing it once, before any code reads a value, keeps every reader in agreement with
+    /// that framing.
     var withoutOuterWhitespace: HTTPHeaders {
         guard contains(where: { OuterWhitespace.isIn($0.value) }) else { return self }
         return HTTPHeaders(map { ($0.name, String(OuterWhitespace.removed(from: $0.value))) })

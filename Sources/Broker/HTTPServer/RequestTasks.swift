@@ -1,11 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// The requests of one connection that are being answered, each by a task of its own, which begins on the connection's event
-/// loop as soon as the request is there.
+/// The requests of one connection that are being answered. Each has its own task, which begins on the connection's
+/// event loop as soon as the request has arrived.
 ///
-/// No task lives as long as the connection does and answers: it would keep the memory of the deepest call that it ever made,
-/// some 20 KiB for an exchange, however idle the connection is.
+/// No task lives as long as the connection: it would keep the memory of its deepest call, some 20 KiB for an exchange,
+/// even while the connection is idle.
 final class RequestTasks: Sendable {
     private struct State {
         var running: [(number: Int, task: Task<Void, Never>?)] = []

@@ -115,8 +115,8 @@ final class StreamHandler: ChannelDuplexHandler {
         }
     }
 
-    /// What the client still sends is of no use: RFC 9113 §8.1. But for the end of it there is a while: trailers that were on their
-    /// way to a stream that is reset are for NIO an error of the connection, which ends all streams.
+    /// The rest of the request is of no use, RFC 9113 §8.1, but the broker waits `streamLingerTimeout` for its end.
+    /// After a reset, NIO would treat trailers on their way as a connection error, which ends all streams.
     private func wrote(_ context: ChannelHandlerContext) {
         timer.clear()
         guard !isInputEnded, context.channel.isActive else { return }
@@ -134,8 +134,8 @@ final class StreamHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Nothing is written while the stream is read: what its client sent before it took the stream back is read when NIO has
-    /// closed the stream already, and a frame on a closed stream is an error of the connection, which ends all streams.
+    /// Never writes during a read. When NIO has already closed the stream, frames that its client sent before the reset
+    /// are still read. A frame on a closed stream is a connection error, which ends all streams.
     private func afterRead(_ context: ChannelHandlerContext, _ write: @escaping () -> Void) {
         guard isReading else { return write() }
         context.eventLoop.assumeIsolated().execute {
