@@ -4,16 +4,16 @@ import NativeSSO
 import StrictCoding
 import Synchronization
 
-/// A `client_assertion`, taken apart: its signature is not verified yet. It prints as `****`.
+/// A parsed `client_assertion`; its signature is not verified yet. It prints as `****`.
 struct ClientAssertion: Sendable, CustomStringConvertible, CustomReflectable {
     private let token: CompactJWS
 
-    /// No claim of an assertion is long.
+    /// No legitimate claim of an assertion is long.
     private static let limits = CompactJWS.Limits(token: 8 << 10, payload: 4 << 10)
-    /// RFC 7523bis; an older client says `JWT`, or nothing.
+    /// RFC 7523bis; older clients send `JWT` or no type.
     private static let types = ["client-authentication+jwt", "JWT"]
 
-    /// Form, header, algorithm and `typ`.
+    /// Checks form, header, algorithm and `typ`.
     init(_ text: String) throws(ClientRefusal) {
         do throws(JWSError) {
             token = try CompactJWS(text, limits: Self.limits)
@@ -28,10 +28,10 @@ struct ClientAssertion: Sendable, CustomStringConvertible, CustomReflectable {
 
     var header: JOSEHeader { token.header }
 
-    /// Whose it claims to be: `sub`. It says whose keys to take, and no more.
+    /// The client that it claims, from `sub`. Only for choosing the keys.
     var claimedClient: ClientID? { token.unverifiedSubject.flatMap(ClientID.init) }
 
-    /// Always one verification.
+    /// Always performs one verification.
     func verified(by key: AssertionKey) throws(ClientRefusal) -> VerifiedJWS {
         switch key {
         case .registered(let key):
@@ -67,19 +67,19 @@ extension ClientRefusal {
 
 /// The signatures of client assertions.
 package enum AssertionSignature {
-    /// What an assertion may be signed with, as far as its key is for it. RFC 8725 §3.1.
+    /// The accepted algorithms, as far as the key is for them. RFC 8725 §3.1.
     package static let algorithms: Set<SignatureAlgorithm> = [.es256, .ps256, .rs256]
 }
 
-/// What an assertion is verified with.
+/// The key that verifies an assertion.
 enum AssertionKey {
     case registered(JSONWebKey)
-    /// There is none for it. Verifying with the decoy costs a verification under the same algorithm nevertheless, so that an
-    /// unknown client, or one without a key, is not told by an answer that comes at once. An RSA key of another length than
-    /// the decoy's 2048 bits can be told by the time.
+    /// The client has no usable key. The decoy costs a verification under the same algorithm, so the response time does
+    /// not reveal an unknown client or a client without a key. An RSA key of another length than the decoy's 2048 bits
+    /// does differ in time.
     case none(ClientRefusal, decoy: JSONWebKey)
 
-    /// - Parameter keys: All that one client has; `nil` if there is none.
+    /// - Parameter keys: All keys of one client; `nil` if it has none.
     init(for header: JOSEHeader, among keys: JSONWebKeySet?) throws(PortError) {
         do throws(JWSError) {
             guard let keys else { throw .unknownKey }
@@ -96,7 +96,7 @@ enum AssertionKey {
         return key
     }
 
-    // Made for this purpose; their private parts were thrown away, and nothing that they verify is good.
+    // Made for this purpose; their private parts were discarded. A valid signature under them is still refused.
     private static let curve = key(
         """
         {"kty":"EC","crv":"P-256","alg":"ES256",\
@@ -116,15 +116,15 @@ enum AssertionKey {
     }
 }
 
-/// The registered keys of clients, ready to verify: each client's are read once, and again when they have changed.
+/// The registered keys of clients, ready to verify. Each client's keys are parsed once, and again after a change.
 final class ClientKeySets: Sendable {
     private struct Entry {
         let registered: [ClientKey]
-        /// `nil`: not one can be read.
+        /// `nil`: no key can be read.
         let keys: JSONWebKeySet?
     }
 
-    /// By registered client, so that nobody from outside makes it grow.
+    /// By registered client, so that callers cannot make it grow.
     private let entries = Mutex<[ClientID: Entry]>([:])
     private let logger: Logger
 
@@ -132,8 +132,8 @@ final class ClientKeySets: Sendable {
         self.logger = logger
     }
 
-    /// - Parameter registered: All that the client has now.
-    /// - Returns: `nil` where it has none that can verify.
+    /// - Parameter registered: All current keys of the client.
+    /// - Returns: `nil` if none of them can verify.
     func keys(of client: ClientID, _ registered: [ClientKey]) -> JSONWebKeySet? {
         entries.withLock { entries in
             guard !registered.isEmpty else {
@@ -142,14 +142,14 @@ final class ClientKeySets: Sendable {
             }
             if let entry = entries[client], entry.registered == registered { return entry.keys }
             let keys = registered.compactMap { read($0, of: client) }
-            // By one `kid` there is one row, so that no two can be confused.
+            // The registry holds one row per `kid`, so no two keys share one.
             let entry = Entry(registered: registered, keys: try? JSONWebKeySet(keys))
             entries[client] = entry
             return entry.keys
         }
     }
 
-    /// A key that cannot be read came by no command. It is left out: the client's others go on, and whoever signs with it is
+    /// No command stores an unreadable key. It is left out: the client's other keys work, and assertions under it are
     /// refused.
     private func read(_ key: ClientKey, of client: ClientID) -> JSONWebKey? {
         if let json = try? JSONReader.parse(key.publicJWK.utf8).object, let own = try? JSONWebKey(json),
@@ -164,21 +164,21 @@ final class ClientKeySets: Sendable {
     }
 }
 
-/// An assertion that shows who its client is, as long as it is its first use: RFC 7523 §3, OpenID Connect Core §9.
+/// A verified assertion that authenticates its client on first use: RFC 7523 §3, OpenID Connect Core §9.
 extension PresentedAssertion {
     /// Clock difference between client and broker.
     static let skew: Seconds = 60
-    /// An assertion is made for one request. RFC 7523 §3, 4 lets us refuse what is good for unreasonably long.
+    /// An assertion is made for one request. RFC 7523 §3, 4 allows refusing an unreasonably long life.
     static let longestLife: Seconds = .minutes(5)
     /// Octets of a `jti`.
     private static let longestID = 255
 
-    /// The claims, in the order in which RFC 7523 §3 has them.
+    /// Checks the claims in the order of RFC 7523 §3.
     ///
     /// - Parameters:
-    ///   - client: Whose key verified the token.
-    ///   - issuer: Ours. The token endpoint's address is no audience, and neither is anything beside us: an assertion that
-    ///     another server may also take could be passed on (RFC 7523bis §3).
+    ///   - client: The owner of the key that verified the token.
+    ///   - issuer: The broker's own, the only accepted audience. The token endpoint's address is refused, and so is a
+    ///     second audience: another server could replay an assertion that it also accepts (RFC 7523bis §3).
     init(_ token: VerifiedJWS, of client: ClientID, at issuer: Issuer, now: UnixTime) throws(ClientRefusal) {
         let claims = token.claims
         guard claims.string("iss")?.hasSameOctets(as: client.string) == true else { throw .assertionIssuer }
@@ -193,7 +193,7 @@ extension PresentedAssertion {
         self.init(id: AssertionID(client: client, jti: jti), until: until)
     }
 
-    /// `exp`, which is required, still to come and not far ahead; `nbf` and `iat` are past, where they are given.
+    /// `exp` is required, still to come and not far ahead; `nbf` and `iat`, if given, are past.
     private static func expiry(_ claims: JSONObject, at now: UnixTime) throws(ClientRefusal) -> UnixTime {
         let latestNow = now.adding(skew)
         guard let expiry = time("exp", of: claims), now < expiry.adding(skew),

@@ -2,16 +2,16 @@ import HTTPServer
 import NativeSSO
 import OAuthWire
 
-/// Finds out which registered client is asking, and makes a confidential one prove it.
+/// Identifies the registered client of a request, and authenticates a confidential one.
 struct ClientIdentification: Sendable {
     let directory: any ClientDirectory
     let authenticator: ClientAuthenticator
     let assertions: any AssertionRegister
     let limiter: RequestLimiter
 
-    /// Everything but whether an assertion was used before.
-    /// - Parameter record: Is told of a registered client, also of one that is then refused.
-    /// - Returns: Also the assertion that it proves itself with, which is good for one request: to be used up.
+    /// Checks everything except whether an assertion was used before.
+    /// - Parameter record: Receives the registered client, even if it is then refused.
+    /// - Returns: Also the client's assertion, which the caller must consume: it is good for one request.
     func identify(
         authorization: [String], _ form: FormParameters, _ record: inout RequestRecord
     ) throws(TokenError) -> (Client, PresentedAssertion?) {
@@ -28,7 +28,7 @@ struct ClientIdentification: Sendable {
             return presented.credential == nil
                 ? .refused(.client(failure)) : failed(failure, presented.id, from: caller)
         }
-        // Before anything is known of the client, so that an unknown one is verified, too.
+        // Before the client is known, so that an unknown client costs a verification, too.
         var finding = ClientAuthenticator.Finding.good
         if let credential = presented.credential {
             finding = try TokenError.port { () throws(PortError) in
@@ -52,8 +52,8 @@ struct ClientIdentification: Sendable {
         return (client, assertion)
     }
 
-    /// Uses the client's assertion up, if it has one, where the grant's own statement does not. Refused where it was used before, here
-    /// or at another replica. What the grant then refuses or cannot do has cost the assertion.
+    /// Consumes the client's assertion, if there is one, for a grant whose own statement does not. Refuses an assertion
+    /// that any replica has seen. A later refusal or outage does not restore it.
     func use(_ assertion: PresentedAssertion?, _ record: RequestRecord) async throws(TokenError) {
         guard let assertion else { return }
         let isFirstUse = try await TokenError.port { () async throws(PortError) in
@@ -62,14 +62,14 @@ struct ClientIdentification: Sendable {
         guard isFirstUse else { throw replayed(record) }
     }
 
-    /// Its assertion was used before.
+    /// The refusal of an assertion that was used before.
     func replayed(_ record: RequestRecord) -> TokenError {
         failed(
             Refusal.ClientFailure(reason: .assertionReplayed, client: record.client, usedAuthorization: false),
             record.presentedClient, from: record.caller)
     }
 
-    /// Something was offered as proof, and is none. Whoever does so again and again is told to wait, whatever name he uses.
+    /// A failed client authentication. Repeated failures under one name, registered or not, are throttled.
     private func failed(
         _ failure: Refusal.ClientFailure, _ presentedID: String, from caller: ClientAddress?
     ) -> TokenError {
@@ -81,30 +81,30 @@ struct ClientIdentification: Sendable {
         }
     }
 
-    /// `nil` also for what cannot be an identifier.
+    /// `nil` also if the text cannot be an identifier.
     private func registered(_ presented: PresentedClient) throws(TokenError) -> Client? {
         guard let id = ClientID(presented.id) else { return nil }
         return try TokenError.port { () throws(PortError) in try directory.client(id) }
     }
 }
 
-/// What a confidential client offers as proof of who it is. It prints as `****`.
+/// The credential of a confidential client. It prints as `****`.
 enum ClientCredential: Sendable {
     /// RFC 6749 §2.3.1.
     case secret(Credential)
-    /// RFC 7523 §2.2: taken apart, or why it cannot be.
+    /// RFC 7523 §2.2: the parsed assertion, or why it cannot be parsed.
     case assertion(Result<ClientAssertion, ClientRefusal>)
 }
 
-/// Verifies what clients prove themselves with.
+/// Verifies the credentials of clients.
 struct ClientAuthenticator: Sendable {
-    /// Ours: the one audience that an assertion may have.
+    /// The broker's own: the only audience that an assertion may have.
     let issuer: Issuer
     let directory: any ClientDirectory
     let keys: ClientKeySets
     let clock: any WallClock
 
-    /// What was found about a credential.
+    /// The result for a credential.
     enum Finding: Sendable {
         case good
         /// Good, unless it was used before.
@@ -112,7 +112,8 @@ struct ClientAuthenticator: Sendable {
         case refused(ClientRefusal)
     }
 
-    /// - Parameter client: `nil` for an unknown one: an assertion in its name is refused after a verification, too.
+    /// - Parameter client: `nil` for an unknown one: an assertion in its name also costs a verification before it is
+    ///   refused.
     func verify(_ credential: ClientCredential, of client: ClientID?) throws(PortError) -> Finding {
         let registered = if let client { try directory.credentials(of: client) } else { ClientCredentials.none }
         switch credential {
@@ -134,7 +135,7 @@ struct ClientAuthenticator: Sendable {
         }
     }
 
-    /// Looks at every secret.
+    /// Always compares every secret.
     private static func isAny(of registered: [ClientSecretDigest], _ presented: ClientSecretDigest) -> Bool {
         var isAny = false
         for digest in registered {

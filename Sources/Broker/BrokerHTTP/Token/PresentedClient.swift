@@ -7,7 +7,7 @@ import StrictCoding
 
 /// The client as the request presents it, through exactly one mechanism. RFC 6749 §2.3.
 struct PresentedClient: Sendable {
-    /// As written; where only an assertion names the client, as the assertion says, which is not verified yet.
+    /// As written. If only an assertion names the client, the assertion's claim, which is not verified yet.
     let id: String
     let credential: ClientCredential?
     let usedAuthorization: Bool
@@ -33,7 +33,7 @@ struct PresentedClient: Sendable {
         case .basic(let basic):
             guard form[Parameter.clientSecret] == nil, !Self.hasAssertion(form)
             else { throw .request(.severalMechanisms) }
-            // An identifier in the body is no second mechanism, as long as it names the same client.
+            // A `client_id` in the body is no second mechanism, as long as it names the same client.
             if let id = form[Parameter.clientID], !id.utf8.elementsEqual(basic.clientID.utf8) {
                 throw .request(.clientIDMismatch)
             }
@@ -49,7 +49,7 @@ struct PresentedClient: Sendable {
         self.usedAuthorization = usedAuthorization
     }
 
-    /// Half an assertion is an attempt to authenticate, too.
+    /// Half an assertion also counts as an attempt to authenticate.
     private static func hasAssertion(_ form: FormParameters) -> Bool {
         form[Parameter.clientAssertion] != nil || form[Parameter.clientAssertionType] != nil
     }
@@ -63,8 +63,8 @@ struct PresentedClient: Sendable {
         return PresentedClient(id: id, credential: nil, usedAuthorization: false)
     }
 
-    /// RFC 7521 §4.2: `client_id` is optional beside an assertion, and must not name another client. That it does not is
-    /// seen when the assertion is verified as that client's.
+    /// RFC 7521 §4.2: `client_id` is optional beside an assertion, and must name the same client. Verifying the
+    /// assertion as that client's checks this.
     private static func asserted(_ form: FormParameters) throws(Refusal) -> PresentedClient {
         guard form[Parameter.clientAssertionType].flatMap(ClientAssertionType.init(octets:)) == .jwtBearer,
             let jwt = form[Parameter.clientAssertion]
@@ -88,13 +88,13 @@ struct PresentedClient: Sendable {
 }
 
 extension ReceivedRequest {
-    /// Steps 1 to 5 of the token endpoint: path, method, media type, no query, and the form read.
+    /// Steps 1 to 5 of the token endpoint: path, method, media type, no query, and the form itself.
     func tokenForm() throws(Refusal) -> FormParameters {
         guard isFor("/token") else { throw .request(.unknownPath) }
         return try form(.tokenEndpoint)
     }
 
-    /// The form of a request that may be nothing but one.
+    /// The form of a request that must be a form.
     func form(_ rules: FormRules) throws(Refusal) -> FormParameters {
         guard method == .POST else { throw .request(.method) }
         guard MediaType.isForm(headers["content-type"]) else { throw .request(.contentType) }

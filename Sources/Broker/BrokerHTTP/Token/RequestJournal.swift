@@ -4,28 +4,29 @@ import NIOHTTP1
 import NativeSSO
 import OAuthWire
 
-/// What is known of a request so far.
+/// The facts known about a request so far.
 struct RequestRecord: Sendable {
     let requestID: UniqueID
     let start: ContinuousClock.Instant
-    /// Whom it is from; `nil` where nobody who is believed says.
+    /// The sender; `nil` over a Unix socket if no trusted proxy names an address.
     var caller: ClientAddress?
     var grant = GrantLabel.none
-    /// Registered, though perhaps not authenticated; never what an unknown caller wrote.
+    /// Registered, though perhaps not authenticated; never the caller's own text.
     var client: ClientID?
-    /// Which login and grant it turned out to be about.
+    /// The login and the grant of the request.
     var subject = AuditSubject()
-    /// Who asks, as presented, once that is good: failures are counted by it.
+    /// The client identifier as presented, once the credential is good: failures are counted by it.
     var presentedClient = ""
-    /// The client's assertion, if that is what it proved itself with.
+    /// The assertion that authenticated the client, if there is one.
     var assertion: Credential?
-    /// Whether a proof was shown that holds.
+    /// Whether the request carried a valid proof.
     var showsProof = false
-    /// What a refusal is counted by: the refresh token or subject token; the client's assertion while that is used up.
+    /// The key for counting refusals: the refresh token or subject token; the client's assertion while it is being
+    /// consumed.
     var presented: Credential?
 
-    /// With a name of its own, from now on: nothing that the caller sends names a request. The name holds its time, so that
-    /// the audit's index of names grows at its end.
+    /// Gives the request a new identifier; the caller's input never names a request. The identifier is time-ordered, so
+    /// that the audit's index grows at its end.
     static func new(_ clock: any WallClock) -> RequestRecord {
         var randomness = PooledRandomness()
         return RequestRecord(

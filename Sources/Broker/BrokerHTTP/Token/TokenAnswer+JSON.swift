@@ -3,7 +3,7 @@ import OAuthWire
 import StrictCoding
 
 extension TokenAnswer {
-    /// The body. `scope` stands beside every access token of ours, so that the app need not remember what it asked for.
+    /// The body. `scope` stands beside every access token of the broker, so the app need not remember its request.
     var json: [UInt8] {
         var json = JSONWriter(reservingCapacity: 512 + accessToken.utf8.count + (idToken?.utf8.count ?? 0))
         json.object { json in
@@ -35,13 +35,13 @@ extension TokenAnswer.Issued {
 }
 
 extension AuthorizationRequest {
-    /// What an exchange lacks and the user could give, as a request to the identity provider: by the client that asked, for
-    /// the scope that it asked for, by a login as its policy demands.
+    /// A request to the identity provider for the login that an exchange lacks: by the same client, for the same scope,
+    /// under the client's login policy.
     ///
-    /// The app adds what only it knows: `redirect_uri`, `state`, `nonce` and its PKCE challenge.
+    /// The app adds `redirect_uri`, `state`, `nonce` and its PKCE challenge, which only the app knows.
     init(of request: ExchangeRequest, to endpoint: String, maximumAuthenticationAge: Seconds?) {
         let scope = request.loginScope
-        // OpenID Connect Core §3.1.2.1: without it there would be no id_token.
+        // OpenID Connect Core §3.1.2.1: without it the answer has no id_token.
         let tokens = (scope.contains("openid") ? [] : ["openid"]) + scope.tokens
         self.init(to: endpoint, clientID: request.client.id.string, scope: Scope(tokens).description)
         demand(
@@ -51,11 +51,11 @@ extension AuthorizationRequest {
 }
 
 extension ExchangeRefusal {
-    /// Whether a login in the browser mends it. Native SSO §4.4.
+    /// Whether a login in the browser helps. Native SSO §4.4.
     var needsUser: Bool { self == .consentRequired || self == .assuranceInsufficient || self == .loginAfterReplay }
 
-    /// How old the login may be that mends it. After a theft it is a new one, whatever the client's policy: whoever has the device
-    /// would else come back with the login that is there. OpenID Connect Core §3.1.2.1 (`max_age`).
+    /// The maximum age of the login that helps. After a theft it is 0, whatever the client's policy: otherwise a thief
+    /// with the device could return with the existing login. OpenID Connect Core §3.1.2.1 (`max_age`).
     func maximumAuthenticationAge(for client: Client) -> Seconds? {
         self == .loginAfterReplay ? 0 : client.maximumAuthenticationAge
     }

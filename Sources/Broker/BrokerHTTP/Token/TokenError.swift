@@ -4,7 +4,7 @@ import NIOHTTP1
 import NativeSSO
 import OAuthWire
 
-/// How a request fails: refused, or not for the caller's fault.
+/// How a request fails: a refusal, an outage or a defect.
 typealias TokenError = GrantError<Refusal>
 
 extension GrantError where Refusal == BrokerHTTP.Refusal {
@@ -16,7 +16,7 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         }
     }
 
-    /// A grant's own failure, its refusal put among all refusals.
+    /// Converts a grant's own failure.
     init<Other>(_ error: GrantError<Other>, refusal: (Other) -> BrokerHTTP.Refusal) {
         switch error {
         case .invalidIDToken(let defect): self = .invalidIDToken(defect)
@@ -36,7 +36,7 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         }
     }
 
-    /// Whether the client's assertion was used before: a failure of the client, whichever grant's statement has found it out.
+    /// Whether the client's assertion was used before: a failure of the client, whichever grant's statement detects it.
     var isOfUsedAssertion: Bool {
         switch self {
         case .refused(.exchange(.assertionReplayed, profile: _, client: _)), .refused(.enrolment(.assertionReplayed)),
@@ -46,7 +46,7 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
         }
     }
 
-    /// The detail of an outage and the text of a defect are ours and hold nothing that a caller sent.
+    /// The texts of outages and defects are the broker's own and hold nothing that a caller sent.
     var reason: String {
         switch self {
         case .invalidIDToken, .refused, .limited: refusal?.reason ?? ""
@@ -57,7 +57,7 @@ extension GrantError where Refusal == BrokerHTTP.Refusal {
 
     var level: Logger.Level {
         switch self {
-        // The database has lost writes that it had acknowledged: whoever is on call must hear of it.
+        // The database has lost acknowledged writes: the operator on call must see it.
         case .refused(.refresh(.stateRegressed)): .error
         case .refused(.code(let refusal)) where refusal.isProviderFault: .warning
         case .invalidIDToken, .refused, .limited: .notice
