@@ -1,7 +1,7 @@
 import HTTPServer
 import NativeSSO
 
-/// What the broker counts. The set of series is fixed when the program is compiled.
+/// The broker's metrics. The set of series is fixed at compile time.
 package final class BrokerMetrics: Sendable {
     private let inFlight = Counter()
     private let requests: [GrantLabel: [OutcomeLabel: Counter]]

@@ -8,20 +8,20 @@ import Synchronization
 
 /// Both listeners, from bind to graceful stop.
 ///
-/// A stop goes in this order: `/readyz` says no; the public listener accepts no more, answers what is in flight and closes;
-/// the internal listener follows, so that the stop can be watched to its end.
+/// The order of a stop: `/readyz` reports not ready; the public listener accepts no more, answers its open requests and
+/// closes; the internal listener follows, so that operators can watch the whole stop.
 package struct BrokerServer: Service {
     package struct Configuration: Sendable {
         package var publicAddress: ListenerAddress
         package var internalAddress: ListenerAddress
         package var publicLimits: ListenerLimits
-        /// In front of the public listener.
+        /// The proxies in front of the public listener.
         package var trustedProxies: TrustedProxies
-        /// Of the public listener; `nil`: it speaks in the clear.
+        /// Of the public listener; `nil`: plaintext.
         package var publicIdentity: CurrentTLSIdentity?
-        /// Fewer connections: whoever floods the internal listener takes nothing from the public one.
+        /// Separate limits: a flood on the internal listener takes nothing from the public one.
         package var internalLimits: ListenerLimits
-        /// What is still in flight then is cut off.
+        /// The time for a graceful stop; requests that are still open then are cut off.
         package var drainTimeout: Duration
 
         package init(
@@ -59,7 +59,7 @@ package struct BrokerServer: Service {
     private let onStarted: @Sendable (Ports) async -> Void
 
     /// - Parameters:
-    ///   - connections: To the public listener, for the metrics.
+    ///   - connections: The counts of the public listener, for the metrics.
     ///   - eventLoopGroup: One loop per core where `nil`.
     ///   - onStarted: Called once, when both listeners are bound.
     package init(
@@ -93,7 +93,7 @@ package struct BrokerServer: Service {
             internalEndpoint, at: configuration.internalAddress, limits: configuration.internalLimits, date: date,
             executors: executors, eventLoopGroup: eventLoopGroup, logger: logger
         ) { await start.bound(internal: $0) }
-        // Stopped in reverse order, each after the one before has ended.
+        // Stopped in reverse order, each after the previous one has ended.
         var group = ServiceGroupConfiguration(
             services: [internalListener, publicListener, DrainGate(readiness: readiness)], logger: logger)
         group.maximumGracefulShutdownDuration = configuration.drainTimeout
@@ -111,7 +111,7 @@ private struct DrainGate: Service {
     }
 }
 
-/// Waits for both ports.
+/// Reports both ports once both are bound.
 private final class StartGate: Sendable {
     private let ports = Mutex<(public: Int?, internal: Int?)>((nil, nil))
     private let onStarted: @Sendable (BrokerServer.Ports) async -> Void

@@ -134,13 +134,13 @@ package protocol PublishedKeys: Sendable {
     /// A JWK Set as JSON. RFC 7517 §5.
     func keySet() async throws(PortError) -> [UInt8]
 
-    /// How long others may keep it. A new key is published for longer than this before it signs.
+    /// How long others may cache it. A new key is published for longer than this before it signs.
     var maximumAge: Seconds { get }
 }
 
 /// One condition for this process to get requests.
 package protocol ReadinessCheck: Sendable {
-    /// For the reader of `/readyz`: a component, or an issuer from the configuration.
+    /// For readers of `/readyz`: a component, or an issuer from the configuration.
     var name: String { get }
 
     /// What the check examines, and the reasons that it can give: sentences for the guide.
@@ -163,7 +163,7 @@ package final class Readiness: Sendable {
     func drain() { isDraining.store(true, ordering: .releasing) }
 
     struct Report: Sendable {
-        /// In the order in which they were given.
+        /// In the order of the checks.
         let results: [(name: String, problem: StaticString?)]
         var isReady: Bool { results.allSatisfy { $0.problem == nil } }
     }

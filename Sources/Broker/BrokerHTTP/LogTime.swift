@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The instant of a log line.
+/// The time of a log line.
 package struct LogTime: Sendable {
     private let seconds: Int64
     private let microseconds: Int
@@ -58,7 +58,7 @@ package struct LogTime: Sendable {
 
 /// Numbers of a fixed width.
 enum Decimal {
-    /// The last `digits` digits of a number that is not negative.
+    /// The last `digits` digits of a non-negative number.
     static func append(_ value: Int, digits: Int, to text: inout [UInt8]) {
         var divisor = 1
         for _ in 1..<max(digits, 1) { divisor *= 10 }

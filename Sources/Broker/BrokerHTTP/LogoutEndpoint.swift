@@ -4,13 +4,16 @@ import NIOHTTP1
 package import NativeSSO
 import OAuthWire
 
-/// `POST /backchannel-logout` of the internal listener: where an identity provider says that a login is over. OpenID Connect
+/// `POST /backchannel-logout` of the internal listener: an identity provider reports the end of a login. OpenID Connect
 /// Back-Channel Logout 1.0 §2.5 to §2.8.
 ///
-/// 200 when the end is committed, 400 where the token is refused, and 400 with `temporarily_unavailable` and `Retry-After` where
-/// the broker could not find out, could not do it, or was sent too many: §2.8 knows no other refusal.
-/// Every request that is begun ends in one answer and one line in the log; every refusal is in the audit, under the `X-Request-Id`
-/// of its answer.
+/// - 200: the end is committed.
+/// - 400: the token is refused.
+/// - 400 with `temporarily_unavailable` and `Retry-After`: an outage, or a rate limit.
+/// - 400 with `server_error`: a defect of the broker. §2.8 has no other failure status.
+///
+/// Every request ends in one answer and one line in the log. Refusals go to the audit, within ``AuditLimit``, under the
+/// `X-Request-Id` of the answer.
 package struct LogoutEndpoint: Sendable {
     static let path = "/backchannel-logout"
 
@@ -73,8 +76,8 @@ package struct LogoutEndpoint: Sendable {
 }
 
 extension HTTPAnswer {
-    /// Back-Channel Logout 1.0 §2.8: 200 where the end is committed, and 400 for whatever else became of it; `error` tells a
-    /// token that is refused from one that may be sent again. Its answers carry no-store like all that are not public.
+    /// Back-Channel Logout 1.0 §2.8: 200 when the end is committed, otherwise 400. `error` separates a refused token
+    /// from one that may be sent again. `no-store` is set as on every answer that is not public.
     fileprivate init(_ outcome: LogoutOutcome) {
         switch outcome {
         case .success: self.init(status: .ok, body: Array("{}".utf8))

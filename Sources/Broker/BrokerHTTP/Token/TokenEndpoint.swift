@@ -4,12 +4,14 @@ import NIOHTTP1
 package import NativeSSO
 import OAuthWire
 
-/// `POST /token`: the public listener, and all there is on it.
+/// `POST /token`, the only endpoint of the public listener.
 ///
-/// The caller's address before anything is read, cheap checks before dear ones, nothing secret before the client is known,
-/// cryptography before any claim is believed, and writing last: one statement uses a client's assertion up and writes the
-/// grant. Only for a code that is relayed the assertion is used up by a statement of its own, before the code is reserved. Every
-/// request that is begun ends in exactly one answer and one line in the log.
+/// The order: count the caller's address before reading anything; cheap checks before costly ones; identify the client
+/// before using any secret; verify cryptography before believing claims; write last.
+///
+/// One statement consumes a client's assertion and writes the grant. For a relayed code, a statement of its own
+/// consumes the assertion before the code is reserved. Every request ends in exactly one answer and one line in the
+/// log.
 package struct TokenEndpoint: Sendable {
     private let exchange: Exchange
     private let enrolment: Enrolment?
@@ -100,7 +102,7 @@ extension TokenEndpoint: Responder {
     private func failed(_ error: TokenError, _ record: inout RequestRecord) -> HTTPAnswer {
         var error = error
         if error.isOfUsedAssertion {
-            // Counted by the assertion, whatever else is in the request.
+            // Counted by the assertion, whatever else the request holds.
             record.presented = record.assertion
             error = clients.replayed(record)
         }
@@ -114,7 +116,7 @@ extension TokenEndpoint: Responder {
         return answer
     }
 
-    /// Everything before the grant's own rules. Nothing here waits.
+    /// Everything before the grant's own rules. It never waits.
     private func prepare(
         _ arrival: Arrival, _ record: inout RequestRecord
     ) throws(TokenError) -> (GrantType, TokenRequestReader) {
@@ -145,7 +147,7 @@ extension TokenEndpoint: Responder {
 
         let (client, assertion) = try clients.identify(
             authorization: request.headers["authorization"], form, &record)
-        // Verified here and used up by the grant.
+        // Verified here and consumed by the grant.
         let proof = try proofs.proof(request.headers["dpop"], of: client)
         guard client.grants.contains(permission) else { throw .refused(.request(.grantNotAllowed)) }
         record.showsProof = proof != nil
@@ -155,7 +157,7 @@ extension TokenEndpoint: Responder {
         return (grantType, reader)
     }
 
-    /// Notes also by what a refusal is counted.
+    /// Also sets the key for counting refusals.
     private func read<Request>(
         _ reader: TokenRequestReader, _ presented: String, _ record: inout RequestRecord,
         as grant: (TokenRequestReader) -> () throws(Refusal) -> Request
@@ -198,7 +200,7 @@ extension TokenEndpoint: Responder {
         }
     }
 
-    /// - Parameter provider: The one that the login is of, where that is known.
+    /// - Parameter provider: The issuer of the login, if it is known.
     private func refused(
         _ request: ExchangeRequest, _ refusal: ExchangeRefusal, of provider: Issuer?
     ) -> Refusal.RefusedClient {
@@ -213,8 +215,8 @@ extension TokenEndpoint: Responder {
         return client
     }
 
-    /// What a client must be allowed; `nil` for a grant that is not offered. Whoever brings a login in by its code does what an
-    /// enrolment by exchange does.
+    /// The permission that a client needs; `nil` for a grant that is not offered. A code needs the same permission as
+    /// an enrolment by exchange.
     private func permission(for grantType: GrantType) -> Client.Grant? {
         switch grantType {
         case .tokenExchange: .tokenExchange

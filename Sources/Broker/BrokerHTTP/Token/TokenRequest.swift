@@ -5,7 +5,7 @@ import OAuthWire
 enum ParameterDefect: Error, Sendable, CaseIterable {
     case grantTypeMissing
     case grantTypeUnknown
-    /// A parameter that belongs to another grant: a request that means two things is not guessed at.
+    /// A parameter of another grant: the broker does not guess which grant an ambiguous request means.
     case foreignParameter
 
     case subjectTokenMissing
@@ -25,8 +25,8 @@ enum ParameterDefect: Error, Sendable, CaseIterable {
     case codeVerifierMissing
 }
 
-/// The form of a token request and who sent it, read once into what a grant asks for: first the parameters, then what the configured
-/// issuers say to them. After this nobody reads the form.
+/// Reads the form and the sender of a token request once into a grant's request: first the parameters, then the
+/// configured issuers' rules. No later code reads the form.
 struct TokenRequestReader {
     let form: FormParameters
     let client: Client
@@ -42,13 +42,13 @@ struct TokenRequestReader {
         return grantType
     }
 
-    /// Whether an exchange asks for an id_token of this broker: that is an enrolment.
+    /// Whether an exchange asks for an id_token of this broker. Such an exchange is an enrolment.
     var asksForIDToken: Bool { form[Parameter.requestedTokenType].flatMap(TokenTypeURI.init(octets:)) == .idToken }
 
     // MARK: Grants
 
-    /// RFC 8693 §2.1, Native SSO §4.1. The type of the actor token names the profile, `audience` the issuer: nothing that a token says
-    /// does.
+    /// RFC 8693 §2.1, Native SSO §4.1. The actor token's type selects the profile, and `audience` the issuer. No
+    /// token's content selects either.
     func exchange() throws(Refusal) -> ExchangeRequest {
         try refuse(Self.foreignToExchange)
         let subjectToken = try required(Parameter.subjectToken, .subjectTokenMissing)
@@ -71,8 +71,8 @@ struct TokenRequestReader {
             device: device, scope: scope, proof: proof, assertion: assertion)
     }
 
-    /// An exchange that asks for an id_token of this broker. A `device_id` shows the 2018 profile. A `device_secret` does not exist
-    /// before its enrolment, so none can be shown.
+    /// An exchange that asks for an id_token of this broker. A `device_id` selects the 2018 profile. No `device_secret`
+    /// exists before its enrolment, so none can be sent.
     func enrolment() throws(Refusal) -> EnrolmentRequest {
         try refuse(Self.foreignToExchange)
         let subjectToken = try required(Parameter.subjectToken, .subjectTokenMissing)
@@ -98,10 +98,11 @@ struct TokenRequestReader {
             device: try device(deviceID, .actorTokenMalformed), scope: scope, proof: proof, assertion: assertion)
     }
 
-    /// RFC 6749 §4.1.3, RFC 7636 §4.5, Native SSO §3.2 and the 2018 profile. `redirect_uri` is required, although not every identity
-    /// provider asks for it: it is what binds a code to the app's own address. Where codes of one issuer are relayed, `audience` may
-    /// be absent.
-    /// - Parameter origin: Stands for the caller's address.
+    /// RFC 6749 §4.1.3, RFC 7636 §4.5, Native SSO §3.2 and the 2018 profile.
+    ///
+    /// `redirect_uri` is required, although not every identity provider demands it: it binds the code to the app's own
+    /// address. `audience` may be absent if only one issuer has a code relay.
+    /// - Parameter origin: A hash of the caller's address; `nil` if the address is not counted.
     func code(origin: UInt64?) throws(Refusal) -> CodeRequest {
         try refuse(Self.foreignToCode)
         let code = PresentedCode(
@@ -137,20 +138,20 @@ struct TokenRequestReader {
 
     // MARK: Parameters of other grants
 
-    /// `device_secret` and `device_id` belong to a code request: here the device value is the `actor_token`, and a second one would be
-    /// a question of which counts.
+    /// `device_secret` and `device_id` belong to a code request. Here the device value is the `actor_token`, and a
+    /// second value would be ambiguous.
     private static let foreignToExchange = [
         Parameter.refreshToken, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier, Parameter.username,
         Parameter.password, Parameter.assertion, Parameter.deviceID, Parameter.deviceSecret,
     ]
-    /// `device_secret` is not among them: an app may send the one it has with any token request (Native SSO §3.4), and here it always
-    /// gets a new one, as if it had sent none.
+    /// `device_secret` is allowed: an app may send its own with any token request (Native SSO §3.4). The broker ignores
+    /// it and always issues a new one.
     private static let foreignToCode = [
         Parameter.subjectToken, Parameter.subjectTokenType, Parameter.actorToken, Parameter.actorTokenType,
         Parameter.requestedTokenType, Parameter.refreshToken, Parameter.username, Parameter.password,
         Parameter.assertion,
     ]
-    /// `device_secret` and `device_id` are not among them: they are ignored, and never bind this grant to anything.
+    /// `device_secret` and `device_id` are allowed: they are ignored, and never bind this grant to anything.
     private static let foreignToRefresh = [
         Parameter.subjectToken, Parameter.subjectTokenType, Parameter.actorToken, Parameter.actorTokenType,
         Parameter.requestedTokenType, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier,
@@ -168,7 +169,7 @@ struct TokenRequestReader {
         return value
     }
 
-    /// Whether the id_token is named `…:id-token`: accepted only where the issuer is configured so, and only in the 2018 profile.
+    /// Whether the type is written `…:id-token`: accepted only if the issuer allows it, and only in the 2018 profile.
     private func subjectTokenTypeIsHyphenated() throws(Refusal) -> Bool {
         switch TokenTypeURI(octets: try required(Parameter.subjectTokenType, .subjectTokenTypeMissing)) {
         case .idToken: return false
@@ -189,7 +190,7 @@ struct TokenRequestReader {
         }
     }
 
-    /// Exactly one: RFC 8693 allows several, Native SSO §4.1 names the issuer. `audience=&audience=x` is two.
+    /// Exactly one: RFC 8693 allows several, but Native SSO §4.1 names the issuer. `audience=&audience=x` is two.
     private func audience() throws(Refusal) -> String {
         let values = form.values(of: Parameter.audience)
         guard values.count <= 1 else { throw .parameter(.audienceRepeated) }
@@ -197,7 +198,7 @@ struct TokenRequestReader {
         return audience
     }
 
-    /// RFC 8707 lets the caller choose a target; here the client's registration does.
+    /// RFC 8707 lets the caller choose a target; here the client's registration chooses it.
     private func refuseResource() throws(Refusal) {
         guard form.values(of: Parameter.resource).allSatisfy(\.isEmpty) else { throw .parameter(.resourcePresent) }
     }
