@@ -2,9 +2,9 @@ import HTTPServer
 import NativeSSO
 import Synchronization
 
-/// Names of flows: 64 bits under a key that this process alone knows, so that nobody can aim at another's.
+/// Keys of buckets: 64-bit hashes, seeded for each process, so that an attacker cannot choose a collision.
 enum Flow {
-    /// The one flow of a limit that is nobody's in particular.
+    /// The single bucket of a limit on all callers together.
     static let everybody: UInt64 = 1
 
     static func key(_ address: ClientAddress) -> UInt64 { hash { $0.combine(address) } }
@@ -50,7 +50,7 @@ enum Flow {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// Octet by octet, and ended: `String`'s own hash is that of its normal form.
+    /// Hashes the octets and an end mark: `String`'s own hash is that of its normal form.
     private static func combine(_ text: String, into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -58,23 +58,25 @@ enum Flow {
     }
 }
 
-/// One rate limit for many flows, each named by a hash, in memory that never grows.
+/// One rate limit for many buckets, each with a hash as its key, in memory that never grows.
 ///
-/// A fixed table of sets of eight entries: a look-up reads one set, whatever the table holds. What is forgotten to make
-/// room owes nothing, so that forgetting it changes nothing. A debt is never forgotten: if it were, whoever can ask under many
-/// names could ask his debts away. A set that holds eight debts has no room for a ninth flow, which is then admitted uncounted
-/// or refused, as the limit is for those who have proved something or for anybody.
+/// A fixed table of sets of eight entries: a look-up reads one set, whatever the table holds. A new bucket replaces
+/// only an empty one, which changes nothing. A bucket in use is never dropped: otherwise a caller with many names could
+/// flush its own bucket.
 ///
-/// Its locks are many, each held for a few nanoseconds.
+/// If all eight buckets of a set are in use, a ninth is admitted uncounted or refused. ``WhenFull`` decides: limits on
+/// callers with a genuine token or credential admit, the others refuse.
+///
+/// Each of the many locks is held for a few nanoseconds.
 final class FlowTable: Sendable {
     enum WhenFull: Sendable {
         case admit, refuse
     }
 
     private struct Entry {
-        /// 0: none.
+        /// 0: no bucket.
         var flow: UInt64
-        /// When it owes nothing again.
+        /// When the bucket is empty again.
         var due: Int64
     }
 
@@ -99,7 +101,7 @@ final class FlowTable: Sendable {
         shards = (0..<(1 << Self.shardBits)).map { _ in Shard() }
     }
 
-    /// Admits one of `flow` and counts it, or says how many nanoseconds to wait.
+    /// Admits one into the bucket and counts it, or returns how many nanoseconds to wait.
     func charge(_ flow: UInt64, at now: Int64) -> Int64 {
         withSet(of: flow) { entries, set, flow in
             var free: Int?
@@ -116,7 +118,7 @@ final class FlowTable: Sendable {
         }
     }
 
-    /// What ``charge(_:at:)`` would say, if not for want of room; counts nothing.
+    /// The wait for an existing bucket; 0 without one. Counts nothing.
     func wait(_ flow: UInt64, at now: Int64) -> Int64 {
         withSet(of: flow) { entries, set, flow in
             for index in set where entries[index].flow == flow {

@@ -21,8 +21,8 @@ enum LogField: Sendable {
     }
 }
 
-/// Fields in the order of their names, for a line that every request has: an event's metadata that holds nothing else needs
-/// neither a large dictionary nor sorting.
+/// Fields in the order of their names, for the line of every request: as an event's only metadata they need neither a
+/// large dictionary nor sorting.
 struct LogFields: Sendable, CustomStringConvertible {
     let fields: [(name: String, value: LogField)]
 
@@ -73,7 +73,7 @@ struct LogLine {
         LogText.appendJSON(message, to: &octets)
         for (name, value) in fields {
             octets.append(UInt8(ascii: ","))
-            // A field that bears one of our names keeps its value under another: no object may hold a name twice.
+            // A field with one of the broker's own names gets a prefix: no object may hold a name twice.
             let isTaken = name == "ts" || name == "level" || name == "msg"
             LogText.appendJSON(isTaken ? "field_\(name)" : name, to: &octets)
             octets.append(UInt8(ascii: ":"))
@@ -102,8 +102,8 @@ struct LogLine {
     }
 }
 
-/// Text in a log line: ASCII only, whatever it was. No control character, no line or paragraph separator and no
-/// direction override can forge a second line or hide part of one.
+/// Text in a log line, always as ASCII. No control character, line or paragraph separator or direction override can
+/// forge a second line or hide part of one.
 enum LogText {
     /// A JSON string, quotes included. RFC 8259 §7.
     static func appendJSON(_ text: String, to line: inout [UInt8]) {
@@ -127,7 +127,7 @@ enum LogText {
         }
     }
 
-    /// Bare where nothing in it could mislead a reader, else quoted as in JSON.
+    /// Unquoted if it cannot mislead a reader, otherwise quoted as in JSON.
     static func appendText(_ text: String, to line: inout [UInt8]) {
         if !text.isEmpty, text.utf8.allSatisfy({ isPlain($0) && $0 != UInt8(ascii: " ") }) {
             line.append(contentsOf: text.utf8)
@@ -149,7 +149,7 @@ enum LogText {
     }
 }
 
-/// How the log looks.
+/// The format of log lines.
 package enum LogFormat: String, Sendable, CaseIterable {
     /// One JSON object per line, for machines.
     case json
@@ -163,7 +163,7 @@ package enum LogFormat: String, Sendable, CaseIterable {
         LineLogHandler(format: self, sink: sink, now: now, logLevel: level)
     }
 
-    /// One event as it would be written, with its line end; metadata of the event alone.
+    /// One event as it would be written, with its line end. Only the event's own metadata is included.
     package func render(_ event: LogEvent, at time: LogTime = LogTime.system()) -> String {
         String(decoding: LogLine(self, event, event.metadata ?? [:], time).octets, as: UTF8.self)
     }

@@ -2,7 +2,8 @@ import HTTPServer
 import OAuthWire
 import Synchronization
 
-/// Writes the Prometheus text exposition format, version 0.0.4. Names and labels come from closed sets and need no escape.
+/// Writes the Prometheus text exposition format, version 0.0.4. Names and labels come from closed sets and need no
+/// escape.
 struct PrometheusText {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -44,14 +45,14 @@ struct PrometheusText {
     private static func seconds(_ microseconds: Int64) -> String { String(Double(microseconds) / 1_000_000) }
 }
 
-/// A number that someone else keeps: connections of a database pool, lines that a log lost.
+/// A value that another component keeps, for example connections of a database pool or lost log lines.
 package struct MetricSample: Sendable {
     package enum Kind: String, Sendable {
         case counter
         case gauge
     }
 
-    /// Snake case, without the prefix `native_sso_`; a counter's ends in `_total`.
+    /// Snake case, without the prefix `native_sso_`; a counter's name ends in `_total`.
     package let name: StaticString
     package let help: StaticString
     package let kind: Kind
@@ -65,13 +66,13 @@ package struct MetricSample: Sendable {
     }
 }
 
-/// Names are literals and values are numbers, so that nothing a caller sent can become a series.
+/// Names are literals and values are numbers, so no caller's input can become a series.
 package protocol MetricSource: Sendable {
     /// The same names in the same order every time.
     var samples: [MetricSample] { get }
 }
 
-/// How long requests took, in buckets of fixed bounds.
+/// Durations of requests, in buckets with fixed bounds.
 final class Histogram: Sendable {
     /// Upper bounds in microseconds: from a cached refusal to the deadline of a database call.
     static let bounds: [Int64] = [
@@ -87,7 +88,7 @@ final class Histogram: Sendable {
         sum.add(microseconds)
     }
 
-    /// Counts up to and including each bound, then all.
+    /// Counts up to and including each bound, then the total.
     var cumulative: [Int64] {
         var total: Int64 = 0
         return buckets.map { bucket in
@@ -99,14 +100,14 @@ final class Histogram: Sendable {
     var sumMicroseconds: Int64 { sum.value }
 }
 
-/// What a token request asked for, as a label: a closed set, so that no caller can make a series.
+/// The grant of a token request as a label: a closed set, so that no caller can create a series.
 package enum GrantLabel: String, Sendable, CaseIterable {
     case tokenExchange = "token_exchange"
     /// An exchange for an id_token of this broker.
     case enrolment
     case refreshToken = "refresh_token"
     case authorizationCode = "authorization_code"
-    /// The request did not come as far as a known grant type.
+    /// The request failed before its grant type was known.
     case none
 
     init(_ grantType: GrantType) {

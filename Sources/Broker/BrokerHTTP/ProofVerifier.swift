@@ -2,23 +2,23 @@ package import JOSE
 package import NativeSSO
 import StrictCoding
 
-/// Verifies the DPoP proofs of token requests: RFC 9449 §4.3 and §5, as far as it can be done before the grant. That a proof is
-/// used once only is seen to by the statement of the grant.
+/// Verifies the DPoP proofs of token requests: RFC 9449 §4.3 and §5, except for reuse. The grant's statement refuses a
+/// used proof.
 package struct ProofVerifier: Sendable {
     private let target: TargetURI
     private let nonces: ProofNonces?
     private let clock: any WallClock
 
-    /// How old a proof may be, and how far ahead the clock of the device.
+    /// The maximum age of a proof, and how far ahead the device's clock may be.
     static let oldest: Seconds = 60
     static let furthestAhead: Seconds = 30
-    /// The same where a nonce tells the time of the proof: then a clock may be as wrong as this.
+    /// Replaces both limits if a nonce gives the proof's time: the device's clock may be this wrong.
     static let largestClockError: Seconds = .minutes(10)
 
     /// - Parameters:
-    ///   - target: The token endpoint as apps address it. Never from a header of the request: whoever sends one could say what
-    ///     the proof was made for.
-    ///   - nonces: `nil`: none are asked for.
+    ///   - target: The token endpoint as apps address it. Never taken from a request header, whose sender could choose
+    ///     the target that a proof was made for.
+    ///   - nonces: `nil`: the broker demands no nonces.
     package init(target: TargetURI, nonces: ProofNonces?, clock: any WallClock) {
         self.target = target
         self.nonces = nonces
@@ -26,7 +26,7 @@ package struct ProofVerifier: Sendable {
     }
 
     /// - Parameter fields: Every `DPoP` field of the request.
-    /// - Returns: `nil` where there is no proof, and need be none, or where the client's policy heeds none.
+    /// - Returns: `nil` if no proof is present or required, or if the client's policy ignores proofs.
     func proof(_ fields: [String], of client: Client) throws(TokenError) -> PresentedProof? {
         switch client.proofPolicy {
         case .off: return nil
@@ -43,14 +43,14 @@ package struct ProofVerifier: Sendable {
         } catch {
             throw .refused(.proof(error))
         }
-        // Last of all: a proof that is wrong in itself would be wrong with a nonce, too. RFC 9449 §8.
+        // Last: a defective proof would be defective with a nonce, too. RFC 9449 §8.
         try require(proof.nonce, at: now)
         guard let key = KeyThumbprint(proof.keyThumbprint) else { throw .broken("a malformed thumbprint") }
         return PresentedProof(
             key: key, id: ProofID(key: key, jti: proof.tokenID), life: Seconds(oldest.count + furthestAhead.count))
     }
 
-    /// For the next request of whoever showed a proof; `nil` where none are asked for, or none can be made now.
+    /// For the next request of a client that showed a proof; `nil` if nonces are off, or if none can be made now.
     var freshNonce: String? { nonces.flatMap { try? $0.make(at: clock.now) } }
 
     private func require(_ nonce: String?, at now: UnixTime) throws(TokenError) {
@@ -62,14 +62,14 @@ package struct ProofVerifier: Sendable {
     }
 }
 
-/// The nonces that proofs must carry: an instant of the broker's clock that every replica knows for its own, and that is stored
-/// nowhere. RFC 9449 §8.
+/// The nonces of DPoP proofs: the broker's time under a MAC. Every replica recognizes them, and no state is stored. RFC
+/// 9449 §8.
 ///
 ///     base64url( key id (1) ‖ seconds since 1970 (8, big-endian) ‖ tag (16) )
 ///
-/// `tag` is the first half of HMAC-SHA-256 over a label and all that precedes it, under a refresh-token key of the key module.
-/// Those keys are what all replicas share, and they are replaced: the nonces of a key that was active before are good until
-/// they are too old. A refresh token begins with another label, so that neither is ever taken for the other.
+/// `tag` is the first half of HMAC-SHA-256 over a label and all preceding octets, under a refresh-token key of the key
+/// module. All replicas share those keys. After a key rotation, the previous key's nonces stay good until they are too
+/// old. Refresh tokens have another label, so a nonce never passes for a refresh token or the reverse.
 package struct ProofNonces: Sendable {
     private let keys: any RefreshTokenAuthenticator
     private let life: Seconds
@@ -80,7 +80,7 @@ package struct ProofNonces: Sendable {
     private static let bodyLength = 1 + 8
     private static let tagLength = 16
 
-    /// - Parameter life: From then on an app is told to take another.
+    /// - Parameter life: After this time an app must use a new nonce.
     package init(keys: any RefreshTokenAuthenticator, life: Seconds) {
         self.keys = keys
         self.life = life
@@ -110,10 +110,10 @@ package struct ProofNonces: Sendable {
     }
 }
 
-/// Why a proof has to be made anew with another nonce.
+/// Why a proof must be repeated with another nonce.
 package enum NonceDefect: Error, Sendable, CaseIterable {
     case missing
-    /// Made by nobody here, or under a key that is gone.
+    /// Not made by this broker, or under a removed key.
     case unknown
     case stale
 }

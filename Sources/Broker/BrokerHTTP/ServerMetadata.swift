@@ -3,20 +3,20 @@ package import NativeSSO
 import OAuthWire
 import StrictCoding
 
-/// The broker as it describes itself to apps and resource servers. RFC 8414 §2, Native SSO §5.
+/// The broker's metadata for apps and resource servers. RFC 8414 §2, Native SSO §5.
 ///
 /// `response_types_supported` is empty and there is no authorization endpoint: this server has only a token endpoint.
 package struct ServerMetadata: Sendable {
     package var issuer: Issuer
-    /// Where apps find `POST /token`, as they see it.
+    /// The URL of `POST /token`, as apps see it.
     package var tokenEndpoint: String
-    /// Where resource servers find the key set, as they see it.
+    /// The URL of the key set, as resource servers see it.
     package var keySetURI: String
-    /// `alg` values of what this broker signs.
+    /// `alg` values of the broker's signatures.
     package var signingAlgorithms: [String]
     package var authenticationMethods: [Client.Authentication]
     package var scopes: Scope
-    /// Whether codes of an identity provider are redeemed here.
+    /// Whether the broker redeems codes of an identity provider.
     package var relaysCodes: Bool
 
     package init(

@@ -2,16 +2,17 @@ import NativeSSO
 import OAuthWire
 import Synchronization
 
-/// Which refusals are written to the audit: all of them while they come as they do from apps, and a sample of a flood, so
-/// that neither the database nor the events that matter pay for it. Every refusal has its line in the log and its count
-/// in the metrics whatever is said here.
+/// Which refusals are written to the audit: all at the rate of normal apps, and a sample of a flood. So a flood burdens
+/// neither the database nor the events that matter. Every refusal still has its line in the log and its count in the
+/// metrics.
 final class AuditLimit: Sendable {
-    /// What anybody can cause who can reach the listener, all of it together.
+    /// All refusals together that any caller of the listener can cause.
     static let unproven = RateLimit(burst: 1000, interval: .milliseconds(100))
-    /// The same refusal of the same token, chain or assertion: a loop in an app, a thief who tries again.
+    /// The same refusal of the same token, token family or assertion: a loop in an app, or a thief who tries again.
     static let repeated = RateLimit(burst: 8, interval: .seconds(60))
-    /// How many tokens, chains and assertions are told apart. Each is known to be good in form and signature, so their number
-    /// is that of logins, and of what clients sign; beyond it all is forgotten, and the sample grows.
+    /// How many tokens, token families and assertions are counted separately. Each has a good signature or MAC, so
+    /// logins and the clients' own assertions bound their number. At this size all counts are dropped, and the sample
+    /// grows.
     static let mostCredentials = 4096
 
     private struct Key: Hashable {
@@ -26,8 +27,7 @@ final class AuditLimit: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Parameter presented: The refresh token or subject token of the request, if it came so far, or the assertion that was
-    ///   used before.
+    /// - Parameter presented: The refresh token or subject token of the request, if it was read, or the used assertion.
     func admits(_ refusal: Refusal, of presented: Credential?, at now: ContinuousClock.Instant) -> Bool {
         guard refusal.followsProof, let presented else {
             return state.withLock { Self.unproven.admits(&$0.unproven, at: now) }
@@ -41,8 +41,8 @@ final class AuditLimit: Sendable {
 }
 
 extension Refusal {
-    /// Whether a signature or MAC was verified before it: then its number is bounded by that of the logins, or of the client's
-    /// own assertions.
+    /// Whether a signature or MAC was verified before the refusal. Then logins, or the client's own assertions, bound
+    /// the number of such refusals.
     fileprivate var followsProof: Bool {
         switch self {
         case .wire, .request, .form, .parameter, .proof, .nonce, .logout: false
@@ -57,10 +57,10 @@ extension Refusal {
 }
 
 extension Credential {
-    /// Names a token, or the chain of a refresh token, for as long as this process lives: Swift's hashes are seeded.
+    /// Identifies a token, or the family of a refresh token, within this process: Swift's hashes are seeded.
     fileprivate var chainHash: Int {
         var hasher = Hasher()
-        // All generations of a refresh token begin alike: prefix, key and grant are in the first 27 characters.
+        // All generations of a token family share the first 27 characters: prefix, key and grant.
         let chain = secret.utf8.count == RefreshToken.length ? secret.utf8.prefix(27) : secret.utf8.prefix(.max)
         for octet in chain { hasher.combine(octet) }
         return hasher.finalize()

@@ -47,7 +47,7 @@ extension CodeRefusal {
         case .relay(let refusal): refusal.row
         case .provider(let error): error.row
         case .fault(let fault): fault.row
-        // Not the app's doing: the identity provider gave this id_token to the broker itself.
+        // The app is not at fault: the identity provider gave this id_token to the broker itself.
         case .idToken(let defect): defect.row.answered(by: .unavailable)
         case .enrolment(let refusal): refusal.row
         }
@@ -64,7 +64,7 @@ extension RelayRefusal: RefusalCase {
         case .used: .init("code_used",
             "the code was relayed before: for another request, more than 30 seconds ago, or without a result",
             "The user logs in again. A repetition must be the same request, within 30 seconds.")
-        // Not a word on the code: the app may try again, and is told then.
+        // Says nothing of the code: the app may try again, and learns the result then.
         case .inFlight: .init("code_in_flight", .unavailable,
             "the same request is still in progress, or a broker stopped during it", "Repeat it after Retry-After.")
         case .relayBusy: .init("code_relay_busy", .unavailable,
@@ -78,7 +78,7 @@ extension RelayRefusal: RefusalCase {
 }
 
 extension ProviderError: RefusalCase {
-    /// Of the identity provider's error the app sees the code alone, and only one of a closed set: the text is the broker's.
+    /// The app sees only the code of the identity provider's error, from a closed set. The text is the broker's.
     package var row: RefusalRow {
         switch self {
         case .invalidRequest: .init("idp_invalid_request", .invalidRequest("The identity provider does not take the code request."),

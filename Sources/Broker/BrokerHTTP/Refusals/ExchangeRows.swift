@@ -171,8 +171,8 @@ extension RefusalRow {
         "the scope is beyond the client's allowed scope",
         "Ask for less, or let the operator allow it: native-sso client update --allowed-scope.")
 
-    /// An identity provider may keep `sid` and `auth_time` through a login that its own session answers: the steps go further
-    /// only where the one before did not help.
+    /// An identity provider may keep `sid` and `auth_time` through a login that its own session answers. Each step
+    /// applies only if the previous one did not help.
     static let loginAgain: StaticString =
         "The user logs in again in the browser, as usual. If the broker refuses that id_token, too, the app asks once with prompt=login. If that does not help, the user logs out at the identity provider and logs in again."
 }

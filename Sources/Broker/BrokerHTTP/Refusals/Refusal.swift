@@ -3,7 +3,7 @@ import JOSE
 import NativeSSO
 import OAuthWire
 
-/// Every way in which a request can be refused. Each has its row in the table of refusals.
+/// Every way to refuse a request. Each has its row in the table of refusals.
 indirect enum Refusal: Error, Sendable {
     case wire(HTTPFault)
     case request(RequestRefusal)
@@ -11,7 +11,7 @@ indirect enum Refusal: Error, Sendable {
     case parameter(ParameterDefect)
     case client(ClientFailure)
     case proof(DPoPDefect)
-    /// - Parameter fresh: The nonce to try again with.
+    /// - Parameter fresh: The nonce for the next attempt.
     case nonce(NonceDefect, fresh: String)
     case subjectToken(SubjectTokenDefect)
     case exchange(ExchangeRefusal, profile: Profile, client: RefusedClient)
@@ -19,23 +19,23 @@ indirect enum Refusal: Error, Sendable {
     case code(CodeRefusal)
     case refresh(RefreshRefusal)
     case logout(LogoutRefusal)
-    /// Not judged at all: too many.
+    /// Over a rate limit: nothing was decided.
     case rate(RateLimited)
 
     /// The client whose exchange is refused.
     struct RefusedClient: Sendable {
         let client: Client
-        /// How old the login may be at most that mends it; `nil`: any age.
+        /// The maximum age of a login that helps; `nil`: any age.
         let maximumAuthenticationAge: Seconds?
-        /// Where its user can do what is missing, if it is the user's to do and the place is known.
+        /// Where the user can add what is missing, if the user can and the URL is known.
         var authorizationURI: String?
     }
 
     struct ClientFailure: Sendable {
         let reason: ClientRefusal
-        /// The registered client that was named, if there is one.
+        /// The registered client that the request named, if there is one.
         let client: ClientID?
-        /// RFC 6749 §5.2: then the answer is a 401 with a challenge.
+        /// RFC 6749 §5.2: `true` makes the answer a 401 with a challenge.
         let usedAuthorization: Bool
     }
 
@@ -61,7 +61,7 @@ indirect enum Refusal: Error, Sendable {
         }
     }
 
-    /// `nil` for what never became a request to the token endpoint: noise from the network does not reach the database.
+    /// `nil` for wire faults, unknown paths and wrong methods: network noise must not reach the database.
     func auditKind(of grant: GrantLabel) -> AuditEvent.Kind? {
         switch self {
         case .wire, .request(.unknownPath), .request(.method): nil
@@ -75,18 +75,18 @@ indirect enum Refusal: Error, Sendable {
     }
 }
 
-/// Why a request is refused before any grant looks at it, or by the endpoint's own reading of its parameters.
+/// Why the endpoint refuses a request before the grant's rules.
 package enum RequestRefusal: Sendable, CaseIterable {
     // HTTP
     case unknownPath
     case method
     case contentType
     case contentEncoding
-    /// RFC 6749 §2.3.1: credentials must not be in the URI. So nothing is.
+    /// RFC 6749 §2.3.1: credentials must not be in the URI. The broker refuses every query.
     case query
     case authorizationRepeated
 
-    // Client, as far as it is a matter of form
+    // The form of client authentication
     /// RFC 6749 §2.3: one mechanism per request.
     case severalMechanisms
     case clientIDMismatch
@@ -99,22 +99,22 @@ package enum RequestRefusal: Sendable, CaseIterable {
     case profileNotEnabled
     case hyphenatedTokenType
     case actorTokenMalformed
-    /// No login of this issuer is enrolled by exchange.
+    /// This issuer has no enrolment by exchange.
     case enrolmentNotEnabled
-    /// The same of a code.
+    /// This issuer has no code relay.
     case relayNotEnabled
     case deviceIDMalformed
     case profileNotEnabledForCode
 }
 
-/// Why the caller is not taken for a client. All of them are told the same.
+/// Why client authentication failed. The client gets the same answer for each.
 package enum ClientRefusal: Error, Sendable, CaseIterable {
     case missing
     case unknown
     case disabled
-    /// The client is registered for another method. A stronger one is never replaced by a weaker one.
+    /// The client is registered for another method. A weaker method never replaces a stronger one.
     case methodMismatch
-    /// The secret is none of the client's.
+    /// The secret matches no secret of the client.
     case authenticationFailed
     case malformedBasic
     case unknownScheme
@@ -122,7 +122,7 @@ package enum ClientRefusal: Error, Sendable, CaseIterable {
     case postedSecret
 
     // A client assertion, RFC 7523 §3
-    /// `client_assertion` or a `client_assertion_type` that is known is missing.
+    /// `client_assertion` is missing, or `client_assertion_type` is missing or unknown.
     case assertionIncomplete
     case assertionMalformed
     case assertionHeader
@@ -138,6 +138,6 @@ package enum ClientRefusal: Error, Sendable, CaseIterable {
     case assertionNotBefore
     case assertionIssuedAt
     case assertionID
-    /// Used before, at whichever replica.
+    /// Used before, at any replica.
     case assertionReplayed
 }

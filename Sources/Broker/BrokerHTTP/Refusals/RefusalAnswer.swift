@@ -2,7 +2,7 @@ import NIOHTTP1
 import NativeSSO
 import OAuthWire
 
-/// What the caller sees of a refusal.
+/// The caller's view of a refusal.
 struct RefusalAnswer: Sendable {
     var status: HTTPResponseStatus
     var body: OAuthErrorResponse
@@ -32,7 +32,7 @@ struct RefusalAnswer: Sendable {
     /// For every refusal that depends on state, binding or relationship: the caller learns nothing more.
     static let invalidGrant = badRequest(.invalidGrant, "The presented token or device value cannot be used.")
 
-    /// For everything that may be wrong with a proof; the log has the reason.
+    /// For every defect of a proof; the log has the reason.
     static let invalidProof = badRequest(.invalidDPoPProof, "The DPoP proof cannot be used.")
 
     static let invalidClient = badRequest(.invalidClient, "Client authentication failed.")
@@ -70,7 +70,7 @@ extension RefusalAnswer {
 }
 
 extension Refusal {
-    /// That of the row, with what only this request can say.
+    /// The row's answer, completed with this request's own details.
     var answer: RefusalAnswer {
         var answer = row.answer
         switch self {
@@ -96,8 +96,8 @@ extension Refusal {
 }
 
 extension Refusal.RefusedClient {
-    /// What the client's policy demands of a login, in the words of RFC 9470 §3. It is said whatever the user is sent there for,
-    /// so that no user is sent twice.
+    /// Adds the client policy's demands on a login, in the terms of RFC 9470 §3. They accompany every reason for a
+    /// login, so that one login meets all of them.
     fileprivate func demanding(_ answer: OAuthErrorResponse) -> OAuthErrorResponse {
         OAuthErrorResponse(
             answer.error, answer.description, contextClasses: client.acceptedContextClasses,

@@ -3,13 +3,14 @@ import JOSE
 package import NativeSSO
 import OAuthWire
 
-/// One row of the table of refusals. Fixed texts, which hold nothing of any request.
+/// One row of the table of refusals. Its texts are fixed and hold nothing of any request.
 ///
-/// - The reason is the name of the refusal in log, audit and metrics.
-/// - The answer is all that the client learns. Every refusal that depends on state has the same answer:
+/// - The reason is the refusal's name in log, audit and metrics.
+/// - The answer is all that the client learns. Refusals that depend on state share one answer:
 ///   ``RefusalAnswer/invalidGrant``.
-/// - Cause and remedy are for the app's developer and the operator, who ask by request id (`native-sso explain`) or read
-///   `deploy/guide/troubleshoot.md`. A cause completes "refused because …"; a remedy is made of sentences.
+/// - Cause and remedy are for the app's developer and the operator. They look up a request id with `native-sso
+///   explain`, or read `deploy/guide/troubleshoot.md`. A cause completes "refused because …"; a remedy consists of
+///   sentences.
 ///
 /// The rows stand in `…Rows.swift`. No switch there has a `default`: a new case does not compile until it has its row.
 package struct RefusalRow: Sendable {
@@ -19,7 +20,7 @@ package struct RefusalRow: Sendable {
 
     /// All that the caller learns.
     private(set) var answer: RefusalAnswer
-    /// Where draft 07 sends the user to the browser instead. Native SSO §4.4.
+    /// Draft 07's answer, which sends the user to the browser. Native SSO §4.4.
     let inDraft07: RefusalAnswer?
 
     init(
@@ -33,7 +34,7 @@ package struct RefusalRow: Sendable {
         remedyText = remedy
     }
 
-    /// Reason, cause and remedy, of refusals that all have one answer.
+    /// Reason, cause and remedy of refusals that share one answer.
     typealias Words = (reason: StaticString, cause: StaticString, remedy: StaticString)
 
     init(_ words: Words, _ answer: RefusalAnswer) {
@@ -45,14 +46,14 @@ package struct RefusalRow: Sendable {
         self.init(reason, .invalidGrant, inDraft07: inDraft07, cause, remedy)
     }
 
-    /// What log, audit and metrics call it.
+    /// The name in log, audit and metrics.
     package var reason: String { reasonText.description }
     /// The rule that refused it, as a clause: "the device value is not the one …".
     package var cause: String { causeText.description }
-    /// What the app's developer or the operator can do about it: sentences.
+    /// What the app's developer or the operator can do: sentences.
     package var remedy: String { remedyText.description }
 
-    /// The same rule where another answer tells the caller about it.
+    /// The same row with another answer.
     func answered(by answer: RefusalAnswer) -> RefusalRow {
         var row = self
         row.answer = answer
@@ -60,14 +61,14 @@ package struct RefusalRow: Sendable {
     }
 }
 
-/// One kind of refusal, each case with its row.
+/// A kind of refusal whose cases each have a row.
 package protocol RefusalCase: CaseIterable, Sendable {
     var row: RefusalRow { get }
 }
 
 extension RefusalRow {
     /// Every row.
-    /// - Returns: The audit event that has its reason; `nil`: only the log has it.
+    /// - Returns: Each row with the audit event that carries its reason; `nil`: only the log has it.
     package static let all: [(kind: AuditEvent.Kind?, row: RefusalRow)] =
         rows(of: HTTPFault.self, nil) + rows(of: RequestRefusal.self, .requestRefused)
         + rows(of: FormError.self, .requestRefused) + rows(of: ParameterDefect.self, .requestRefused)
@@ -78,8 +79,8 @@ extension RefusalRow {
         + rows(of: ProviderError.self, .enrolmentRefused) + rows(of: ProviderFault.self, .enrolmentRefused)
         + rows(of: RefreshRefusal.self, .refreshRefused) + rows(of: LogoutRefusal.self, .logoutRefused)
 
-    /// The row of a reason in log, audit or metrics; `nil` where this version knows no such reason.
-    /// - Parameter kind: Of the audit event. Several grants use some reasons, each for its own form of the rule.
+    /// The row of a reason in log, audit or metrics; `nil` if this version does not know the reason.
+    /// - Parameter kind: Of the audit event. Some reasons belong to several grants, each with its own form of the rule.
     package static func of(_ reason: String, in kind: AuditEvent.Kind?) -> RefusalRow? {
         let found = all.filter { $0.row.reason == reason }
         return (found.first { $0.kind == kind } ?? found.first)?.row

@@ -38,7 +38,7 @@ extension HTTPFault: RefusalCase {
             "Send the request again.")
         case .bodyTimeout: .init("http_body_timeout", .requestTimeout, "the body took longer than 10 s to arrive",
             "Send the request again.")
-        // RFC 9110 §15.6.4: nothing was judged, as with too many requests.
+        // RFC 9110 §15.6.4: nothing was decided, as with too many requests.
         case .bodyMemory: .init("http_body_memory", .unavailable,
             "unread bodies and unsent answers fill the memory that max_buffered_mib allows",
             "Send the request again after Retry-After.")
