@@ -52,7 +52,7 @@ struct BufferShareTests {
             try await RawClient.connect(to: broker.ports.public) { greedy async throws in
                 try await greedy.send(Self.head(40_001))
                 try await greedy.send(large)
-                // 64 KiB of storage, 8 KiB of them its own.
+                // 64 KiB of storage, 8 KiB of it the connection's own.
                 try await wait(broker) { $0 == 56 * 1024 }
                 try await RawClient.connect(to: broker.ports.public) { other async throws in
                     try await other.send(Self.head(40_000))
@@ -66,7 +66,7 @@ struct BufferShareTests {
                 #expect(broker.metrics.text.contains("native_sso_buffered_octets 57344\n"))
                 #expect(broker.metrics.text.contains(#"native_sso_refusals_total{reason="http_body_memory"} 1"# + "\n"))
                 #expect(try await broker.answer(Requests.exchange)?.status == 200)
-                // Whole, it is answered on its merits, and its memory is free.
+                // The complete request is answered on its merits, and its memory is free.
                 try await greedy.send("=")
                 #expect(try await greedy.answer()?.error == "invalid_request")
                 try await wait(broker) { $0 == 0 }
@@ -123,7 +123,7 @@ struct BufferShareTests {
             broker, client, _ async throws in
             let padding = (0..<14).map { "&x\($0)=" + String(repeating: "a", count: 1000) }
             let body = Requests.exchangeBody + padding.joined()
-            // Two together, so that the later one is not the first of the connection.
+            // Two together, so that the second is not the first of the connection.
             try await client.post(Requests.exchangeBody, on: 1)
             try await client.post(body, on: 3)
             await gate.arrivals(2)
@@ -131,7 +131,7 @@ struct BufferShareTests {
             #expect(taken >= 8 * 1024)
             try await client.send(
                 RawFrame(.reset, stream: 3, RawFrame.big(8)), RawFrame(.ping, Array("12345678".utf8)))
-            // The answer to the ping is behind what the reset did.
+            // The answer to the ping follows the effects of the reset.
             #expect(await client.frame(.ping) != nil)
             #expect(broker.connections.buffered(0) == taken)
             gate.open()

@@ -12,7 +12,7 @@ struct ClientAssertionTests {
     private static let signer = ClientID(validated: "signer")
     private static let now = FixedClock().now.seconds
 
-    /// An assertion in the making.
+    /// An assertion before it is signed.
     struct Bent: Sendable {
         var key: TestKey
         var header: JSONObject
@@ -36,7 +36,7 @@ struct ClientAssertionTests {
 
     struct Row: Sendable, CustomTestStringConvertible {
         let title: String
-        /// `nil`: it is good.
+        /// `nil`: the assertion is good.
         let reason: ClientRefusal?
         let bend: @Sendable (inout Bent) throws -> Void
         var testDescription: String { title }
@@ -175,7 +175,7 @@ struct ClientAssertionTests {
                         == #"{"error":"invalid_client","error_description":"Client authentication failed."}"#)
                 #expect(line.string("reason") == reason.row.reason)
                 #expect(broker.domain.audit.events.last?.reason == reason.row.reason)
-                // What is refused uses nothing up.
+                // A refused assertion is not consumed.
                 #expect(broker.domain.registry.usedAssertions.isEmpty)
             } else {
                 #expect(answer.status == 200, "\(answer.text) \(line.string("reason") ?? "")")
@@ -202,7 +202,7 @@ struct ClientAssertionTests {
             #expect(try await broker.answer(form)?.status == 400)
             #expect(broker.log.requests.last?.string("reason") == "client_assertion_replayed")
             #expect(Array(broker.domain.registry.usedAssertions.values) == [UnixTime(seconds: Self.now + 120)])
-            // Counted by the assertion, whatever else is in the request, and apart from what anybody can cause.
+            // Counted by the assertion, whatever else the request holds, and apart from unauthenticated refusals.
             for number in 0..<20 {
                 let other = Requests.changed(form, [("subject_token", "\(number)")])
                 #expect(try await broker.answer(other)?.error == "invalid_client")
@@ -302,7 +302,7 @@ struct ClientAssertionTests {
             let lines = broker.log.all.split(separator: "\n").filter { $0.contains("cannot be read") }
             #expect(lines.count == 1)
             #expect(lines.allSatisfy { $0.contains("\"signer\"") && $0.contains("\"test-ES256\"") })
-            // It is mended: used at once.
+            // The corrected keys work at once.
             broker.domain.directory.put(ClientCredentials(keys: keys), of: Self.signer)
             #expect(try await broker.answer(Self.form(try Bent().text))?.status == 200)
         }
@@ -337,7 +337,7 @@ struct ClientAssertionTests {
     }
 }
 
-/// JSON as it is written.
+/// The octets of JSON text.
 private enum JSONText {
     static func octets(of object: JSONObject) -> [UInt8] {
         var json = JSONWriter()

@@ -197,13 +197,13 @@ struct ClientIdentificationTests {
             broker.domain.directory.put(Self.secrets("old", "new"), of: server)
             #expect(try await status("server:old") == 200)
             #expect(try await status("server:new") == 200)
-            // RFC 6749 §2.3.1: form-encoded, so that another spelling of the octets is the same secret.
+            // RFC 6749 §2.3.1: form-encoded, so another encoding of the octets is the same secret.
             #expect(try await status("server:n%65w") == 200)
             #expect(try await status("server:New") == 401)
             broker.domain.directory.put(Self.secrets("new"), of: server)
             #expect(try await status("server:old") == 401)
             #expect(broker.log.requests.last?.string("reason") == "client_authentication_failed")
-            // Right secret, but this client is registered as public: no way in.
+            // The secret is right, but this client is registered as public.
             #expect(try await status("app-two:new") == 401)
             #expect(broker.log.requests.last?.string("reason") == "client_method_mismatch")
             #expect(!broker.log.all.contains("new"))

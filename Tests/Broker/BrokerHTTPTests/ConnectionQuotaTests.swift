@@ -8,7 +8,7 @@ import Testing
 
 @Suite("How many connections there may be", .timeLimit(.minutes(1)))
 struct ConnectionQuotaTests {
-    /// Whether a request on a connection of its own is answered.
+    /// Whether a request on a new connection is answered.
     private func isServed(_ broker: TestBroker, from source: String) async throws -> Bool {
         try await RawClient.connect(to: broker.ports.public, from: source) { client async throws in
             await client.trySend(Requests.post("x=1"))
@@ -16,7 +16,7 @@ struct ConnectionQuotaTests {
         }
     }
 
-    /// Opens a connection, and uses it, so that the broker has it.
+    /// Opens a connection and uses it, so that the broker has accepted it.
     private func holding(
         _ broker: TestBroker, from source: String, _ body: () async throws -> Void
     ) async throws {
@@ -80,13 +80,13 @@ struct ConnectionQuotaTests {
         defer { unlink(path + ".lock") }
         try await TestBroker.run(options) { broker async throws in
             await expectNoStart(options, "another process listens there, and holds \(path).lock")
-            // Somebody who knows nothing of locks: the file is not where the other one looks for it.
+            // A listener without the lock: the lock file is not where the new one looks.
             #expect(rename(path + ".lock", path + ".away") == 0)
             await expectNoStart(options, "another process answers there")
             unlink(path + ".away")
             #expect(try await isAnswered(on: path))
         }
-        // Its own socket goes with it, and what is no socket stays.
+        // The listener's own socket goes with it; any other file stays.
         #expect(access(path, F_OK) != 0)
         #expect(FileManager.default.createFile(atPath: path, contents: Data("dear".utf8)))
         await expectNoStart(options, "there is a file of that name that is no socket")
@@ -100,7 +100,7 @@ struct ConnectionQuotaTests {
         var options = TestBroker.Options()
         options.publicSocket = path
         defer { unlink(path + ".lock") }
-        // A socket that is bound and closed is what a process leaves behind that had no time to remove it.
+        // A process that is killed leaves a bound and closed socket behind.
         let left = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         try SocketAddress(unixDomainSocketPath: path).withSockAddr { address, size in
             #expect(bind(left, address, socklen_t(size)) == 0)
@@ -115,12 +115,12 @@ struct ConnectionQuotaTests {
         let path = "/tmp/native-sso-test-\(UUID().uuidString)"
         defer { unlink(path + ".lock") }
         let claim = try UnixSocketClaim(path: path)
-        // Somebody who knows nothing of locks, after the look and before the binding.
+        // Another process without the lock takes the path before the binding.
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         claim.release()
         #expect(access(path, F_OK) == 0)
         unlink(path)
-        // The same after the binding: he has taken the name for his own.
+        // The same after the binding.
         let second = try UnixSocketClaim(path: path)
         #expect(FileManager.default.createFile(atPath: path + ".bound", contents: nil))
         #expect(rename(path + ".bound", path) == 0)

@@ -36,7 +36,7 @@ struct ConnectionSetupTests {
             var iterator = ports.makeAsyncIterator()
             let port = try #require(await iterator.next())
             try await RawClient.connect(to: port) { client async throws in
-                // So that it ends with the test, if the listener does not end it.
+                // Ends the wait with the test if the listener fails to close the connection.
                 let channel = client.channel
                 try await withTaskCancellationHandler {
                     #expect(await client.octets() == nil)
@@ -62,7 +62,7 @@ struct ConnectionSetupTests {
     }
 }
 
-/// The first connection takes no option, as one whose socket has gone meanwhile.
+/// The first connection refuses every option, like one whose socket is already gone.
 private final class FirstFails: ServerChildChannel {
     private let connections: HTTPConnections
     private let isFirst = Atomic(true)
@@ -77,7 +77,7 @@ private final class FirstFails: ServerChildChannel {
     func handle(value: Connection, logger: Logger) async { await connections.handle(value: value, logger: logger) }
 }
 
-/// A channel that takes no option.
+/// A channel that refuses every option.
 private final class Unwilling: Channel {
     private struct Options: NIOSynchronousChannelOptions {
         func setOption<Option: ChannelOption>(_ option: Option, value: Option.Value) throws {

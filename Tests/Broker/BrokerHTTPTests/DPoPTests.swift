@@ -110,7 +110,7 @@ struct DPoPTests {
             let two = [try Self.proof(), try Self.proof()]
             #expect(try await broker.answer(Self.exchange(), headers: two)?.error == "invalid_dpop_proof")
             #expect(broker.domain.audit.events.last?.reason == "dpop_header_repeated")
-            // What the request says of itself is not what the proof is for.
+            // The broker compares the proof with its own URL, not with the request's headers.
             let spoofed = try Self.proof { $0.claims["htu"] = .string("https://evil.example/token") }
             let forwarded = ["X-Forwarded-Host: evil.example", spoofed]
             #expect(try await broker.answer(Self.exchange(), headers: forwarded)?.error == "invalid_dpop_proof")
@@ -166,7 +166,7 @@ struct DPoPTests {
             let answer = try await broker.answer(Self.exchange(), headers: [try Self.proof(nonce: nonce)])
             #expect(answer?.status == 200)
             #expect(answer?.values("dpop-nonce").first?.utf8.count == 34)
-            // The clock of the device may be wrong now, as far as it can be a clock at all.
+            // The device's clock may now be wrong by up to ten minutes.
             let now = FixedClock().now.seconds
             for (time, isGood) in [(now - 600, true), (now + 600, true), (now - 601, false), (now + 601, false)] {
                 let answer = try await broker.answer(
@@ -176,11 +176,11 @@ struct DPoPTests {
             _ = try await refused(try Self.proof(nonce: ""), .unknown)
             _ = try await refused(try Self.proof(nonce: String(nonce.dropLast()) + "_"), .unknown)
             _ = try await refused(try Self.proof(nonce: String(nonce.reversed())), .unknown)
-            // Wrong in itself is wrong with or without one.
+            // A defective proof is refused with or without a nonce.
             let get = try await broker.answer(
                 Self.exchange(), headers: [try Self.proof { $0.claims["htm"] = .string("GET") }])
             #expect(get?.error == "invalid_dpop_proof")
-            // Five minutes later; and of a key that was active before.
+            // Almost five minutes later, and under a key that is no longer active.
             broker.domain.macKeys.use(keyID: 2)
             broker.domain.clock.advance(by: 299)
             let later = broker.domain.clock.now.seconds
@@ -193,7 +193,7 @@ struct DPoPTests {
             #expect(
                 try await broker.answer(Self.exchange(), headers: [try Self.proof(at: later, nonce: fresh)])?.status
                     == 200)
-            // Who shows no key needs none.
+            // A request without a proof gets no nonce.
             #expect(try await broker.answer(Self.exchange(by: "app-two"))?.values("dpop-nonce").isEmpty == true)
         }
     }

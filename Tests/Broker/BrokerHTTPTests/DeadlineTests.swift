@@ -7,7 +7,7 @@ import StrictCoding
 import RegistryConformance
 import Testing
 
-/// Deadlines are short here, and each test waits for what they bring about.
+/// Deadlines are short here, and each test waits for their effect.
 @Suite("Clients that are slow", .timeLimit(.minutes(1)))
 struct DeadlineTests {
     private func expired(_ limits: ListenerLimits, _ octets: String, reason: String) async throws {
@@ -48,7 +48,7 @@ struct DeadlineTests {
                 let answer = try await withThrowingTaskGroup(of: Void.self) { group in
                     let channel = client.channel
                     group.addTask {
-                        // An octet now and then, until the server hangs up.
+                        // An octet every 10 ms, until the server closes the connection.
                         while channel.isActive, !Task.isCancelled {
                             try? await channel.writeAndFlush(ByteBuffer(string: "a"))
                             try await Task.sleep(for: .milliseconds(10))
@@ -87,7 +87,7 @@ struct DeadlineTests {
             try await RawClient.connect(to: broker.ports.public) { client async throws in
                 try await client.send(Requests.post(Requests.exchange) + "POST /tok")
                 await gate.arrivals(1)
-                // Another connection runs into its own deadline meanwhile: by then those of the first would have passed.
+                // Meanwhile another connection reaches its own deadline: by then those of the first would have passed.
                 try await RawClient.connect(to: broker.ports.public) { other async throws in
                     try await other.send("POST /tok")
                     #expect(try await other.answer()?.status == 408)
@@ -126,7 +126,7 @@ struct DeadlineTests {
                 try await client.send("BAD\r\n\r\n")
                 #expect(try await client.answer()?.status == 400)
                 #expect(try await client.answer() == nil)
-                // The client's side is still open. When the broker has let go, writing fails in the end.
+                // The client's side is still open. Once the broker has closed, writing fails in the end.
                 while (try? await client.channel.writeAndFlush(ByteBuffer(string: "more"))) != nil {
                     await Task.yield()
                 }

@@ -15,7 +15,7 @@ struct FlowTests {
         #expect(rule.wait(due: due, at: 10 * Self.second - 1) == 1)
         #expect(rule.charge(&due, at: 10 * Self.second) == 0)
         #expect(rule.charge(&due, at: 10 * Self.second) == 10 * Self.second)
-        // Whoever waits for long is owed a burst, and no more.
+        // A long pause admits one burst and no more.
         #expect((0..<4).map { _ in rule.charge(&due, at: 1000 * Self.second) } == [0, 0, 0, 10 * Self.second])
     }
 
@@ -32,7 +32,7 @@ struct FlowTests {
         #expect(Duration.seconds(Int64.max).nanoseconds == .max)
     }
 
-    /// Over no window more than the burst and one for each whole interval in it; and never less than is owed.
+    /// Any window admits at most the burst and one more for each whole interval in it, and each reported wait is exact.
     @Test("Whatever comes when: no window holds more than the limit", arguments: 0..<60)
     func property(seed: UInt64) {
         var randomness = SeededRandom(seed: seed)
@@ -71,7 +71,7 @@ struct FlowTests {
         #expect(table.charge(0, at: 5) == 0)
     }
 
-    /// All of them in one set of eight: they differ in bits that choose no set.
+    /// All in one set of eight: they differ in bits that do not select the set.
     private static let crowd = (1...9).map { UInt64($0) << 40 }
 
     @Test("A debt is not forgotten, however many others come")
@@ -82,14 +82,15 @@ struct FlowTests {
         for (index, flow) in Self.crowd.prefix(8).enumerated() {
             for table in [open, closed] { #expect(table.charge(flow, at: Int64(index)) == 0) }
         }
-        // The ninth finds no room: whoever has proved something gets in, anybody else waits for the first who owes nothing.
+        // The ninth finds no room: the open table admits it, and the closed one makes it wait for the first empty
+        // bucket.
         #expect(open.charge(Self.crowd[8], at: 8) == 0)
         #expect(closed.charge(Self.crowd[8], at: 8) == 10 * Self.second - 8)
         for table in [open, closed] {
             #expect(Self.crowd.prefix(8).allSatisfy { table.charge($0, at: 8) > 0 })
             #expect(table.wait(Self.crowd[8], at: 8) == 0)
         }
-        // And then it takes the place of one that owes nothing.
+        // Then it replaces an empty bucket.
         #expect(closed.charge(Self.crowd[8], at: 10 * Self.second) == 0)
         #expect(closed.charge(Self.crowd[8], at: 10 * Self.second) > 0)
         #expect(closed.charge(Self.crowd[1], at: 10 * Self.second) == 1)

@@ -229,7 +229,7 @@ struct FormAbuseTests {
         try await TestBroker.run { broker async throws in
             let hyphen = ("subject_token_type", "urn:ietf:params:oauth:token-type:id-token" as String?)
             let audience = ("audience", "https://lenient.example" as String?)
-            // That issuer has no session here: past the form, the exchange is refused by state.
+            // This issuer has no session here: the form passes, and the exchange is refused by state.
             let old = Requests.changed(Requests.exchange, [hyphen, audience])
             _ = try await broker.answer(old)
             #expect(broker.log.requests.last?.string("reason") != "subject_token_type_hyphenated")
@@ -289,7 +289,7 @@ struct FormAbuseTests {
         try await TestBroker.run(options) { broker async throws in
             let demanding = Requests.changed(Requests.currentExchange, [("client_id", "demanding")])
             let scoped = demanding + [("scope", "openid device_sso profile")]
-            // As an exchange reads it: the default.
+            // The exchange's default scope.
             let shared = demanding + [("scope", "device_sso")]
             for (parameters, scope) in [
                 (demanding, "openid+profile"), (scoped, "openid+device_sso+profile"),
@@ -305,7 +305,7 @@ struct FormAbuseTests {
                         + #"&acr_values=urn%3Aexample%3Aloa3&max_age=600"}"#)
             }
             #expect(broker.domain.audit.events.map(\.reason) == Array(repeating: "assurance_insufficient", count: 3))
-            // Consent alone.
+            // Only consent is missing.
             let consent = try #require(
                 try await broker.answer(Requests.currentExchange + [("scope", "openid payments")]))
             #expect(
@@ -313,13 +313,13 @@ struct FormAbuseTests {
                     == #"{"error":"interaction_required","#
                     + #""error_description":"The user must log in through this client.","authorization_uri":""#
                     + #"\#(Self.authorize)&response_type=code&client_id=app-two&scope=openid+payments"}"#)
-            // The older texts say nothing of it.
+            // The older profiles have no such answer.
             let older = try #require(
                 try await broker.answer(Requests.changed(Requests.exchange, [("client_id", "demanding")])))
             #expect(older.error == "invalid_grant" && !older.text.contains("authorize"))
             let olderConsent = try #require(try await broker.answer(Requests.exchange + [("scope", "payments")]))
             #expect(olderConsent.error == "invalid_scope" && !olderConsent.text.contains("authorize"))
-            // Nor does an answer that a login would not mend.
+            // A refusal that a login would not help has no URL.
             let other = try #require(try await broker.answer(Requests.currentExchange + [("scope", "openid admin")]))
             #expect(!other.text.contains("authorize"))
         }

@@ -18,7 +18,7 @@ struct GracefulStopTests {
                     try await busy.send(Requests.post(Requests.exchange))
                     await gate.arrivals(1)
                     await broker.stop()
-                    // The idle connection ends: by then the stop has reached the listener.
+                    // The idle connection ends: the stop has reached the listener.
                     #expect(try await idle.answer() == nil)
                     await #expect(throws: (any Error).self) {
                         try await RawClient.connect(to: broker.ports.public) { _ in }

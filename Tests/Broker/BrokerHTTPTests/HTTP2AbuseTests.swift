@@ -7,7 +7,7 @@ import Testing
 
 @Suite("HTTP/2 that means harm", .timeLimit(.minutes(1)))
 struct HTTP2AbuseTests {
-    /// The broker hangs up, and others are served.
+    /// The broker closes the connection and still serves others.
     private func expectEnd(
         _ limits: ListenerLimits = ListenerLimits(), _ attack: (FrameClient) async throws -> Void
     ) async throws {
@@ -61,7 +61,7 @@ struct HTTP2AbuseTests {
         ),
     ]
 
-    /// Behind a proxy the other streams are other callers'.
+    /// Behind a proxy, the other streams belong to other clients.
     @Test(
         "A stream that is answered at once and taken back in the same packet ends no other", arguments: answeredAtOnce)
     func takenBack(_ row: (name: String, frames: [RawFrame])) async throws {
@@ -85,7 +85,7 @@ struct HTTP2AbuseTests {
             let head = RawFrame.block(FrameClient.goodHead)
             try await client.send(
                 RawFrame(.headers, flags: RawFrame.endHeaders, stream: 1, head),
-                // Of ENABLE_PUSH, which is 0 or 1.
+                // An invalid value of ENABLE_PUSH, which is 0 or 1.
                 RawFrame(.settings, [0, 2, 0, 0, 0, 2]),
                 RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("grant_type=password".utf8)))
             #expect(await client.frame(.goAway) != nil)
@@ -110,7 +110,7 @@ struct HTTP2AbuseTests {
     func headerBomb() async throws {
         try await expectEnd { client async throws in
             let large = [("x-large", String(repeating: "a", count: 4000))]
-            // Literal with indexing, then the index of it again and again.
+            // A literal with indexing, then its index many times.
             var block = RawFrame.block(FrameClient.goodHead)
             var literal = RawFrame.block(large)
             literal[0] = 0x40
@@ -139,7 +139,7 @@ struct HTTP2AbuseTests {
     func tooManyStreams() async throws {
         try await HTTP2Tests.withBroker(ListenerLimits(streams: 2)) { broker, client, _ async throws in
             let head = RawFrame.block(FrameClient.goodHead)
-            // The limit holds from here on; until then it is one hundred.
+            // The limit applies from here on; until then it is 100.
             #expect(await client.frame(.settings) != nil)
             try await client.send(RawFrame(.settings, flags: 0x1))
             for stream: UInt32 in [1, 3, 5] {
@@ -182,14 +182,14 @@ struct HTTP2AbuseTests {
             Array(RawFrame(.headers, flags: 4, stream: 1, RawFrame.block(FrameClient.goodHead)).octets.dropLast()),
         ] as [[UInt8]])
     func slowHeaders(_ octets: [UInt8]) async throws {
-        // With nothing begun it is the limit for idle connections.
+        // With nothing begun, the limit for idle connections applies.
         let limits = ListenerLimits(
             headerTimeout: octets.isEmpty ? .minutes(1) : .milliseconds(200),
             idleTimeout: octets.isEmpty ? .milliseconds(200) : .minutes(1))
         try await expectEnd(limits) { client async throws in try await client.send(octets) }
     }
 
-    /// The compression does not know such a field, so that nothing after it could be read.
+    /// HPACK has no such field, so nothing after it can be decoded.
     @Test("A field without a name")
     func fieldWithoutName() async throws {
         try await expectEnd { client async throws in

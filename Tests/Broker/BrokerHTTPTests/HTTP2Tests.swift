@@ -114,7 +114,7 @@ struct HTTP2Tests {
                 RawFrame(.data, flags: RawFrame.endStream, stream: 1, Array("a=b".utf8)))
             #expect(try await client.answer(1)?.status == row.status, "\(row.name)")
             #expect(broker.log.requests.map { $0.string("reason") } == [row.reason])
-            // And the connection is as good as before.
+            // The connection still works.
             try await client.post(Requests.exchangeBody, on: 3)
             #expect(try await client.answer(3)?.status == 200)
         }
@@ -129,7 +129,7 @@ struct HTTP2Tests {
         }
     }
 
-    /// Behind a proxy the streams of one connection are many callers'.
+    /// Behind a proxy, the streams of one connection belong to many clients.
     @Test(
         "What HTTP/2 forbids is no request, and ends its stream only",
         arguments: [
@@ -154,7 +154,7 @@ struct HTTP2Tests {
         #expect(reset?.code == 1)  // PROTOCOL_ERROR
     }
 
-    /// Each in the log, under a name of its own.
+    /// Each in the log, with its own request id.
     private static func expectMalformed(_ count: Int, _ broker: TestBroker) {
         let lines = broker.log.requests.filter { $0.string("reason") == "http_malformed" }
         #expect(lines.count == count)
@@ -234,7 +234,7 @@ struct HTTP2Tests {
             #expect(try await client.answer(1)?.status == 413)
             let reset = try #require(await client.frame(.reset))
             #expect(reset.stream == 1 && reset.payload == [0, 0, 0, 0])
-            // And at its head, where that says so.
+            // At once, if the header states the length.
             try await client.send(
                 RawFrame(
                     .headers, flags: RawFrame.endHeaders, stream: 3,
@@ -245,7 +245,7 @@ struct HTTP2Tests {
         }
     }
 
-    /// Behind a proxy the other streams are other callers'.
+    /// Behind a proxy, the other streams belong to other clients.
     @Test("What was on its way to a stream when it was answered ends no other")
     func moreAfterAnswer() async throws {
         let gate = Gate()

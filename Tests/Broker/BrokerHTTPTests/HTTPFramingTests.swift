@@ -128,7 +128,7 @@ struct HTTPFramingTests {
         }
     }
 
-    /// Two readings of where a body ends are two readings of what follows it.
+    /// Two readings of a body's end give two readings of the octets after it.
     @Test(
         "A length or a coding with a space after it is that length or coding; with a tab the parser ends the connection",
         arguments: [" ", "  ", "\t", " \t"])
@@ -159,7 +159,7 @@ struct HTTPFramingTests {
                 #expect(!broker.log.requests.contains { $0.string("reason") == "http_unknown_path" })
             }
         }
-        // And it counts as the length that it is.
+        // The length is still enforced.
         try await TestBroker.expectRefusal(
             head + "Content-Length: 65537 \r\n\r\n", status: 413, reason: "http_body_too_large")
         try await TestBroker.expectRefusal(
@@ -213,7 +213,7 @@ struct HTTPFramingTests {
             #expect(try await broker.answer(Requests.post(full))?.status == 200)
         }
         try await TestBroker.expectRefusal(Requests.post(full + "&"), status: 413, reason: "http_body_too_large")
-        // The same without a length: found out only on the way.
+        // The same without a length: the size shows only as chunks arrive.
         let chunk = "8000\r\n" + String(repeating: "&", count: 32_768) + "\r\n"
         try await TestBroker.expectRefusal(
             "POST /token HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + chunk

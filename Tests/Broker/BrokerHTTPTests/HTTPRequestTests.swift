@@ -36,7 +36,7 @@ struct HTTPRequestTests {
         try await TestBroker.run { broker async throws in
             try await RawClient.connect(to: broker.ports.public) { client async throws in
                 try await client.send("HEAD /token HTTP/1.1\r\nHost: a\r\n\r\n" + Requests.post(Requests.exchange))
-                // Were there a body, it would be read as the beginning of the second answer.
+                // The client would read a body as the beginning of the second answer.
                 #expect(try await client.answer(hasBody: false)?.status == 405)
                 #expect(try await client.answer()?.status == 200)
             }
@@ -54,7 +54,7 @@ struct HTTPRequestTests {
             for method in ["POST", "GET"] {
                 let answer = try #require(
                     try await broker.answer(Requests.post(Requests.exchangeBody, target: target, method: method)))
-                // What the parser does not take for a target is a 400.
+                // The parser answers an invalid target with 400.
                 #expect([404, 400].contains(answer.status))
                 if target.utf8.allSatisfy({ $0 < 0x80 }), !target.contains("#") { #expect(answer.status == 404) }
                 #expect(answer.error == "invalid_request")

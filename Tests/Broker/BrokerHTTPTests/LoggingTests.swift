@@ -82,7 +82,7 @@ struct LoggingTests {
         let sink = LogSink(fileDescriptor: pipe.writeEnd, capacity: 10_000)
         let logger = Logger(label: "x") { _ in LogFormat.json.handler(sink: sink, now: { Self.time }) }
         let long = String(repeating: "x", count: 5000)
-        // Nobody reads: the pipe takes 64 KiB, the buffer 10,000 octets, the rest is lost, and none of it blocks.
+        // Without a reader the pipe takes 64 KiB and the buffer 10,000 octets. The rest is lost, and no call blocks.
         for _ in 0..<100 { logger.info("\(long)") }
         #expect(sink.droppedLines > 50)
         var text = pipe.drain(until: sink)
@@ -114,7 +114,7 @@ private final class Pipe: Sendable {
         close(writeEnd)
     }
 
-    /// What is there now.
+    /// The octets that are there now.
     func read() -> String {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -125,7 +125,7 @@ private final class Pipe: Sendable {
         }
     }
 
-    /// Reads until the sink has written all it had.
+    /// Reads until the sink has written all its lines.
     func drain(until sink: LogSink) -> String {
         let flushed = DispatchSemaphore(value: 0)
         DispatchQueue.global().async {

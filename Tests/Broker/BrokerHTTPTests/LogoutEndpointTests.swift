@@ -62,7 +62,8 @@ struct LogoutEndpointTests {
         }
     }
 
-    /// OpenID Connect Core §10.1: the keys are the identity provider's choice. RSA-3072 and RSA-4096 sign with 384 and 512 octets.
+    /// OpenID Connect Core §10.1: the identity provider chooses its keys. RSA-3072 and RSA-4096 signatures have 384 and
+    /// 512 octets.
     @Test(
         "A token is as long as its key makes it, and no longer than an id_token",
         arguments: [(384, 200), (512, 200), (16 * 1024, 400)])
@@ -131,7 +132,7 @@ struct LogoutEndpointTests {
             broker.domain.logoutVerifier.answer(.failure(.refused(.badSignature)))
             for _ in 0..<2 { try await broker.expectLogoutRefusal(Self.post(), LogoutRefusal.badSignature.row.reason) }
             broker.domain.logoutVerifier.answer(.success(Domain.logout(at: broker.domain.clock.now)))
-            // What costs nothing counts for nothing.
+            // A request without a token is not counted.
             #expect(try await broker.internalAnswer(Self.post([]))?.status == 400)
             let answer = try #require(try await broker.internalAnswer(Self.post()))
             #expect(answer.status == 400)
@@ -141,7 +142,7 @@ struct LogoutEndpointTests {
             #expect(event.reason == "rate_limited_logout" && event.kind == .logoutRefused)
             #expect(broker.metrics.text.contains(#"native_sso_refusals_total{reason="rate_limited_logout"} 1"# + "\n"))
             #expect(broker.domain.logouts.records.isEmpty)
-            // Apps notice nothing.
+            // Token requests are not affected.
             #expect(try await broker.answer(Requests.exchange)?.status == 200)
             broker.monotonic.advance(by: .seconds(10))
             #expect(try await broker.internalAnswer(Self.post())?.status == 200)
@@ -198,7 +199,7 @@ struct LogoutEndpointTests {
             #expect(try await reason(Domain.issuer, "1", "127.0.0.2") == "rate_limited_logout")
             #expect(try await reason(other, "1", "127.0.0.2") == "none")
             #expect(try await reason(Domain.issuer, "2", "127.0.0.1") == "none")
-            // A token that was used before is no sign of one who guesses.
+            // A replayed token does not count as a forged one.
             #expect(try await reason(Domain.issuer, "2", "127.0.0.3") == LogoutRefusal.replayed.row.reason)
         }
     }

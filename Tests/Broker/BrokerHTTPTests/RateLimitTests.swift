@@ -178,7 +178,7 @@ struct RateLimitTests {
             #expect(broker.log.requests.last?.string("network") == "192.0.2.0/24")
             #expect(try await status(secret, "192.0.2.1") == 200)
             #expect(try await status(secret, "198.51.100.1") == 200)
-            // Behind a proxy that says nothing everybody has one address, and nobody waits for another's guesses.
+            // Behind a proxy that names no client, all clients share one address, and failures are not counted.
             for _ in 0..<6 { #expect(try await status("guess", "127.0.0.1") == 401) }
             #expect(try await status(secret, "127.0.0.1") == 200)
             #expect(try await broker.answer(Requests.exchange, headers: Self.from("192.0.2.1"))?.status == 200)

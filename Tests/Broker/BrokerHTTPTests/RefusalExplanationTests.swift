@@ -15,7 +15,7 @@ struct RefusalExplanationTests {
         #expect(RefusalRow.of("", in: .requestRefused) == nil)
     }
 
-    /// A logout may be refused for its form, under a kind of its own.
+    /// A logout can be refused for its form, with its own audit kind.
     @Test("A reason of another kind is found all the same")
     func ofAnotherKind() {
         for (reason, kind, row) in [

@@ -143,7 +143,7 @@ struct RefusalTableTests {
                 TokenError.refused(.refresh(refusal)).level == (refusal == .stateRegressed ? .error : .notice),
                 "\(refusal)")
         }
-        // What the operator, or the provider's, has to look into.
+        // A fault that the broker's or the provider's operator must examine.
         for refusal in Self.codes {
             #expect(TokenError.refused(.code(refusal)).level == (refusal.isProviderFault ? .warning : .notice))
         }

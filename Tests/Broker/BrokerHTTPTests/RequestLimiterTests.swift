@@ -31,7 +31,7 @@ struct RequestLimiterTests {
             let address = try self.address(address)
             #expect((limit { () throws(RateLimited) in try limiter.charge(requestFrom: address) } != nil) == isLimited)
         }
-        // Nobody's, and everybody's behind a proxy that does not say whose.
+        // No address, or the shared one of a proxy that names no client.
         for address in [nil, try address("127.0.0.1"), try address("::1")] {
             for _ in 0..<3 { try limiter.charge(requestFrom: address) }
         }
@@ -82,7 +82,7 @@ struct RequestLimiterTests {
     func failures() throws {
         let limiter = RequestLimiter(with { $0.clientFailures = Self.one }, clock: clock)
         let (here, there) = (try address("192.0.2.1"), try address("198.51.100.1"))
-        // Two spellings of one text are two names.
+        // Canonically equivalent texts are two names.
         for (name, address) in [
             ("server", there), ("server", here), ("other", there), ("\u{E9}", there), ("e\u{301}", there),
         ] {
@@ -98,7 +98,7 @@ struct RequestLimiterTests {
         try limiter.charge(failureOf: "server", from: there)
     }
 
-    /// Behind a proxy that says nothing, one wrong secret in many would else be everybody's last.
+    /// Behind a proxy that names no client, one wrong secret would otherwise lock out all clients.
     @Test(
         "Where the address is everybody's, or nobody's, failures are not counted", arguments: [nil, "127.0.0.1", "::1"])
     func failuresOfEverybody(_ address: String?) throws {
@@ -137,7 +137,7 @@ struct RequestLimiterTests {
         #expect(exchange(guesses, token()) == nil)
     }
 
-    /// V-04: whoever has an id_token of somebody else's uses up what is that token's.
+    /// A thief's enrolments with a stolen id_token use up only that token's limit.
     @Test("An enrolment: its user and its app when it is recorded; its id_token when it is refused")
     func enrolments() throws {
         let (client, server) = (
@@ -152,7 +152,7 @@ struct RequestLimiterTests {
         let users = RequestLimiter(with { ($0.user, $0.deviceFailures) = (Self.one, Self.one) }, clock: clock)
         for _ in 0..<3 { #expect(check(users, "a.a.a") == nil) }
         try users.charge(failureOf: EnrolledTokenDigest(of: SubjectToken("a.a.a")))
-        // Another signature over the same is the same token.
+        // Another signature over the same claims is the same token.
         #expect(check(users, "a.a.b") == .deviceFailures)
         #expect(check(users, "b.b.b") == nil)
         users.count(enrolmentOf: fresh, by: client)

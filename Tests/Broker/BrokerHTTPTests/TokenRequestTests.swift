@@ -131,7 +131,7 @@ struct TokenRequestTests {
 }
 
 extension FormParameters {
-    /// As they arrive after their way over the wire.
+    /// The parameters after encoding and decoding.
     static func of(
         _ parameters: [(name: String, value: String)], _ changes: [(String, String?)] = []
     ) throws -> FormParameters {
@@ -145,7 +145,7 @@ extension FormParameters {
 }
 
 extension TokenRequestReader {
-    /// Of a public client, at one issuer that has all profiles and enrols.
+    /// For a public client, at one issuer with all profiles and enrolment.
     init(form: FormParameters) {
         self.init(
             form: form, client: Domain.client("app-two"), proof: nil, assertion: nil, requestID: .random(),
@@ -155,7 +155,7 @@ extension TokenRequestReader {
     }
 }
 
-/// Why it is refused; `nil`: it is not.
+/// The refusal as text; `nil` if there is none.
 func refusal<Value>(_ body: () throws -> Value) -> String? {
     do {
         _ = try body()

@@ -103,7 +103,7 @@ struct TrustedProxiesTests {
             ("[2001:db8:1:2::3]:443", "2001:db8:1:2:0:0:0:0/64"),
             ("2001:db8:1:2::3", "2001:db8:1:2:0:0:0:0/64"),
             ("192.0.2.9, 192.0.2.8", "192.0.2.9"),
-            // One character with the comma after it.
+            // Forms one character with the comma after it.
             ("\u{600}, 198.51.100.4", "198.51.100.4"),
             ("9.9.9.9,\u{301} 9.9.9.9, 198.51.100.4", "198.51.100.4"),
         ])
@@ -145,12 +145,12 @@ struct TrustedProxiesTests {
             ("for=\"a,for=9.9.9.9\"", "unreadable"), ("for=unknown", "unreadable"), ("proto=https", "unreadable"),
             ("for=1.2.3.4;for=5.6.7.8", "unreadable"), ("for=\"1.2.3.4", "unreadable"),
             ("for=\"1.2.3\\.4\"", "unreadable"), ("fo\u{301}r=1.2.3.4", "unreadable"), ("", "unreadable"),
-            // What a client leaves open ends where the proxy's element begins.
+            // A client's open quote or escape ends where the proxy's element begins.
             ("\", for=198.51.100.4", "198.51.100.4"), ("\\, for=198.51.100.4", "198.51.100.4"),
             ("for=\"9.9.9.9\\, for=\"198.51.100.4\";by=x", "198.51.100.4"),
             ("\u{600}, for=198.51.100.4", "198.51.100.4"),
             ("\", for=192.0.2.8", "unreadable"),
-            // What a proxy quotes stays quoted.
+            // A proxy's quoted text stays quoted.
             ("for=198.51.100.4;host=\"a,for=9.9.9.9\"", "198.51.100.4"),
             ("for=198.51.100.4;host=\"a\\\",for=9.9.9.9\"", "unreadable"),
             ("for=198.51.100.4;host=\"a,for=9.9.9.9;x=\\\"b\"", "unreadable"),

@@ -36,7 +36,7 @@ struct HTTPAnswerTests {
                 ].joined(separator: "\r\n"))
     }
 
-    /// The client says how large the table grows in which every field of an answer is looked for.
+    /// The client sets the size of the table in which every field of an answer is searched.
     @Test("HTTP/2: what is different in each answer does not enter the table of its compression")
     func compression() {
         let answer = HTTPAnswer(

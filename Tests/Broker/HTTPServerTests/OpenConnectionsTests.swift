@@ -12,7 +12,7 @@ struct OpenConnectionsTests {
 
     private let open = OpenConnections()
 
-    /// - Parameter isActive: Whether the listener came to begin it.
+    /// - Parameter isActive: Whether the listener could begin it.
     private func connect(isActive: Bool = true) async throws -> NIOAsyncTestingChannel {
         let channel = NIOAsyncTestingChannel()
         if isActive { try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get() }
@@ -28,7 +28,7 @@ struct OpenConnectionsTests {
     func end() async throws {
         let (events, said) = AsyncStream.makeStream(of: String.self)
         let (active, unbegun) = (try await connect(), try await connect(isActive: false))
-        // Until it waits.
+        // Runs until it waits.
         Task.immediate { [open] in
             await open.end()
             said.yield("ended")

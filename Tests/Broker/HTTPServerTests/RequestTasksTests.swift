@@ -8,7 +8,7 @@ import Testing
 struct RequestTasksTests {
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
-    /// Answers when it has waited, and says whether it was cancelled.
+    /// Answers after its wait, and reports whether it was cancelled.
     private struct Patient: Responder {
         let wait: @Sendable () async -> Void
         let said: AsyncStream<String>.Continuation
@@ -20,7 +20,7 @@ struct RequestTasksTests {
         }
     }
 
-    /// Requests of which is told: how each ends, and the end of the connection.
+    /// Runs requests and reports how each ends, and the end of the connection.
     private func withRequests(
         waiting wait: @escaping @Sendable () async -> Void = {},
         _ body: (RequestTasks, inout AsyncStream<String>.AsyncIterator) async throws -> Void
