@@ -54,7 +54,7 @@ final class FrameIntakeHandler: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
     }
 
-    /// What still comes is read, so that the end of the connection is noticed, and dropped.
+    /// Further octets are read and dropped, so that the end of the connection is noticed.
     func stop() {
         isStopped = true
         timer.clear()

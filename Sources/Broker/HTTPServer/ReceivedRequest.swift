@@ -29,7 +29,7 @@ package struct ReceivedRequest: Sendable {
     package func isFor(_ path: String) -> Bool { self.path.utf8.elementsEqual(path.utf8) }
 }
 
-/// What a connection delivers.
+/// A request or a fault on a connection.
 package enum Arrival: Sendable {
     case request(ReceivedRequest)
     /// The last arrival of its connection or stream.

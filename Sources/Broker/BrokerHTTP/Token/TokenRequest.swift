@@ -1,7 +1,7 @@
 import NativeSSO
 import OAuthWire
 
-/// What is wrong with the parameters of a well-formed form.
+/// A defect in the parameters of a well-formed form.
 enum ParameterDefect: Error, Sendable, CaseIterable {
     case grantTypeMissing
     case grantTypeUnknown
@@ -209,7 +209,7 @@ struct TokenRequestReader {
         return Scope(scope.tokens)
     }
 
-    // MARK: What the issuers say
+    // MARK: Issuers
 
     private func issuer(named audience: String) throws(Refusal) -> IssuerPolicy {
         guard let issuer = issuers.first(where: { $0.isNamed(by: audience) })

@@ -6,10 +6,10 @@ import NativeSSO
 import Synchronization
 import Testing
 
-/// The domain's real rules over ports in memory. `app-one` has a login, and `app-two` may use it.
+/// The domain's real rules over in-memory ports. `app-one` has a login, and `app-two` may use it.
 struct Domain: Sendable {
     static let issuer = Issuer(validated: "https://idp.example.com")
-    /// Our own.
+    /// The broker's own.
     static let broker = Issuer(validated: "https://sso.example.com")
     static let subject = Subject(validated: "248289761001")
     static let sessionID = SessionID(validated: "S1")
@@ -102,7 +102,7 @@ struct Domain: Sendable {
     ]
 }
 
-/// Holds calls to the registry back until it is opened.
+/// Holds calls to the registry back until the test opens it.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -127,7 +127,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Returns once so many calls have come.
+    /// Returns once this many calls have arrived.
     func arrivals(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

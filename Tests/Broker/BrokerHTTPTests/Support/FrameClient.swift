@@ -4,7 +4,7 @@ import NIOCore
 import NIOHPACK
 import NIOSSL
 
-/// An HTTP/2 client that sends exactly the frames it is given.
+/// An HTTP/2 client that sends exactly the given frames.
 final class FrameClient {
     struct Answer {
         let status: Int
@@ -23,7 +23,7 @@ final class FrameClient {
 
     private init(_ client: RawClient) { self.client = client }
 
-    /// - Parameter starts: Whether preface and settings are sent.
+    /// - Parameter starts: Whether the client sends preface and settings.
     static func connect<Result>(
         to port: Int, _ certificate: TestCertificate, starts: Bool = true, _ body: (FrameClient) async throws -> Result
     ) async throws -> Result {
@@ -47,31 +47,31 @@ final class FrameClient {
         }
     }
 
-    /// The next frame of a kind; whatever comes before it is dropped.
+    /// The next frame of a kind; earlier frames of other kinds are dropped.
     func frame(_ kind: RawFrame.Kind) async -> RawFrame? {
         while let frame = await frame() { if frame.kind == kind.rawValue { return frame } }
         return nil
     }
 
-    /// Waits until the server has looked at all that was sent.
+    /// Waits until the server has processed all frames before it.
     func ping() async throws {
         try await send(RawFrame(.ping, [UInt8](repeating: 1, count: 8)))
         _ = await frame(.ping)
     }
 
-    /// Whether the server hangs up.
+    /// Whether the server closes the connection.
     func isEnded() async -> Bool {
         while await frame() != nil {}
         return true
     }
 
-    /// The answer on a stream; answers on other streams that come before it are dropped.
+    /// The answer on a stream; earlier answers on other streams are dropped.
     func answer(_ stream: UInt32) async throws -> Answer? {
         var (fields, body) = (HPACKHeaders(), [UInt8]())
         while let frame = await frame() {
             var block = HPACKHeaders()
             if frame.kind == RawFrame.Kind.headers.rawValue {
-                // Every block counts for the decoder, whosever it is.
+                // The decoder needs every block, also of other streams.
                 var octets = ByteBuffer(bytes: frame.payload)
                 block = try decoder.decodeHeaders(from: &octets)
             }

@@ -1,7 +1,7 @@
 import NativeSSO
 import Synchronization
 
-/// Says of every logout token what it was told to say.
+/// Gives the same preset result for every logout token.
 final class StubLogoutTokenVerifier: LogoutTokenVerifier {
     private let answer: Mutex<Result<LogoutTokenClaims, LogoutError>>
 
@@ -14,7 +14,7 @@ final class StubLogoutTokenVerifier: LogoutTokenVerifier {
     }
 }
 
-/// Ends sessions of a registry in memory.
+/// Ends sessions of an in-memory registry.
 final class InMemoryLogoutRegistry: LogoutRegistry {
     private struct State {
         var used: Set<[UInt8]> = []
@@ -24,10 +24,10 @@ final class InMemoryLogoutRegistry: LogoutRegistry {
 
     private let state = Mutex(State())
 
-    /// What was asked for.
+    /// The recorded calls.
     var records: [LogoutRecord] { state.withLock { $0.records } }
 
-    /// What every further call throws; `nil`: they work again.
+    /// Makes every further call fail; `nil`: calls succeed again.
     func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
 
     func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {

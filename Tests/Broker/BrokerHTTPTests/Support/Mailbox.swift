@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// What an event loop hands to one task, in order.
+/// Passes elements from an event loop to one task, in order.
 ///
-/// NIO's own bridge between the two traps when it is dropped before anyone has used it, as can happen to a connection that
-/// is accepted at the very moment in which the listener stops. This one may be dropped at any time.
+/// NIO's own bridge traps if it is dropped unused. This can happen to a connection that is accepted at the moment in
+/// which the listener stops. A mailbox may be dropped at any time.
 final class Mailbox<Element: Sendable>: Sendable {
     private struct State {
         var elements = CircularBuffer<Element>(initialCapacity: 2)
@@ -26,7 +26,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         waiting?.resume(returning: element)
     }
 
-    /// Nothing comes any more. What is there already can still be taken.
+    /// Ends the mailbox. Elements already in it can still be taken.
     func finish() {
         let waiting = state.withLock { state in
             state.isFinished = true

@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import StrictCoding
 
-/// A TCP connection that sends exactly the octets it is given.
+/// A TCP connection that sends exactly the given octets.
 final class RawClient {
     private let inbound: Mailbox<ByteBuffer>
     private var received: [UInt8] = []
@@ -16,9 +16,9 @@ final class RawClient {
     }
 
     /// - Parameters:
-    ///   - source: The address that it comes from: any of 127.0.0.0/8.
-    ///   - tls: How it speaks TLS; in the clear where `nil`.
-    ///   - readsNothing: The kernel's buffers fill, and then the server's.
+    ///   - source: The client's address: any of 127.0.0.0/8.
+    ///   - tls: The client's TLS configuration; `nil`: plaintext.
+    ///   - readsNothing: Then the kernel's buffers fill, and after them the server's.
     static func connect<Result>(
         to port: Int, from source: String? = nil, tls: NIOSSLContext? = nil, readsNothing: Bool = false,
         _ body: (RawClient) async throws -> Result
@@ -48,13 +48,13 @@ final class RawClient {
     func send(_ octets: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: octets)) }
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
-    /// Sends, and does not mind if the server has hung up already.
+    /// Sends, and ignores that the server may have closed the connection.
     func trySend(_ text: String) async { try? await send(text) }
 
-    /// The client has nothing more to say.
+    /// Closes the client's side.
     func finish() { channel.close(mode: .output, promise: nil) }
 
-    /// The next octets, however many; `nil` at the end of the connection.
+    /// The next octets, in any number; `nil` at the end of the connection.
     func octets() async -> [UInt8]? { await inbound.next().map { Array($0.readableBytesView) } }
 
     /// The next answer; `nil` at the end of the connection.
@@ -74,7 +74,7 @@ final class RawClient {
         }
     }
 
-    /// What answer there is, where the server may cut the connection off.
+    /// The answer if there is one, where the server may cut off the connection.
     func lastAnswer() async -> RawAnswer? { try? await answer() }
 }
 
@@ -94,7 +94,7 @@ private final class Receiver: ChannelInboundHandler {
     }
 }
 
-/// An HTTP/1.1 answer as it came.
+/// An HTTP/1.1 answer as it was received.
 struct RawAnswer: Sendable {
     let statusLine: String
     let fields: [(name: String, value: String)]
@@ -114,7 +114,7 @@ struct RawAnswer: Sendable {
     var error: String? { (try? JSONReader.parse(body))?.object?.string("error") }
     var closes: Bool { values("connection") == ["close"] }
 
-    /// `nil` as long as octets are missing.
+    /// `nil` while octets are missing.
     static func parse(_ octets: [UInt8], hasBody: Bool) -> (RawAnswer, length: Int)? {
         let end = Array("\r\n\r\n".utf8)
         guard let headEnd = (0..<max(0, octets.count - 3)).first(where: { octets[$0..<$0 + 4].elementsEqual(end) })

@@ -31,7 +31,7 @@ enum Requests {
         [("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", token)]
     }
 
-    /// - Parameter changes: `nil` takes the parameter away.
+    /// - Parameter changes: `nil` removes the parameter.
     static func changed(_ parameters: Parameters, _ changes: [(String, String?)]) -> Parameters {
         var parameters = parameters
         for (name, value) in changes {
@@ -69,7 +69,7 @@ enum Requests {
 }
 
 extension TestBroker {
-    /// One request on a connection of its own.
+    /// The answer to one request on a new connection.
     func answer(_ request: String) async throws -> RawAnswer? {
         try await RawClient.connect(to: ports.public) { client in
             await client.trySend(request)

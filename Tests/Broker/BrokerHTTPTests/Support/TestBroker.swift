@@ -13,27 +13,27 @@ import Testing
 @testable import BrokerHTTP
 @testable import HTTPServer
 
-/// A running broker on ports of its own.
+/// A running broker on its own ports.
 struct TestBroker: Sendable {
     struct Options: Sendable {
         var limits = ListenerLimits()
         var requestLimits = RequestLimits.none
         var trustedProxies = TrustedProxies.none
-        /// Of the identity provider, as far as the broker knows.
+        /// The identity provider's endpoint, as the broker knows it.
         var authorizationEndpoint: String?
         var publicPort = 0
-        /// In place of a port.
+        /// Replaces the port.
         var publicSocket: String?
         var identity: CurrentTLSIdentity?
         var drainTimeout = Duration.seconds(10)
         /// Whether proofs must carry a nonce.
         var asksForNonce = false
-        /// Stands between the domain and the registry.
+        /// Between the domain and the registry.
         var gate: Gate?
     }
 
     let domain: Domain
-    /// What the limits go by.
+    /// The clock of the limits.
     let monotonic = ManualClock()
     let log = LogLines()
     let connections = ConnectionCounts()
@@ -43,7 +43,7 @@ struct TestBroker: Sendable {
     private(set) var ports: BrokerServer.Ports
     private let group: GroupBox
 
-    /// Runs a broker around `body`, and sees it stop.
+    /// Runs a broker around `body`, and waits until it has stopped.
     static func run(_ options: Options = Options(), _ body: (TestBroker) async throws -> Void) async throws {
         let broker = try TestBroker()
         let started = OneTime<Result<BrokerServer.Ports, any Error>>()
@@ -54,7 +54,7 @@ struct TestBroker: Sendable {
                 do {
                     try await group.run()
                 } catch {
-                    started.set(.failure(error))  // it did not even start
+                    started.set(.failure(error))  // the start failed
                     throw error
                 }
             }
@@ -139,7 +139,7 @@ final class GroupBox: Sendable {
     let value = Mutex<ServiceGroup?>(nil)
 }
 
-/// A value that comes once; later ones are ignored.
+/// Takes one value; later ones are ignored.
 final class OneTime<Value: Sendable>: Sendable {
     private let state = Mutex<(value: Value?, waiting: CheckedContinuation<Value, Never>?)>((nil, nil))
 
@@ -163,14 +163,14 @@ final class OneTime<Value: Sendable>: Sendable {
     }
 }
 
-/// What was logged about token requests, as it would be printed.
+/// The log lines of requests, as the broker would print them.
 final class LogLines: Sendable {
     private let lines = Mutex<[JSONObject]>([])
     private let texts = Mutex<[String]>([])
 
     /// Lines about requests.
     var requests: [JSONObject] { lines("token request") }
-    /// Lines about what came to the internal listener and is nothing that is served there.
+    /// Lines about refused requests to the internal listener.
     var internalRequests: [JSONObject] { lines("internal request") }
 
     /// Lines about logouts.
@@ -226,8 +226,8 @@ final class StubKeys: PublishedKeys {
 }
 
 extension TestBroker {
-    /// Sends octets to a broker of their own: they are refused as stated, nothing is issued, one line is logged, and the
-    /// broker is well afterwards.
+    /// Sends octets to a new broker. Expects the given refusal, no issued tokens, one log line, and a working broker
+    /// afterwards.
     static func expectRefusal(
         _ request: String, status: Int, reason: String, closes: Bool = true, error: String = "invalid_request"
     ) async throws {
