@@ -68,12 +68,12 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// Completes our close as soon as the client agrees.
+/// Completes the server's close as soon as the client agrees.
 ///
 /// Half-closed connections are allowed, for clients that have sent everything. TLS would treat the client's answer to
-/// our close_notify as a half-close, and keep the connection until the shutdown timeout.
+/// the server's close_notify as a half-close, and keep the connection until the shutdown timeout.
 ///
-/// Also drops octets that arrive after our close: no answer could go out any more, and the app would never learn that
+/// Also drops octets that arrive after that close: no answer could go out any more, and the app would never learn that
 /// its request was carried out. RFC 9112 §9.6.
 final class TLSCloseHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer

@@ -64,7 +64,7 @@ enum Token {
 /// No decision depends on the host. But a request can be read twice if two servers disagree about its host. So the
 /// broker refuses an invalid one, as RFC 9112 §3.2 demands.
 enum Authority {
-    /// An empty host is for targets without an authority; ours has one. Literals of future IP versions are refused.
+    /// An empty host is for targets without an authority. Literals of future IP versions are refused.
     static func isValid(_ text: String) -> Bool {
         guard text.utf8.count <= 255 + 6 else { return false }  // RFC 1035 §2.3.4, and a port
         let octets = Array(text.utf8)

@@ -44,13 +44,13 @@ package struct TLSIdentity: Sendable {
             .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         ]
         configuration.applicationProtocols = ApplicationProtocol.allCases.map(\.rawValue)
-        // A client that does not answer our close_notify gets 2 s.
+        // How long to wait for the client to answer close_notify.
         configuration.shutdownTimeout = .seconds(2)
         return configuration
     }
 }
 
-/// The protocols inside TLS under their ALPN names (RFC 7301), in our order of preference.
+/// The protocols inside TLS under their ALPN names (RFC 7301), the preferred one first.
 enum ApplicationProtocol: String, CaseIterable {
     case http2 = "h2"
     case http1 = "http/1.1"
