@@ -1,7 +1,7 @@
 import StrictCoding
 
-/// The payload of an access token. RFC 9068 §2.2. There is no `act`: a function of the device value has no business at
-/// a resource server.
+/// The payload of an access token. RFC 9068 §2.2. It has no `act`, because no value derived from the device value may
+/// reach a resource server.
 struct AccessTokenClaims: Sendable {
     let issuer: Issuer
     let subject: Subject
@@ -55,9 +55,9 @@ struct AccessTokenClaims: Sendable {
     }
 }
 
-/// The payload of the id_token that an enrolment gives: what the identity provider said of the login (with `nonce`), under
-/// this broker's `iss`, with `sid` and the device hash. `idp` names the identity provider; a token of ours without it is no
-/// subject token. OpenID Connect Core §2, Native SSO §3.4.1.
+/// The payload of the id_token that an enrolment issues. It copies the IdP's claims about the login, with `nonce`, and
+/// adds this broker's `iss`, `sid` and the device hash. `idp` names the IdP. The broker accepts its own id_token as a
+/// subject token only if it has `idp`. OpenID Connect Core §2, Native SSO §3.4.1.
 struct EnrolledIDTokenClaims: Sendable {
     let issuer: Issuer
     let source: IDTokenClaims
@@ -65,15 +65,15 @@ struct EnrolledIDTokenClaims: Sendable {
     let expiresAt: UnixTime
     let sessionID: SessionID
     let device: DeviceValue
-    /// Beside which the token is given; `nil`: none.
+    /// The access token that the app receives with it; `nil`: no access token.
     let accessToken: String?
     /// Implied by the `alg` under which *this* token will be signed.
     let hashFunction: TokenHashFunction
-    /// `cnf.jkt`: the key of the app in `aud`, and of no sibling that presents the token. RFC 7800 §3, RFC 9449 §6.1.
+    /// `cnf.jkt`: the key of the app in `aud`, not of a sibling that presents the token. RFC 7800 §3, RFC 9449 §6.1.
     let key: KeyThumbprint?
 
-    /// Said anew here, or true of the other token only. `cnf` is this broker's word or nobody's: a key that the identity provider
-    /// saw was not shown here.
+    /// The claims that the broker does not copy: it sets them itself, or they describe only the IdP's token. `cnf` is
+    /// among them, because the app proved that key to the IdP and not to the broker.
     private static let replaced = [
         "iss", "sub", "aud", "azp", "iat", "exp", "nbf", "jti", "sid", "idp", "di_hash", "ds_hash", "auth_time", "acr",
         "amr", "at_hash", "c_hash", "s_hash", "cnf",
@@ -112,7 +112,7 @@ enum JWTID {
 }
 
 extension JSONWriter {
-    /// One audience as a plain string, which some client SDKs insist on; several as an array. RFC 7519 §4.1.3.
+    /// One audience is a string, because some client SDKs require it; several are an array. RFC 7519 §4.1.3.
     mutating func audience(_ audiences: [String]) {
         if audiences.count == 1 {
             member("aud", audiences[0])

@@ -1,9 +1,9 @@
 import StrictCoding
 
-/// Makes the tokens of an answer from a grant that is already recorded and committed.
+/// Makes the tokens of an answer from a committed grant.
 ///
-/// A signature that fails afterwards leaves a grant nobody holds: the caller gets a 503, and its retry is the same
-/// successor again (refresh) or the next generation (exchange).
+/// If a signature fails, the grant stays recorded and the client gets a 503. A retried refresh returns the same
+/// successor; a retried exchange returns the next generation.
 package struct TokenMint: Sendable {
     private let issuer: Issuer
     private let signer: any TokenSigner
@@ -40,8 +40,8 @@ package struct TokenMint: Sendable {
                         in: asked.sessionID, on: device, hashFunction: signer.hashFunction), type: .idToken) : nil)
     }
 
-    /// The answer to a refresh: the successor of the token that was presented. RFC 6749 §6.
-    /// - Parameter key: The one that the new access token is bound to.
+    /// The answer to a refresh: the successor of the presented token. RFC 6749 §6.
+    /// - Parameter key: The bound key of the new access token.
     func answer(
         _ asked: Rotation, _ chain: ChainFacts, key: KeyThumbprint?, at now: UnixTime
     ) throws(PortError) -> TokenAnswer {
@@ -50,7 +50,7 @@ package struct TokenMint: Sendable {
         guard !overflow else { throw .broken("generation overflow") }
         guard let subject = chain.session.subject else { throw .broken("a grant in a session without a user") }
         let scope = asked.grantedScope(of: chain)
-        // A session's life may have been cut short since the grant was made.
+        // The session may now end earlier than when the grant was made.
         let end = min(chain.expiresAt, chain.session.expiresAt)
         let claims = AccessTokenClaims(
             issuer: issuer, subject: subject, audiences: chain.audiences, client: client.id,
@@ -62,14 +62,14 @@ package struct TokenMint: Sendable {
             refreshToken: try refreshToken(asked.token.grantID, successor))
     }
 
-    /// The answer to an enrolment. The id_token is good for as long as the identity provider's, and as a subject token for
-    /// as long as the session.
+    /// The answer to an enrolment. The id_token expires with the IdP's id_token or with the session, whichever is
+    /// first.
     func answer(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ session: EnrolledSession, device: DeviceValue,
         accessToken: String? = nil, at now: UnixTime
     ) throws(PortError) -> TokenAnswer {
         let claims = try claims(request, idToken, session, device, accessToken, at: now)
-        // RFC 8693 §2.2.1 calls whatever was issued `access_token`; `id_token` is where Native SSO §3.3 has it.
+        // RFC 8693 §2.2.1 puts every issued token in `access_token`; Native SSO §3.3 puts it in `id_token`.
         let token = try signer.sign(payload: claims.json, type: .idToken)
         return TokenAnswer(
             accessToken: token, issued: .idToken, expiresIn: claims.expiresAt.since(now),
@@ -77,19 +77,19 @@ package struct TokenMint: Sendable {
             deviceSecret: request.device == nil ? device.secret : nil)
     }
 
-    /// Whether an exchange will be able to read the id_token that this enrolment would give: what the identity provider said is
-    /// copied, and a little comes to it. To be asked before anything is written. Throws where nothing could be signed now.
+    /// Whether an exchange can read the id_token of this enrolment. It is longer than the IdP's, whose claims it
+    /// copies. Call this before the registry writes. Throws if the broker cannot sign now.
     func isExchangeable(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, device: DeviceValue, accessToken: String?,
         at now: UnixTime
     ) throws(PortError) -> Bool {
-        // Its `sid` is not known yet; all have one length.
+        // The `sid` is not known yet; every `sid` has the same length.
         let session = EnrolledSession(id: .new(), expiresAt: idToken.expiresAt)
         let json = try claims(request, idToken, session, device, accessToken, at: now).json
         return json.count <= Self.maximumClaims && (try? JSONReader.parse(json)) != nil
     }
 
-    /// Octets. 15,019 in base64url: with a signature of RSA-4096 and a header of 500 octets no more than the 16 KiB that are read.
+    /// Octets; 15,019 in base64url. With a header of 500 octets and an RSA-4096 signature, the token fits into 16 KiB.
     static let maximumClaims = 11 << 10
 
     private func claims(
@@ -98,12 +98,12 @@ package struct TokenMint: Sendable {
     ) throws(PortError) -> EnrolledIDTokenClaims {
         EnrolledIDTokenClaims(
             issuer: issuer, source: idToken, issuedAt: now,
-            // Not before the next second: the database's clock may be ahead of the one that found the token unexpired.
+            // At least the next second: the database's clock may be ahead of the clock that checked the expiry.
             expiresAt: max(min(idToken.expiresAt, session.expiresAt), now.adding(1)), sessionID: session.id,
             device: device, accessToken: accessToken, hashFunction: try signer.hashFunction, key: request.proof?.key)
     }
 
-    /// Throws where nothing could be signed now.
+    /// Throws if the broker cannot sign now.
     func checkSigning() throws(PortError) { _ = try signer.hashFunction }
 
     func read(_ refreshToken: String) throws(PortError) -> RefreshToken? {

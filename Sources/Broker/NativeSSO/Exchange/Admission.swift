@@ -6,14 +6,14 @@ package struct Admission: Sendable {
     package let sessionID: SessionID
     package let checks: ExchangeChecks
     package let device: DeviceDigest
-    /// Ids for the rows that the exchange may have to make.
+    /// Ids for the rows that the exchange may create.
     package let proposedGrantID: UniqueID
     package let proposedSessionRowID: UniqueID
 
     /// Every member of the id_token's `aud` but the source client.
     package var otherAudience: [ClientID] { idToken.audience.filter { $0 != idToken.sourceClient } }
 
-    /// From now to the end of a session that begins with this exchange; `nil`: none may begin.
+    /// The lifetime of a session that begins with this exchange; `nil`: no session may begin.
     package var firstSightLifetime: Seconds? { checks.firstSightRefusal == nil ? request.issuer.sessionLifetime : nil }
 }
 
@@ -44,16 +44,16 @@ package struct AdmissionFacts: Sendable {
     /// `nil`: there is no such session, and none was made.
     package let session: SessionFacts?
     package let deviceIsBlocked: Bool
-    /// The key that was bound to this client on this device before this call; `nil`: none, or the client has no key binding.
+    /// The bound key of this client on this device before this call; `nil`: no key, or the client has no key binding.
     package let boundKey: KeyThumbprint?
-    /// Whether the proof was presented before, here or at another replica. Then nothing was written.
+    /// Whether any replica has seen the proof before. Then the registry wrote nothing.
     package let proofWasUsed: Bool
-    /// The same of the client's assertion.
+    /// The same for the client's assertion.
     package let assertionWasUsed: Bool
-    /// Whether a copy of this client's refresh token was used in this session, after the login that the id_token tells of. Then
-    /// nothing was written. Looked at only where all else is in order.
+    /// Whether reuse detection fired for this client in this session after the login of the id_token. Then the registry
+    /// wrote nothing. The registry checks it last.
     package let needsLaterLogin: Bool
-    /// The grant that was recorded; `nil`: none was.
+    /// The recorded grant; `nil`: no grant was recorded.
     package let grant: GrantFacts?
 
     package init(

@@ -1,41 +1,41 @@
-/// Which authorization codes were relayed, and, for half a minute, with what result: implemented by `Registry` on PostgreSQL, for
-/// all replicas together.
+/// The relayed authorization codes of all replicas, and each result for 30 s. `Registry` implements it on PostgreSQL.
 package protocol CodeRegister: Sendable {
-    /// Reserves the code for some seconds: of any number of calls at once with one code, one gets ``CodeClaim/granted``. The same
-    /// request may call it again where it does not know what became of the first call.
+    /// Reserves the code for some seconds. Of concurrent calls with one code, exactly one gets ``CodeClaim/granted``.
+    /// The same request may repeat the call if the outcome of the first is unknown.
     func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim
 
-    /// Marks the code as sent: from now on, for a day, no request is granted it but by a release. To be called right before it is sent,
-    /// and again where the outcome is not known.
-    /// - Parameter patience: How long the identity provider, and what comes after it, may take: who takes longer counts as dead.
-    /// - Returns: `false`: the reservation has run out and is another's. The code must not be sent.
+    /// Marks the code as sent. For one day, only a release lets another request claim it. Call this right before
+    /// sending the code, and again if the outcome is unknown.
+    /// - Parameter patience: The longest time for the IdP and all later steps. After it, the request counts as dead.
+    /// - Returns: `false` if the reservation expired and another request holds it. The caller must not send the code.
     func send(
         _ code: CodeName, of request: UniqueID, patience: Seconds
     ) async throws(PortError) -> Bool
 
-    /// Ends what a claim of this request began. What came for a code that was sent is kept however late it comes.
-    /// - Returns: `false`: there is nothing to settle any more. That says nothing of who has got what was kept: where an earlier call
-    ///   was done unheard, others may have gone on from there.
+    /// Ends the claim of this request. The result of a sent code is kept however late it arrives.
+    /// - Returns: `false` if there is nothing left to settle. An earlier call of unknown outcome may have succeeded,
+    ///   and another request may have received its result.
     func settle(_ code: CodeName, of request: UniqueID, as settlement: CodeSettlement) async throws(PortError) -> Bool
 
-    /// Replaces what is kept by the answer that was made from it, unless another request was faster. From then on it is given out
-    /// for half a minute.
-    /// - Returns: The answer that is kept now; `nil`: none is any more.
+    /// Replaces the kept tokens by the answer made from them, unless another request was faster. The answer is kept for
+    /// 30 s.
+    /// - Returns: The answer that is kept now; `nil`: it is no longer kept.
     func finish(_ code: CodeName, _ binding: CodeBinding, answer: [UInt8]) async throws(PortError) -> [UInt8]?
 
-    /// Withdraws what is kept, of which no answer can be made.
-    /// - Returns: `true`: no request has received it, and none will. `false`: there is an answer, or nothing any more.
+    /// Withdraws kept tokens that cannot become an answer.
+    /// - Returns: `true`: no request has received them or will receive them. `false`: an answer exists, or nothing is
+    ///   kept.
     func forget(_ code: CodeName, _ binding: CodeBinding) async throws(PortError) -> Bool
 }
 
-/// Names a code of an issuer. No code can be read from it.
+/// Identifies a code of an issuer without revealing it.
 package struct CodeName: Hashable, Sendable {
     /// 32 octets.
     package let octets: [UInt8]
     package init(octets: [UInt8]) { self.octets = octets }
 }
 
-/// Stands for all that a repeated request must have in common with the first.
+/// Identifies all values that a repeated request must share with the first.
 package struct CodeBinding: Hashable, Sendable {
     /// 32 octets.
     package let octets: [UInt8]
@@ -48,9 +48,9 @@ package struct CodeEntry: Sendable {
     package let requestID: UniqueID
     /// The code.
     package let code: CodeName
-    /// What a repetition must have in common with this request.
+    /// The values that a repeated request must share with this one.
     package let binding: CodeBinding
-    /// Used up by the claim, whatever comes of it.
+    /// The claim consumes it, whatever its result.
     package let proof: PresentedProof?
 }
 
@@ -58,9 +58,9 @@ package struct CodeEntry: Sendable {
 package enum CodeClaim: Sendable, Equatable {
     /// This caller alone may mark the code as sent.
     case granted
-    /// Another request is at it, or a broker died that was.
+    /// Another request is using the code, or its broker died.
     case inFlight
-    /// The identity provider has answered a request with the same binding; sealed.
+    /// The IdP has answered a request with the same binding; sealed.
     case kept([UInt8])
     /// With another binding, too long ago, or without a result.
     case used
@@ -70,12 +70,12 @@ package enum CodeClaim: Sendable, Equatable {
 
 /// How a claim ends.
 package enum CodeSettlement: Sendable, Equatable {
-    /// Nothing was sent to the identity provider: as if there had been no claim.
+    /// Nothing was sent to the IdP. The claim is undone.
     case released
-    /// It may be spent, and there is nothing to show for it.
+    /// The code may be spent, and the broker has no result.
     case lost
-    /// The identity provider's tokens, sealed: a repetition of the request can go on from here.
+    /// The IdP's tokens, sealed. A repeated request continues from here.
     case kept([UInt8])
-    /// What every repetition is to get, sealed.
+    /// The answer for every repeated request, sealed.
     case answered([UInt8])
 }

@@ -13,7 +13,7 @@ enum ExchangeStatement {
                 THEN ARRAY[ROW (1, $25, $26, $27, $28)::native_sso.shown] END)) AS a
         """, gathering: gathering)
 
-    /// Exchanges that show neither proof nor assertion.
+    /// For exchanges without proof and assertion.
     private static let gathering = Gathering(
         "SELECT a.* FROM unnest(native_sso.exchange($1)) AS a", of: "native_sso.exchange_call",
         [
@@ -21,7 +21,7 @@ enum ExchangeStatement {
             .bytea, .text, .textArray, .textArray, .text, .bool, .bool, .int8, .int8, .int8, .uuid, .uuid,
         ])
 
-    /// The device, which stands for all that is locked: its sessions, and their grants.
+    /// The device. It represents all locked rows: its sessions and their grants.
     static func row(_ admission: Admission) -> RowKey { RowKey(admission.device.octets) }
 
     static func parameters(_ admission: Admission) -> EncodedParameters {
@@ -90,12 +90,11 @@ enum ExchangeStatement {
 }
 
 extension PostgresConfiguration {
-    /// For connections that call `exchange` and `refresh`: what those functions expect of a session.
+    /// The session settings that `exchange` and `refresh` expect.
     ///
-    /// They could set it themselves, with `SET` clauses; then the server would set and reset it in every call, at a tenth of
-    /// the price of a refresh. So they look at `search_path` and refuse to run under any other, since they act as the owner
-    /// of the tables; the rest is for the plans, each of which is made once and must be good for an empty table and a
-    /// large one.
+    /// `SET` clauses on the functions would cost a tenth of a refresh in every call. The functions run as the owner of
+    /// the tables, so they check `search_path` and refuse any other. The other settings fix the plans: each plan is
+    /// made once and must suit an empty table and a large one.
     package func forHotCalls() -> PostgresConfiguration {
         var configuration = self
         configuration.sessionSettings.merge(

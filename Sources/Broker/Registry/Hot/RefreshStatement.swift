@@ -11,13 +11,13 @@ enum RefreshStatement {
                 THEN ARRAY[ROW (1, $12, $13, $14, $15)::native_sso.shown] END)) AS a
         """, gathering: gathering)
 
-    /// Refreshes that show neither proof nor assertion.
+    /// For refreshes without proof and assertion.
     private static let gathering = Gathering(
         "SELECT a.* FROM unnest(native_sso.refresh($1)) AS a", of: "native_sso.refresh_call",
         [.uuid, .uuid, .int4, .text, .textArray, .text, .textArray, .bool, .int8, .int8, .int8])
 
-    /// The grant. Nothing in a refresh tells its device, so that an exchange and a refresh of the same two devices, both in
-    /// the same moment, may each lock what the other wants: then one batch gives up after its lock timeout and runs anew.
+    /// The grant. A refresh does not name its device. An exchange batch and a refresh batch on the same two devices can
+    /// therefore block each other. Then one batch reaches its lock timeout and runs again.
     static func row(_ asked: Rotation) -> RowKey { RowKey(asked.token.grantID.octets) }
 
     static func parameters(_ asked: Rotation) -> EncodedParameters {

@@ -68,26 +68,26 @@ extension Row {
 extension PostgresValue {
     static func uuid(_ id: UniqueID) -> PostgresValue { .uuid(id.octets) }
 
-    /// `null` for `nil`, and for nothing else.
-    /// - Throws: `.broken` for an instant outside the years 1 to 9999; PostgreSQL's own limits lie not far beyond.
+    /// `null` only for `nil`.
+    /// - Throws: `.broken` for an instant outside the years 1 to 9999.
     static func instant(_ instant: UnixTime?) throws(PortError) -> PostgresValue {
         guard let instant else { return .null }
         guard years1To9999.contains(instant.seconds) else { throw .broken("an instant that no row can hold") }
         return .timestamp(instant.seconds * 1_000_000)
     }
 
-    /// No row holds the far past; what a token says to be older than 1970 is refused for its age, elsewhere.
+    /// At least 1970. Request checks refuse an older token for its age.
     static func pastInstant(_ instant: UnixTime) throws(PortError) -> PostgresValue {
         try .instant(max(instant, UnixTime(seconds: 0)))
     }
 
-    /// Three parameters: `jkt`, digest, and for how many seconds the proof is remembered.
+    /// Three parameters: `jkt`, digest, and the seconds for which the registry remembers the proof.
     static func proof(_ proof: PresentedProof?) -> [PostgresValue] {
         guard let proof else { return [.null, .null, .null] }
         return [.text(proof.key.string), .bytes(proof.id.digest), .int64(proof.life.count)]
     }
 
-    /// Two parameters: digest, and until when the assertion is remembered.
+    /// Two parameters: digest, and the end of the time for which the registry remembers the assertion.
     static func assertion(_ assertion: PresentedAssertion?) throws(PortError) -> [PostgresValue] {
         guard let assertion else { return [.null, .null] }
         return [.bytes(assertion.id.digest), try .instant(assertion.until)]
@@ -99,17 +99,17 @@ extension PostgresValue {
 extension EncodedParameters {
     mutating func append(_ id: UniqueID) { append(uuid: id.high, id.low) }
 
-    /// NULL for `nil`, and for nothing else. An instant outside the years 1 to 9999 is refused, as by PostgreSQL.
+    /// NULL only for `nil`. An instant outside the years 1 to 9999 is refused, as by PostgreSQL.
     mutating func append(_ instant: UnixTime?) {
         append(
             timestamp: instant.map { PostgresValue.years1To9999.contains($0.seconds) ? $0.seconds * 1_000_000 : .min })
     }
 
-    /// No row holds the far past; what a token says to be older than 1970 is refused for its age, elsewhere.
+    /// At least 1970. Request checks refuse an older token for its age.
     mutating func append(past instant: UnixTime) { append(max(instant, UnixTime(seconds: 0))) }
 
-    /// Four parameters, attributes of `native_sso.shown`: the assertion and until when it is remembered, the proof and for how many
-    /// seconds.
+    /// Four parameters, attributes of `native_sso.shown`: the assertion and the end of its retention, the proof and the
+    /// seconds of its retention.
     mutating func append(shown assertion: PresentedAssertion?, _ proof: PresentedProof?) {
         append(assertion?.id.digest)
         append(assertion?.until)
