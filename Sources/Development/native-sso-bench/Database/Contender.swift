@@ -9,7 +9,7 @@ enum Contender: String, CaseIterable, Sendable {
     /// Ours, too: many calls at a time on each of two connections, with one commit for all of them. What the broker does.
     case lanes
 
-    /// Connections of the pool: the broker's default.
+    /// Connections of the pool: twice the broker's default.
     static let poolSize = 16
 
     /// `nil` for what is not ours.
