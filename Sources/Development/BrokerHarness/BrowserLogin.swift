@@ -52,7 +52,7 @@ package struct BrowserLogin: Sendable {
         return Outcome(idToken: idToken, device: device, secrets: [verifier, code] + others)
     }
 
-    /// The code that the app gets, for whoever redeems it.
+    /// Logs in and returns the authorization code unredeemed.
     package func code(_ profile: NativeProfile, _ verifier: String) async throws -> String {
         let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
         let request: KeyValuePairs = [
@@ -61,19 +61,15 @@ package struct BrowserLogin: Sendable {
             "state": "s", "nonce": "n", "code_challenge": challenge, "code_challenge_method": "S256",
         ]
         let query = FormEncoder.encode(request.map { (name: $0.key, value: $0.value) } + demands)
-        let target = "/authorize?" + String(decoding: query, as: UTF8.self)
-        let page = try await HTTPRequest("GET", target).send(to: port)
-        guard page.status == 200 else { throw Failure(step: "authorize", answer: page.text) }
-        let hidden = page.text.matches(of: /<input type="hidden" name="([^"]+)" value="([^"]*)">/)
-        let fields = hidden.map { (name: String($0.output.1), value: String($0.output.2)) }
-        let cookies = page.values(of: "Set-Cookie").map { $0.prefix { $0 != ";" } }.joined(separator: "; ")
-        let login = HTTPRequest(
-            "POST", "/login", fields: [("Content-Type", "application/x-www-form-urlencoded"), ("Cookie", cookies)],
-            body: FormEncoder.encode(fields + [("username", username), ("password", password)]))
-        let redirect = try await login.send(to: port)
-        guard let location = redirect["Location"],
-            let code = URLComponents(string: location)?.queryItems?.first(where: { $0.name == "code" })?.value
-        else { throw Failure(step: "login", answer: "\(redirect.status) \(redirect.text)") }
+        let address = "http://127.0.0.1:\(port)/authorize?" + String(decoding: query, as: UTF8.self)
+        let browser = UserAgent()
+        guard case .page(let page) = try await browser.open(address), page.status == 200 else {
+            throw Failure(step: "authorize", answer: address)
+        }
+        let outcome = try await browser.submit(page, ["username": username, "password": password])
+        guard case .app(let callback) = outcome,
+            let code = URLComponents(string: callback)?.queryItems?.first(where: { $0.name == "code" })?.value
+        else { throw Failure(step: "login", answer: "\(outcome)") }
         return code
     }
 }

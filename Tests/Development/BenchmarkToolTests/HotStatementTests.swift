@@ -86,14 +86,13 @@ import Testing
     @Test func whatIsCountedWasDone() async throws {
         try await withStage { stage in
             #expect(try await stage.cluster.walPosition() > 0)
-            let executor = try #require(try await Contender.lanes.executor(stage.configuration))
+            let lanes = BatchingLanes(stage.configuration)
+            try await lanes.waitUntilConnected(within: .seconds(10))
             let block = PopulationBlock(first: 1000, callers: 2)
             try await Population.insert(block.range, idle: "0 seconds", database: stage.database, on: stage.cluster)
-            let window = try await Callers(
-                executor: executor.executor, statement: .refresh, block: block
-            )
-            .measure(seconds: 0.2, server: stage.cluster.processes)
-            await executor.shutdown()
+            let window = try await Callers(executor: lanes, statement: .refresh, block: block)
+                .measure(seconds: 0.2, server: stage.cluster.processes)
+            await lanes.shutdown()
             #expect(window.operations > 0)
             #expect(window.client > 0)
             #expect(window.server > 0)

@@ -35,8 +35,7 @@ import Testing
         #expect(figures("start").allSatisfy { median($0, "ready_after_ms") > 0 })
         #expect(
             figures("database").map { "\($0.string("statement") ?? "") \($0.string("by") ?? "")" } == [
-                "exchange pgbench", "exchange pool", "exchange lanes",
-                "refresh pgbench", "refresh pool", "refresh lanes",
+                "exchange pgbench", "exchange lanes", "refresh pgbench", "refresh lanes",
             ])
         #expect(
             figures("exchange").compactMap { $0.string("kind") }

@@ -1,3 +1,4 @@
+import BrokerHarness
 import DevelopmentIdP
 import Foundation
 import Hummingbird

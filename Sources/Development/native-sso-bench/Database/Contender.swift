@@ -1,37 +1,9 @@
-import PostgresClient
-
 /// A way to send a hot statement to PostgreSQL from many callers at once.
 enum Contender: String, CaseIterable, Sendable {
-    /// The reference: PostgreSQL's own, in C, a connection for each caller.
+    /// The reference: PostgreSQL's own client, in C, with one connection for each caller.
     case pgbench
-    /// Our connections, one call at a time on each.
-    case pool
-    /// Ours, too: many calls at a time on each of two connections, with one commit for all of them. What the broker does.
+    /// The broker's way: many calls at a time on each of two connections, with one commit for all of them.
     case lanes
-
-    /// Connections of the pool: twice the broker's default.
-    static let poolSize = 16
-
-    /// `nil` for what is not ours.
-    func executor(_ configuration: PostgresConfiguration) async throws -> MeasuredExecutor? {
-        switch self {
-        case .pgbench: return nil
-        case .pool:
-            let pool = ConnectionPool(configuration)
-            try await pool.waitUntilConnected(within: .seconds(10))
-            return MeasuredExecutor(executor: pool) { await pool.shutdown() }
-        case .lanes:
-            let lanes = BatchingLanes(configuration)
-            try await lanes.waitUntilConnected(within: .seconds(10))
-            return MeasuredExecutor(executor: lanes) { await lanes.shutdown() }
-        }
-    }
-}
-
-/// An executor and how it is closed.
-struct MeasuredExecutor: Sendable {
-    let executor: any StatementExecutor
-    let shutdown: @Sendable () async -> Void
 }
 
 /// Rows that one round of one contender has for itself: each caller its own part, round and round.

@@ -18,24 +18,21 @@ struct DatabaseRun {
     func section() async throws -> Section {
         var section = Section("database")
         section.facts = [
-            ("reference", .string("pgbench --protocol=prepared --jobs=1, a connection for each caller")),
-            ("pool_connections", .integer(Contender.poolSize)),
+            ("reference", .string("pgbench --protocol=prepared --jobs=1, a connection for each caller"))
         ]
         var next = 0
         for callers in callerCounts {
-            // A pool of so many connections lets four calls wait for each.
-            let contenders = Contender.allCases.filter { $0 != .pool || callers <= 5 * Contender.poolSize }
             for statement in HotStatement.allCases {
                 let rounds = options.rounds
                 let size = callers * PopulationBlock.rowsPerCaller
-                let all = next..<next + rounds * contenders.count * size
+                let all = next..<next + rounds * Contender.allCases.count * size
                 progress("database: \(statement.rawValue), \(callers) callers, \(all.count) rows")
                 try await Population.insert(
                     all, idle: "0 seconds", database: installation.database, on: installation.cluster)
                 try await installation.cluster.sql(
                     "VACUUM ANALYZE; CHECKPOINT;", database: installation.database)
                 section.figures += try await figures(
-                    statement, contenders,
+                    statement,
                     blocks: stride(from: next, to: all.upperBound, by: size).map {
                         PopulationBlock(first: $0, callers: callers)
                     })
@@ -46,9 +43,9 @@ struct DatabaseRun {
     }
 
     private func figures(
-        _ statement: HotStatement, _ contenders: [Contender], blocks: [PopulationBlock]
+        _ statement: HotStatement, blocks: [PopulationBlock]
     ) async throws -> [Figure] {
-        var figures = contenders.map { contender in
+        var figures = Contender.allCases.map { contender in
             Figure([
                 "statement": .string(statement.rawValue), "by": .string(contender.rawValue),
                 "callers": .integer(blocks[0].callers),
@@ -56,8 +53,8 @@ struct DatabaseRun {
         }
         for round in 0..<options.rounds {
             var reference = 0.0
-            for (index, contender) in contenders.enumerated() {
-                let block = blocks[round * contenders.count + index]
+            for (index, contender) in Contender.allCases.enumerated() {
+                let block = blocks[round * Contender.allCases.count + index]
                 var values = try await measure(contender, statement, block, &figures[index])
                 if contender == .pgbench { reference = values[.perSecond] ?? 0 }
                 values[.throughputRatio] = (values[.perSecond] ?? 0) / reference
@@ -74,13 +71,14 @@ struct DatabaseRun {
         let committed = try await cluster.commits(in: installation.database)
         let written = try await cluster.walPosition()
         let window: Window
-        if let measured = try await contender.executor(try configuration()) {
-            window = try await Callers(
-                executor: measured.executor, statement: statement, block: block
-            )
-            .measure(seconds: options.seconds, server: cluster.processes)
-            try await Program.wait(for: "the end of the sessions of \(contender)", measured.shutdown)
-        } else {
+        switch contender {
+        case .lanes:
+            let lanes = BatchingLanes(try configuration())
+            try await lanes.waitUntilConnected(within: .seconds(10))
+            window = try await Callers(executor: lanes, statement: statement, block: block)
+                .measure(seconds: options.seconds, server: cluster.processes)
+            try await Program.wait(for: "the end of the sessions of \(contender)") { await lanes.shutdown() }
+        case .pgbench:
             window = try PgBench(
                 programs: try await cluster.programs(), installation: installation
             ).measure(statement, block, seconds: options.seconds)
@@ -108,7 +106,6 @@ struct DatabaseRun {
                 database: installation.database, user: installation.base.serviceRole),
             password: PostgresPassword(cluster.server.password)
         ).forHotCalls()
-        configuration.poolSize = Contender.poolSize
         configuration.queueWait = .seconds(5)
         configuration.callDeadline = .seconds(10)
         return configuration

@@ -21,7 +21,6 @@ final class Connection {
         incoming.deallocate()
     }
 
-    var isBusy: Bool { began != nil }
     var wantsToSend: Bool { !unsent.isEmpty }
 
     /// Sends what `write` puts into the buffer: as many octets as it says. False if it says `nil`.

@@ -15,7 +15,6 @@ struct Layout: Sendable {
     /// For everything else: connects as the cluster's owner.
     var administrationConfiguration: String { "\(broker)/administration.yaml" }
     var databasePassword: String { "\(broker)/database-password" }
-    var brokerKeys: String { "\(broker)/keys" }
 
     /// What the apps' keychains hold.
     var device: String { "\(directory)/device" }

@@ -1,3 +1,4 @@
+import BrokerHarness
 import NativeSSOClient
 import OAuthWire
 import StrictCoding

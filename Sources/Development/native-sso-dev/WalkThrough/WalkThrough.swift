@@ -86,3 +86,17 @@ struct ClientTransport: HTTPTransport {
         return response
     }
 }
+
+/// The HTTP client of the apps. It follows no redirects, because a token endpoint never sends one.
+enum PlainHTTP {
+    static let client = HTTPClient(
+        eventLoopGroup: HTTPClient.defaultEventLoopGroup,
+        configuration: configuration)
+
+    private static var configuration: HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        // Everything is on this machine, or not there.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
+    }
+}

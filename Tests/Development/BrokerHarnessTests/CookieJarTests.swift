@@ -1,6 +1,6 @@
 import Testing
 
-@testable import native_sso_dev
+@testable import BrokerHarness
 
 @Suite struct CookieJarTests {
     @Test func cookiesGoBackWhereTheyCameFrom() {

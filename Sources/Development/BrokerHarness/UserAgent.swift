@@ -1,46 +1,43 @@
-import AsyncHTTPClient
 import Foundation
-import NIOCore
-import NIOHTTP1
 import OAuthWire
 
-/// The system's browser: keeps cookies, follows redirects, fills in forms, and hands over to an app where an address has a
-/// scheme of the app's.
-actor UserAgent {
+/// A browser: keeps cookies, follows redirects, fills in forms, and stops where an address has an app's scheme.
+package actor UserAgent {
     /// Where a navigation ended.
-    enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         case page(Page)
-        /// The address that an app gets.
+        /// The address that the app receives.
         case app(String)
     }
 
-    struct Page: Sendable {
-        let address: String
-        let status: Int
-        let html: String
+    package struct Page: Sendable {
+        package let address: String
+        package let status: Int
+        package let html: String
     }
 
-    /// One request, for those who watch.
-    struct Visit: Sendable {
-        let method: String
-        let address: String
-        let status: Int
-        let location: String?
+    /// One request and its answer.
+    package struct Visit: Sendable {
+        package let method: String
+        package let address: String
+        package let status: Int
+        package let location: String?
     }
 
     private var cookies = CookieJar()
     private let watch: @Sendable (Visit) -> Void
 
-    init(watch: @escaping @Sendable (Visit) -> Void = { _ in }) {
+    /// - Parameter watch: Called after each request.
+    package init(watch: @escaping @Sendable (Visit) -> Void = { _ in }) {
         self.watch = watch
     }
 
-    func open(_ address: String) async throws -> Outcome {
+    package func open(_ address: String) async throws -> Outcome {
         try await navigate("GET", address, form: nil)
     }
 
     /// Sends the form of `page` with these fields filled in.
-    func submit(_ page: Page, _ values: KeyValuePairs<String, String>) async throws -> Outcome {
+    package func submit(_ page: Page, _ values: KeyValuePairs<String, String>) async throws -> Outcome {
         guard var form = HTMLForm(page.html) else { throw UserAgentError.noForm(page.address) }
         for (name, value) in values {
             guard form.fill(name, value) else { throw UserAgentError.noField(name, page.address) }
@@ -72,24 +69,22 @@ actor UserAgent {
         throw UserAgentError.tooManyRedirects
     }
 
+    /// Every server is on this machine, whatever the host's name.
     private func load(
         _ method: String, _ address: String, form: [UInt8]?
     ) async throws -> (status: Int, location: String?, html: String) {
         guard let url = URL(string: address), let host = url.host else {
             throw UserAgentError.unusableAddress(address)
         }
-        let origin = "\(host):\(url.port ?? 80)"
-        var request = HTTPClientRequest(url: address)
-        request.method = HTTPMethod(rawValue: method)
-        if let cookies = cookies.header(for: origin) { request.headers.add(name: "cookie", value: cookies) }
-        if let form {
-            request.headers.add(name: "content-type", value: "application/x-www-form-urlencoded")
-            request.body = .bytes(ByteBuffer(bytes: form))
-        }
-        let response = try await PlainHTTP.client.execute(request, timeout: .seconds(10))
-        let body = try await response.body.collect(upTo: 1 << 20)
-        cookies.store(response.headers["set-cookie"], from: origin)
-        return (Int(response.status.code), response.headers.first(name: "location"), String(buffer: body))
+        let (port, origin) = (UInt16(clamping: url.port ?? 80), "\(host):\(url.port ?? 80)")
+        let query = url.query(percentEncoded: true).map { "?" + $0 } ?? ""
+        var request = HTTPRequest(method, url.path(percentEncoded: true) + query, body: form ?? [])
+        request.host = origin
+        if let cookies = cookies.header(for: origin) { request.fields.append(("Cookie", cookies)) }
+        if form != nil { request.fields.append(("Content-Type", "application/x-www-form-urlencoded")) }
+        let answer = try await request.send(to: port)
+        cookies.store(answer.values(of: "Set-Cookie"), from: origin)
+        return (answer.status, answer["Location"], answer.text)
     }
 }
 
@@ -106,21 +101,6 @@ enum UserAgentError: Error, CustomStringConvertible {
         case .unusableAddress(let address): "\(address) is no address"
         case .tooManyRedirects: "the browser was sent on ten times"
         }
-    }
-}
-
-/// The HTTP client of apps and browser. It follows no redirect by itself: a token endpoint never sends one, and the browser
-/// wants to see each.
-enum PlainHTTP {
-    static let client = HTTPClient(
-        eventLoopGroup: HTTPClient.defaultEventLoopGroup,
-        configuration: configuration)
-
-    private static var configuration: HTTPClient.Configuration {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        // Everything is on this machine, or not there.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return configuration
     }
 }
 
