@@ -44,6 +44,19 @@ struct ChartTests {
         #expect(throws: ReportCharts.Unreadable.self) { try ReportCharts(report: Array("{}".utf8)) }
     }
 
+    @Test func aFailoverIsATimeLine() throws {
+        let report = """
+            {"failover": {"step_ms": 100, "killed_at_ms": 5000, "granted": [60, 0, 61], "unavailable": [0, 64, 0],
+             "figures": [{"granted_after_ms": {"median": 310.5}}]}}
+            """
+        let charts = try ReportCharts(report: Array(report.utf8)).charts
+        #expect(charts.map(\.name) == ["failover"])
+        #expect(charts[0].chart.title == "Failover: primary killed at 5.0 s, exchanges again 0.3 s later")
+        #expect(charts[0].chart.lines.map(\.name) == ["granted", "unavailable"])
+        #expect(charts[0].chart.lines[0].points.map(\.y) == [600, 0, 610])
+        #expect(charts[0].chart.lines[1].points.map(\.x) == [0.1, 0.2, 0.3])
+    }
+
     @Test func aChartIsXMLThatKeepsToItsFrame() throws {
         for (name, chart) in try ReportCharts(report: Self.report(connections: [1, 4, 16])).charts {
             let svg = chart.svg

@@ -149,6 +149,10 @@ struct BenchmarkRun {
         report.sections.append(try await run.section())
     }
 
+    mutating func failover() async throws {
+        report.sections.append(try await FailoverRun(progress: Self.say).section())
+    }
+
     mutating func logout(_ logout: LogoutOptions) async throws {
         let run = LogoutRun(
             installation: try await installation(Algorithms()), options: options, logout: logout, progress: Self.say)

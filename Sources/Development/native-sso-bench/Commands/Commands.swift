@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "all", abstract: "Everything below but connections, logout, fuzz, races and timing.")
+        commandName: "all", abstract: "Everything below but connections, logout, failover, fuzz, races and timing.")
 
     @OptionGroup var options: LoadOptions
     @OptionGroup var requests: RequestOptions
@@ -82,5 +82,20 @@ struct ScaleCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await BenchmarkRun.perform(options) { run in try await run.scale(scale.all, connections: connections) }
+    }
+}
+
+struct FailoverCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "failover", abstract: "Exchanges while the primary database dies and its standby is promoted.",
+        discussion: """
+            32 callers exchange at a steady rate. Then the primary is killed (SIGKILL) and its synchronous standby is \
+            promoted at once: an operator's own tool adds the time it takes to notice. `plot` draws the report as a time line.
+            """)
+
+    @OptionGroup var options: LoadOptions
+
+    func run() async throws {
+        try await BenchmarkRun.perform(options) { run in try await run.failover() }
     }
 }

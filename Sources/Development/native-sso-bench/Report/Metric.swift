@@ -32,6 +32,9 @@ enum Metric: String, CaseIterable, Sendable {
     /// From the request of a logout to its answer, and until another broker refused the last session that was watched.
     case logoutAnswered = "logout_answered_ms"
     case lastDead = "last_session_dead_ms"
+    /// From the death of the primary to the end of the standby's promotion, and to the first exchange after it.
+    case promotedAfter = "promoted_after_ms"
+    case grantedAfter = "granted_after_ms"
     case residentKiB = "resident_kib"
     /// Connections of others than the load, at its end.
     case connections = "open_connections"
@@ -74,6 +77,8 @@ enum Metric: String, CaseIterable, Sendable {
         case .readyAfter: "ready ms"
         case .logoutAnswered: "answered ms"
         case .lastDead: "last dead ms"
+        case .promotedAfter: "promoted ms"
+        case .grantedAfter: "granted ms"
         case .residentKiB: "resident KiB"
         case .connections: "connections"
         case .kibibytesEach: "KiB each"
@@ -89,7 +94,9 @@ enum Metric: String, CaseIterable, Sendable {
     /// Digits behind the point in a table.
     var digits: Int {
         switch self {
-        case .perSecond, .walOctets, .pageImages, .residentKiB, .readyAfter, .connections, .logoutAnswered, .lastDead: 0
+        case .perSecond, .walOctets, .pageImages, .residentKiB, .readyAfter, .connections, .logoutAnswered, .lastDead,
+            .promotedAfter, .grantedAfter:
+            0
         case .brokerCPU, .postgresqlCPU, .clientCPU, .generatorCPU, .cryptography: 1
         default: 2
         }

@@ -1,9 +1,11 @@
 import StrictCoding
 
-/// The charts of a report of `exchange` and `refresh` that was taken at several numbers of connections.
+/// The charts of a report: of `exchange` and `refresh` at several numbers of connections, and of `failover`.
 struct ReportCharts {
     struct Unreadable: Error, CustomStringConvertible {
-        var description: String { "this is no report of exchange or refresh at two numbers of connections or more" }
+        var description: String {
+            "the report has neither exchange or refresh at two numbers of connections, nor failover"
+        }
     }
 
     /// By the name of the file.
@@ -26,7 +28,8 @@ struct ReportCharts {
             }
         }
         kinds.removeAll { Set($0.figures.compactMap { $0.number("connections")?.int64 }).count < 2 }
-        guard !kinds.isEmpty else { throw Unreadable() }
+        let failover = root?.object("failover").flatMap(Self.failover)
+        guard !kinds.isEmpty || failover != nil else { throw Unreadable() }
 
         func lines(
             _ suffix: String, _ x: (JSONObject) -> Double?, _ y: Metric, isDashed: Bool = false
@@ -42,7 +45,7 @@ struct ReportCharts {
         }
         func connections(_ figure: JSONObject) -> Double? { figure.number("connections").flatMap { Double($0.text) } }
         func load(_ figure: JSONObject) -> Double? { Self.median(figure, .perSecond) }
-        charts = [
+        let requests = [
             (
                 "throughput",
                 Chart(
@@ -65,6 +68,25 @@ struct ReportCharts {
                     lines: lines(", p50", load, .p50) + lines(", p99", load, .p99, isDashed: true))
             ),
         ]
+        charts = (kinds.isEmpty ? [] : requests) + (failover.map { [("failover", $0)] } ?? [])
+    }
+
+    private static func failover(_ section: JSONObject) -> Chart? {
+        func number(_ name: String) -> Double? { section.number(name).flatMap { Double($0.text) } }
+        guard let step = number("step_ms"), let killedAt = number("killed_at_ms"),
+            let figure = section.array("figures")?.first?.object, let granted = median(figure, .grantedAfter)
+        else { return nil }
+        func line(_ name: String, _ hue: Int) -> Chart.Line {
+            let counts = section.array(name)?.compactMap { $0.number.flatMap { Double($0.text) } } ?? []
+            return Chart.Line(
+                name: name, points: counts.enumerated().map { (Double($0 + 1) * step / 1000, $1 * 1000 / step) },
+                hue: hue)
+        }
+        return Chart(
+            title: "Failover: primary killed at \((killedAt / 1000).rounded(to: 1)) s, exchanges again "
+                + "\((granted / 1000).rounded(to: 1)) s later",
+            xTitle: "seconds", yTitle: "answers per second", hasLogarithmicX: false,
+            lines: [line("granted", 0), line("unavailable", 1)])
     }
 
     private static func algorithms(_ figure: JSONObject) -> String {
