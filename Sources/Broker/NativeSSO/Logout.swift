@@ -20,15 +20,15 @@ package struct Logout: Sendable {
         self.clock = clock
     }
 
-    /// What one of the identity providers says, to somebody here. §2.6 but for the question whether it was used before.
+    /// Verifies a logout token of a configured IdP for this broker. Checks everything of §2.6 except reuse.
     package func verify(_ token: LogoutToken) async throws(LogoutError) -> LogoutTokenClaims {
         let claims = try await tokens.verify(token, at: clock.now)
         try checkAudience(of: claims)
         return claims
     }
 
-    /// Returns when the end is committed. To end what has ended, or what was never seen here, is a success.
-    /// - Parameter claims: As ``verify(_:)`` gave them.
+    /// Returns when the end is committed. Ending a session that has ended or is unknown is a success.
+    /// - Parameter claims: The result of ``verify(_:)``.
     /// - Returns: How many sessions this call ended.
     package func end(_ claims: LogoutTokenClaims, requestID: UniqueID) async throws(LogoutError) -> Int64 {
         let record = LogoutRecord(claims, requestID: requestID, milliseconds: clock.milliseconds)
@@ -37,8 +37,8 @@ package struct Logout: Sendable {
         return ended
     }
 
-    /// OpenID Connect Core §3.1.3.7, 3: nobody may be in `aud` but those whom the broker answers for. The provider sends
-    /// another app's logouts elsewhere; what one app got hold of must not end the sessions of others.
+    /// OpenID Connect Core §3.1.3.7, 3: `aud` may contain only clients that the broker serves. The IdP sends another
+    /// app's logouts elsewhere; a token that one app obtained must not end the sessions of others.
     private func checkAudience(of claims: LogoutTokenClaims) throws(LogoutError) {
         let own = policies[claims.issuer]?.audiences ?? []
         for client in claims.audience where !own.contains(client) {
@@ -71,9 +71,10 @@ package struct LogoutPolicy: Sendable, Hashable {
     }
 }
 
-/// How far a logout token reaches that has both `sid` and `sub`. The raw value is what an operator writes.
+/// Which sessions a logout token with both `sid` and `sub` ends. The raw value is what an operator writes.
 ///
-/// A login whose id_token has no `sid` is nameless here: nobody can say whether it is the session that ended, or another one.
+/// A login whose id_token has no `sid` is a session without `sid` here. The broker cannot tell whether it is the
+/// session that ended.
 package enum LogoutReach: String, Sendable, CaseIterable {
     /// The session, and nothing else: a nameless login of the user lives on, as whose session it may be. For providers that
     /// name a user who is not logged out otherwise, and whose id_tokens all have a `sid`.
@@ -112,10 +113,10 @@ package enum LogoutRefusal: Error, Sendable, CaseIterable {
     case sessionID
     /// Neither `sub` nor `sid`.
     case subjectMissing
-    /// It was used before: what it asks for is done.
+    /// The token was used before, and its sessions have ended.
     case replayed
 
-    /// Whether a key was looked for and nobody's signature found: the dearest of what anybody can send.
+    /// Whether no known key made the signature. This is the most expensive refusal that an anonymous caller can cause.
     package var isOfNobody: Bool { self == .unknownKey || self == .badSignature }
 }
 

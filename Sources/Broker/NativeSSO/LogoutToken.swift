@@ -12,10 +12,10 @@ package struct LogoutToken: Sendable, CustomStringConvertible, CustomReflectable
 package enum LogoutSubject: Sendable, Hashable {
     /// One session: `sid` is unique at its issuer.
     case session(SessionID)
-    /// One session, and every login of the user of which the provider did not say what session it is. Whose `sub` is another
-    /// in the eyes of each client (OpenID Connect Core §8.1), has none under this one.
+    /// One session, and every session without `sid` of the user. Users whose `sub` differs per client (OpenID Connect
+    /// Core §8.1) have no session without `sid` under this `sub`.
     case sessionAndNameless(SessionID, of: Subject)
-    /// One session, whoever's it is, and every session of the user.
+    /// One session, whatever its user, and every session of the user.
     case sessionAndUser(SessionID, Subject)
     /// Every session of the user.
     case user(Subject)

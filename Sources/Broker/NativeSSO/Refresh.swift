@@ -29,7 +29,7 @@ package final class RefreshRequest: Sendable, CustomStringConvertible, CustomRef
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// The refresh of a grant: the chain goes on by one generation, or the lost answer is given once more.
+/// The refresh of a grant: issues the next generation, or redelivers a lost answer.
 package struct Refresh: Sendable {
     private let registry: any GrantRegistry
     private let limits: any UseLimits
@@ -43,7 +43,7 @@ package struct Refresh: Sendable {
         self.lifetimes = lifetimes
     }
 
-    /// - Parameter subject: What the request is about, as far as that becomes known: also where it is refused.
+    /// - Parameter subject: Receives what the request is about, as far as it becomes known, also for a refusal.
     package func run(
         _ request: RefreshRequest, about subject: inout AuditSubject
     ) async throws(RefreshError) -> TokenAnswer {
@@ -69,12 +69,12 @@ package struct Refresh: Sendable {
     }
 }
 
-/// A refresh token of this broker: a position in a grant's chain, authenticated by a MAC. It is stored nowhere.
+/// A refresh token of this broker: a position in a grant's token family, authenticated by a MAC. It is not stored.
 ///
 ///     nsr1.base64url( key id (1) ‖ grant id (16) ‖ generation (4, big-endian) ‖ tag (32) )
 ///
 /// `tag` is HMAC-SHA-256 over everything that precedes it, prefix included, under the key that the key id names. The
-/// fixed prefix and length keep other credentials from being taken for one, and let a secret scanner find a leaked one.
+/// fixed prefix and length distinguish it from other credentials and let a secret scanner find a leaked one.
 package struct RefreshToken: Hashable, Sendable {
     package let grantID: UniqueID
     /// 1 for the token that the first exchange gave, one more with each rotation.

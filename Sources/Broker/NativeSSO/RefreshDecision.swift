@@ -1,6 +1,6 @@
 /// What becomes of a presented refresh token.
 package enum RefreshDecision: Sendable, Equatable {
-    /// It was current: the chain went on.
+    /// The token was current: the family has a new generation.
     case advanced
     /// Its successor was made, and perhaps lost on the way: the same successor again.
     case redelivered
@@ -53,8 +53,8 @@ package func refusal(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -
     return nil
 }
 
-/// Never a bearer token from a bound chain, and never one for somebody else's key. RFC 9449 §5, §11.3. A token from before the
-/// binding asks for no key: an exchange took its place, so that it can only show reuse.
+/// A bound family never yields a bearer token, or a token for another key. RFC 9449 §5, §11.3. A token from before the
+/// binding needs no key: an exchange replaced it, so it can only show reuse.
 private func keyRefusal(_ asked: Rotation, _ chain: ChainFacts) -> RefreshRefusal? {
     guard let bound = chain.key, asked.token.generation >= chain.keylessBefore else { return nil }
     guard let presented = asked.request.proof?.key else { return asked.keyUse == .off ? .proofsOff : .proofMissing }
@@ -62,9 +62,9 @@ private func keyRefusal(_ asked: Rotation, _ chain: ChainFacts) -> RefreshRefusa
     return presented == bound || isClientsToChange ? nil : .keyMismatch
 }
 
-/// Whether a token that a refresh made of this one was itself presented: before this one came again, or, where this chain was revoked
-/// because its predecessor came late, just now. An exchange shows nothing of the kind: what it took the place of may have been lost
-/// on the way, or be another part of the same app. The table is at the head of refresh.sql.
+/// Whether a successor that a refresh made of this token was presented itself: before this token returned, or just now
+/// if the grant was revoked because its predecessor came late. An exchange proves nothing of the kind: the token it
+/// replaced may have been lost, or be held by another part of the same app. The table is at the head of refresh.sql.
 private func showsTwoHolders(_ asked: Rotation, _ chain: ChainFacts) -> Bool {
     chain.wasSpent
         || chain.cameLate && asked.token.generation == chain.generation
@@ -72,14 +72,14 @@ private func showsTwoHolders(_ asked: Rotation, _ chain: ChainFacts) -> Bool {
         || asked.token.generation >= chain.exchangedGeneration && asked.token.generation <= chain.generation - 2
 }
 
-/// Only the direct predecessor, whose successor nobody has used: had it been used, the chain would be further on.
+/// Only the direct predecessor has a grace period. If its successor had been used, the family would be further on.
 private func isWithinGrace(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -> Bool {
     let grace = chain.key == nil ? asked.grace : asked.lifetimes.refreshGrace
     return asked.token.generation == chain.generation - 1 && now.since(chain.rotatedAt) < grace
 }
 
 extension Rotation {
-    /// What the new access token holds: what was asked for, without what the client or its membership has lost since.
+    /// The scope of the new access token: the requested scope without what the client or its membership has lost since.
     func grantedScope(of chain: ChainFacts) -> Scope {
         (scope ?? chain.scope).intersection(allowedScope(in: chain))
     }
@@ -111,23 +111,25 @@ package enum RefreshRefusal: Error, Sendable, CaseIterable {
     case grantUnknown
     case grantRevoked
     case grantExpired
-    /// The chain is bound to a key, and the app showed none. RFC 9449 §5.
+    /// The family is bound to a key, and the app showed no proof. RFC 9449 §5.
     case proofMissing
-    /// The chain is bound to another key.
+    /// The family is bound to another key.
     case keyMismatch
-    /// The chain is bound to a key, and the client's policy is off by now.
+    /// The family is bound to a key, and the client's policy is off now.
     case proofsOff
-    /// Issued to another client, which shows that it was copied: the chain is revoked.
+    /// Issued to another client, so the token was copied: the grant is revoked.
     case foreignClient
-    /// Spent, and its successor used: two hold the chain, which is revoked; only a later login begins another. RFC 9700 §4.14.2.
+    /// Spent, and its successor used: two parties hold the family. The grant is revoked, and only a later login begins
+    /// another. RFC 9700 §4.14.2.
     case replayed
-    /// Spent, its successor not used, and the grace over: the answer was lost for long, or somebody has a copy. The chain is
-    /// revoked; an exchange begins another.
+    /// Spent, its successor unused, and the grace period over: the answer was lost for long, or the token was copied.
+    /// The grant is revoked; an exchange begins another.
     case late
-    /// From before an exchange that began the chain anew, and not spent in a refresh: another part of the app, or the same after a
-    /// lost answer. The chain lives on for who exchanged; this one exchanges again.
+    /// Issued before an exchange that restarted the family, and not spent by a refresh: another part of the app
+    /// presents it, or the same part after a lost answer. The family continues for the app that exchanged; this one
+    /// exchanges again.
     case superseded
-    /// We issued it, yet the database has not come that far: it lost writes. The chain is revoked.
+    /// The broker issued this generation, but the database is behind it: it lost writes. The grant is revoked.
     case stateRegressed
     case clientDisabled
     case sharingEnded
@@ -138,7 +140,7 @@ package enum RefreshRefusal: Error, Sendable, CaseIterable {
     case scopeExceedsGrant
     case scopeEmpty
 
-    /// Whether the token shows that two parties hold the chain, so that it is revoked. RFC 9700 §4.14.2.
+    /// Whether the token shows that two parties hold the family, so that the grant is revoked. RFC 9700 §4.14.2.
     package var revokesChain: Bool {
         switch self {
         case .foreignClient, .replayed, .late, .stateRegressed: true

@@ -42,14 +42,14 @@ package struct Rotation: Sendable {
     }
 }
 
-/// What the registry saw, and what it did.
+/// The facts that the registry read, and what it did.
 package struct RotationFacts: Sendable {
     package enum Effect: String, Sendable, CaseIterable {
         /// Nothing was written.
         case none
-        /// The chain went on by one generation.
+        /// The family has a new generation.
         case advanced
-        /// The chain was revoked, because the token shows that someone else holds a copy.
+        /// The grant was revoked, because the token shows that another party holds a copy.
         case revoked
     }
 
@@ -73,12 +73,12 @@ package struct RotationFacts: Sendable {
     }
 }
 
-/// A refresh chain as it stood when the token was presented, with all that decides whether it may go on.
+/// A token family as it was when the token was presented, with every fact that the decision needs.
 package struct ChainFacts: Sendable {
     package let client: ClientID
     /// Before this call advanced it, if it did.
     package let generation: Int32
-    /// The last one that an exchange made: with it the chain began anew, and all since were made by refreshes.
+    /// The last generation that an exchange issued. It restarted the family; refreshes made all later ones.
     package let exchangedGeneration: Int32
     /// The exchange that bound the family made this generation: earlier tokens have no key. It counts only where ``key`` is set.
     package let keylessBefore: Int32
@@ -101,7 +101,7 @@ package struct ChainFacts: Sendable {
     /// What the app's membership lets it have at most, today; `nil`: no limit.
     package let scopeCeiling: Scope?
     package let deviceIsBlocked: Bool
-    /// What the last exchange bound the chain to.
+    /// The key that the last exchange bound the family to.
     package let key: KeyThumbprint?
 
     package init(

@@ -1,5 +1,5 @@
-/// Enrolment by exchange: an app that logged its user in at the identity provider by itself brings the login here, so that its
-/// sibling apps can use it although the identity provider knows nothing of Native SSO.
+/// Enrolment by exchange: an app that logged its user in at the IdP brings the login to the broker. Its sibling apps
+/// can then use the login, although the IdP does not know Native SSO.
 package struct Enrolment: Sendable {
     private let idTokens: any IDTokenVerifier
     private let registry: any EnrolmentRegistry
@@ -58,7 +58,7 @@ package struct Enrolment: Sendable {
         }
     }
 
-    /// Counts by how it ends: a refusal to the token, where it was not counted yet, and what was recorded to its user.
+    /// Counts the result: a refusal against the token, unless it was counted before; a success against its user.
     private func count(
         _ entry: EnrolmentEntry, _ decide: () throws(EnrolmentError) -> EnrolledSession
     ) throws(EnrolmentError) -> EnrolledSession {
@@ -93,8 +93,8 @@ package struct Enrolment: Sendable {
     }
 }
 
-/// An enrolment by exchange whose form is sound and whose client is known: the app shows the id_token of its own login, and
-/// the broker gives it one that its sibling apps can use.
+/// An enrolment by exchange with a valid form and a known client. The app shows the id_token of its own login, and the
+/// broker returns one that its sibling apps can use.
 package final class EnrolmentRequest: Sendable {
     /// How the id_token came. The raw value is what the audit shows.
     package enum Manner: String, Sendable {

@@ -117,10 +117,10 @@ package enum EnrolmentRefusal: Error, Sendable, CaseIterable {
 
 package typealias EnrolmentError = GrantError<EnrolmentRefusal>
 
-/// Names an id_token by what was signed: SHA-256 of header and payload as they travelled.
+/// Identifies an id_token by its signed part: SHA-256 of header and payload as received.
 ///
-/// Not of the whole token: whoever holds an ECDSA signature can write another that is as good, and the token would pass for
-/// a second one.
+/// The signature is left out, because anyone who holds an ECDSA signature can compute a second valid one. The token
+/// would then look like another token.
 package struct EnrolledTokenDigest: Hashable, Sendable {
     /// 32 octets.
     package let octets: [UInt8]

@@ -33,7 +33,7 @@ extension Admission {
     }
 }
 
-/// What the registry saw, and what it wrote.
+/// The facts that the registry read, and the rows that it wrote.
 package struct AdmissionFacts: Sendable {
     package let now: UnixTime
     package let clientIsEnabled: Bool

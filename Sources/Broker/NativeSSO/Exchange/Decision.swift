@@ -126,8 +126,8 @@ package enum ExchangeRefusal: Error, Sendable, CaseIterable {
     // The user must act: Native SSO §4.4.
     case consentRequired
     case assuranceInsufficient
-    /// A copy of this client's refresh token was used in this session: whoever holds the id_token may be the thief, so that only
-    /// a login that came after goes on. RFC 9700 §4.14.2.
+    /// Reuse detection fired for this client in this session. The holder of the id_token may be the thief, so only a
+    /// later login continues. RFC 9700 §4.14.2.
     case loginAfterReplay
 }
 
@@ -157,8 +157,9 @@ extension SessionFacts {
         return idToken.login.authenticatedAt.map { $0 > authTimeAfter } ?? false
     }
 
-    /// Whether a session that died of `death` makes room for one that begins with `idToken`. What an end that was recorded asks,
-    /// ``counts(_:)`` knows. An end by time asks for a later id_token; after the absolute lifetime, for a later login.
+    /// Whether `idToken` may begin a new session under the name of one that ended by `death`. ``counts(_:)`` judges
+    /// recorded ends. After the idle limit the id_token must be later; after the absolute lifetime its login must be
+    /// later.
     func makesRoom(for idToken: IDTokenClaims, after death: SessionDeath, idleLimit: Seconds) -> Bool {
         switch death {
         case .ended: true

@@ -26,7 +26,7 @@ package struct Exchange: Sendable {
         self.clock = clock
     }
 
-    /// - Parameter subject: What the request is about, as far as that becomes known: also where it is refused.
+    /// - Parameter subject: Receives what the request is about, as far as it becomes known, also for a refusal.
     package func run(
         _ request: ExchangeRequest, about subject: inout AuditSubject
     ) async throws(ExchangeError) -> TokenAnswer {
@@ -69,8 +69,8 @@ package struct Exchange: Sendable {
         let checks = ExchangeChecks(
             of: request, idToken, deviceHash: deviceHash, scopesRequiringConsent: consentScope,
             idleLimit: lifetimes.sessionIdle, at: now)
-        // The token is genuine, so that whoever presents it can be counted by it. Only a wrong device value is a guess: the
-        // holder of a token that is too old learns that, however many guess at it.
+        // The token is genuine, so requests can be counted by it. Only a wrong device value counts as a failure:
+        // guesses by others must not block an honest holder of a token that is too old.
         try ExchangeError.counting { () throws(RateLimited) in
             if checks.fitsDevice {
                 try limits.charge(exchangeOf: idToken, onDevice: deviceHash, by: request.client)

@@ -7,7 +7,7 @@ import StrictCoding
 package struct ExchangeChecks: Sendable {
     /// First reason against the subject token or its binding: steps before the sharing group.
     let binding: ExchangeRefusal?
-    /// Whether the device value is the one that the subject token names, whatever else is against it.
+    /// Whether the device value is the one that the subject token names. Independent of all other checks.
     let fitsDevice: Bool
     /// First reason against the scope: after the device, before the member's ceiling.
     let scopeRefusal: ExchangeRefusal?
@@ -88,8 +88,8 @@ extension Client {
         return true
     }
 
-    /// How long a grant from `login` may live. Its refreshes end when an exchange would be refused, so that no chain keeps a
-    /// login in use that is older than this client asks.
+    /// How long a grant from `login` may live. Its refreshes end when an exchange would be refused, so that no grant
+    /// outlives the maximum login age of this client.
     func grantLifetime(from login: Login, at now: UnixTime) -> Seconds? {
         guard let maximumAuthenticationAge, let authenticatedAt = login.authenticatedAt else {
             return refreshTokenLifetime

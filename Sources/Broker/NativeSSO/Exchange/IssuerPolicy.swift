@@ -74,8 +74,8 @@ package struct IssuerPolicy: Sendable, Hashable {
 package struct CodeRelayPolicy: Sendable, Hashable {
     /// For the whole of one request to its token endpoint.
     package let timeout: Seconds
-    /// Requests to it at one time; whoever comes then is told to come again. Of them half at most are one app's, and a quarter one
-    /// address's.
+    /// Maximum concurrent requests to it; further requests are told to come again. One app uses at most half of them,
+    /// and one address at most a quarter.
     package let atOnce: Int
     /// Whether a refresh token that no app got is revoked there: it may end the whole grant with it. RFC 7009 §2.1.
     package let revokesOrphans: Bool
@@ -86,6 +86,6 @@ package struct CodeRelayPolicy: Sendable, Hashable {
         self.revokesOrphans = revokesOrphans
     }
 
-    /// Requests to its revocation endpoint at one time, beside the codes; what is too many is not revoked.
+    /// Maximum concurrent requests to its revocation endpoint, beside the codes. Further tokens are not revoked.
     var revocationsAtOnce: Int { (atOnce + 3) / 4 }
 }

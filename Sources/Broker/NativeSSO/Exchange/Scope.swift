@@ -9,8 +9,8 @@ extension ExchangeRequest {
         return (demanded, demanded.isSubset(of: client.allowedScope) ? nil : .scopeExceedsClient)
     }
 
-    /// The scope of a login after which the client gets what it asks for. A request that names only `device_sso` asks
-    /// for the default scope and for a login that can be shared.
+    /// The scope of a login after which the client gets this scope. A request that names only `device_sso` asks for the
+    /// default scope and for a login that can be shared.
     package var loginScope: Scope {
         guard let scope else { return client.defaultScope }
         return scope.heeded == nil ? Scope(client.defaultScope.tokens + scope.tokens) : scope

@@ -1,5 +1,5 @@
-/// Where refusals are recorded under their request id, and what was done elsewhere. What changes state here is recorded by the
-/// statement that changes it.
+/// Records refusals under their request id, and actions outside the database. A statement that changes state writes its
+/// own audit event.
 package protocol AuditTrail: Sendable {
     /// Returns at once; the event is written in the background. If it cannot be, the loss is counted and logged.
     func record(_ event: AuditEvent)
@@ -51,7 +51,7 @@ package struct AuditSubject: Sendable, Hashable {
     package var session: UniqueID?
     /// The row of the grant.
     package var grant: UniqueID?
-    /// The app whose login it is; only one that is registered.
+    /// The app that logged in; only a registered one.
     package var sourceClient: ClientID?
     /// The identity provider of the login, as the verified id_token says: also where this broker signed that, so that its
     /// `audience` named this broker.

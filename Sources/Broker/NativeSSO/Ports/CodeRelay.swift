@@ -1,7 +1,7 @@
 /// The existing identity provider's token endpoint: implemented by `IdentityProvider`.
 package protocol CodeRelay: Sendable {
-    /// Asks for the tokens of an authorization code, once and never again: a code that comes a second time may make the
-    /// identity provider revoke what it gave for the first. RFC 6749 §4.1.2. Returns or throws within the deadline of `issuer`.
+    /// Asks for the tokens of an authorization code exactly once: a second use may make the IdP revoke the tokens of
+    /// the first. RFC 6749 §4.1.2. Returns or throws within the deadline of `issuer`.
     func redeem(
         _ code: PresentedCode, of client: ClientID, at issuer: Issuer
     ) async throws(CodeRelayError) -> ProviderTokens
@@ -68,8 +68,7 @@ package struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cus
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// An OAuth error of the identity provider's token endpoint: RFC 6749 §5.2. Nothing else of its answer goes on to
-/// anybody.
+/// An OAuth error of the IdP's token endpoint: RFC 6749 §5.2. The broker passes on nothing else of that answer.
 package enum ProviderError: String, Sendable, CaseIterable {
     case invalidRequest
     case invalidClient
@@ -85,7 +84,7 @@ package enum ProviderError: String, Sendable, CaseIterable {
 
 /// Why the identity provider gave no answer that can be used.
 package enum ProviderFault: Sendable, CaseIterable {
-    /// It did not say where its token endpoint is.
+    /// Its metadata names no token endpoint.
     case endpointUnknown
     /// No connection, or none that TLS could verify.
     case unreachable
@@ -101,7 +100,7 @@ package enum ProviderFault: Sendable, CaseIterable {
     case encoded
     case tooLarge
     case notJSON
-    /// Something of RFC 6749 §5.1 is missing, or is not what it says.
+    /// A member of RFC 6749 §5.1 is missing or invalid.
     case malformed
     case noIDToken
     /// `at_hash` is not that of the access token beside it. OpenID Connect Core §3.1.3.8.

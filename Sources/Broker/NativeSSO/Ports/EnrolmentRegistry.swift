@@ -2,9 +2,9 @@
 package protocol EnrolmentRegistry: Sendable {
     /// Records a session if, and only if, every guard holds, in one statement, and returns what it saw either way.
     ///
-    /// An id_token begins one session. Presented again with the same device value it leads to that session once more; with
-    /// any other value, to nothing. What the request showed that is good once, a DPoP proof and a client's assertion, is used up
-    /// in the same statement: by a refusal, too, and by no call that throws.
+    /// An id_token begins one session. With the same device value it leads to that session again; with any other value
+    /// it is refused. The same statement consumes the DPoP proof and the client's assertion, also on a refusal. A call
+    /// that throws consumes nothing.
     func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts
 }
 
@@ -28,7 +28,7 @@ package struct EnrolmentEntry: Sendable {
     /// When the id_token is refused for its age.
     package var tokenUsableUntil: UnixTime { idToken.issuedAt.adding(EnrolmentChecks.maximumAge) }
 
-    /// What is to be used up. The claim of a code has done so.
+    /// The proof to consume. The claim of a code has consumed its own.
     package var unusedProof: PresentedProof? { request.manner == .code ? nil : request.proof }
 }
 
@@ -47,7 +47,7 @@ extension EnrolmentEntry {
     }
 }
 
-/// What the registry saw, and what it wrote.
+/// The facts that the registry read, and the rows that it wrote.
 package struct EnrolmentFacts: Sendable {
     /// The database's clock.
     package let now: UnixTime

@@ -1,7 +1,7 @@
 /// Sessions, groups, devices and grants: implemented by `Registry` on PostgreSQL.
 ///
-/// Both calls decide and write in one statement and return what they saw either way. The rules of the answer are the
-/// two functions `decide` of this room; a test holds rules and registry equal.
+/// Both calls decide and write in one statement and return what they saw either way. The two `decide` functions of this
+/// target hold the rules; a test holds them equal to the registry.
 package protocol GrantRegistry: Sendable {
     /// Records the grant of an exchange if, and only if, every guard holds.
     func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts
@@ -124,7 +124,7 @@ package protocol UseLimits: Sendable {
 package struct RateLimited: Error, Sendable, Hashable {
     /// Whose share is used up.
     package enum Limit: Sendable, CaseIterable {
-        /// The public listener: everybody.
+        /// All callers of the public listener.
         case listener
         /// An IPv4 address, or the 64-bit prefix of an IPv6 address.
         case address
@@ -137,7 +137,7 @@ package struct RateLimited: Error, Sendable, Hashable {
         case session
         case user
         case device
-        /// Device values that are not those of one login; refused enrolments of one id_token.
+        /// Device values that do not match their login, and refused enrolments of one id_token.
         case deviceFailures
         /// Codes from one address.
         case code

@@ -1,9 +1,9 @@
 /// The existing identity provider, as far as an id_token needs it: implemented by `IdentityProvider`.
 package protocol IDTokenVerifier: Sendable {
-    /// Verifies signature and claim shape of an id_token by the keys that are known. Waits for nothing.
+    /// Verifies signature and claim shape of an id_token with the known keys, without waiting.
     ///
-    /// Does not check: `exp` (Native SSO §6.3 allows an expired one), the token's age, for whom it was issued, the device
-    /// hash, or whether the session is live.
+    /// Does not check: `exp` (Native SSO §6.3 allows an expired one), the token's age, `aud`, the device hash, or
+    /// whether the session is live.
     /// - Parameter issuer: The issuer that the request's `audience` selected. No other issuer's key is tried, and the
     ///   token's contents select nothing.
     func verify(
@@ -53,7 +53,7 @@ package enum IDTokenVerificationError: Error, Sendable {
     case outage(Outage)
 }
 
-/// What is wrong with a subject token in form, signature or claim shape.
+/// A defect of a subject token in form, signature or claim shape.
 package enum SubjectTokenDefect: Error, Sendable, CaseIterable {
     case malformed
     case headerRefused
@@ -84,9 +84,9 @@ package enum SubjectTokenDefect: Error, Sendable, CaseIterable {
 
 /// The existing identity provider, as far as a logout token needs it: implemented by `IdentityProvider`.
 package protocol LogoutTokenVerifier: Sendable {
-    /// Verifies signature, claim shape and age. The token's `iss` picks one of the configured providers, and so whose keys
-    /// are tried; nothing is fetched that is not configured.
+    /// Verifies signature, claim shape and age. The token's `iss` selects one of the configured IdPs and its keys. The
+    /// broker fetches only configured URLs.
     ///
-    /// Does not check: whom `aud` names, beyond its form, or whether the token was used before.
+    /// Does not check: the members of `aud`, or whether the token was used before.
     func verify(_ token: LogoutToken, at now: UnixTime) async throws(LogoutError) -> LogoutTokenClaims
 }

@@ -2,9 +2,9 @@ import Crypto
 
 /// The end of sessions at the word of their identity provider: implemented by `Registry` on PostgreSQL.
 package protocol LogoutRegistry: Sendable {
-    /// Ends what the token names, keeps what has not been seen yet from coming in later, and uses the token up. Returns when
-    /// all of it is committed. After an outage part of it may be done; the same token may be used again then.
-    /// - Returns: How many sessions this call ended; `nil` where the token was used before.
+    /// Ends the named sessions, blocks those not seen yet from starting later, and consumes the token. Returns when all
+    /// of it is committed. After an outage part of it may be done; the same token may be used again then.
+    /// - Returns: How many sessions this call ended; `nil` if the token was used before.
     func end(_ logout: LogoutRecord) async throws(PortError) -> Int64?
 }
 
@@ -31,7 +31,7 @@ package struct LogoutRecord: Sendable {
         issuer = claims.issuer
         subject = claims.subject
         issuedAt = claims.issuedAt
-        // No issuer holds a NUL, so no other issuer's jti begins where this one ends.
+        // An issuer contains no NUL, so this digest cannot match a `jti` of another issuer.
         digest = Array(SHA256.hash(data: Array(claims.issuer.string.utf8) + [0] + Array(claims.tokenID.utf8)))
         // A minute more, for the clocks of the brokers.
         rememberedUntil = claims.refusedAfter.adding(60)
@@ -41,6 +41,6 @@ package struct LogoutRecord: Sendable {
 
 /// Where users log in: implemented from the identity providers' discovery documents and the configuration.
 package protocol LoginDirectory: Sendable {
-    /// The authorization endpoint of `issuer`, RFC 6749 §3.1; `nil` where it is not known.
+    /// The authorization endpoint of `issuer`, RFC 6749 §3.1; `nil` if it is unknown.
     func authorizationEndpoint(of issuer: Issuer) -> String?
 }

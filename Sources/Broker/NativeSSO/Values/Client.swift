@@ -3,7 +3,7 @@ import StrictCoding
 
 /// An app as the registry knows it.
 package struct Client: Sendable, Hashable {
-    /// How the client proves who it is at the token endpoint. RFC 6749 §2.3; no other method is accepted for it.
+    /// How the client authenticates at the token endpoint. RFC 6749 §2.3. The broker accepts no other method from it.
     package enum Authentication: String, Sendable, CaseIterable {
         /// A public client: it is identified, not authenticated.
         case none
@@ -20,7 +20,7 @@ package struct Client: Sendable, Hashable {
     package enum ProofPolicy: String, Sendable, CaseIterable {
         /// No proof is looked at, as if the broker knew of none. New tokens are bearer tokens.
         case off
-        /// Whoever sends a proof gets tokens that are bound to its key.
+        /// A request with a proof gets tokens bound to its key.
         case optional
         /// RFC 9449 §5.2: `dpop_bound_access_tokens`.
         case required
@@ -30,14 +30,14 @@ package struct Client: Sendable, Hashable {
     package var authentication: Authentication
     package var isEnabled: Bool
     package var grants: Set<Grant>
-    /// What it may ever be given.
+    /// The most that the client may get.
     package var allowedScope: Scope
-    /// What it gets when it names no scope.
+    /// The scope of a request that names none.
     package var defaultScope: Scope
     /// The resource servers that its access tokens are for: `aud`. RFC 9068 §3.
     package var audiences: [String]
     package var accessTokenLifetime: Seconds?
-    /// Absolute life of a refresh chain; that of the session where `nil`.
+    /// Absolute lifetime of a token family; `nil`: that of the session.
     package var refreshTokenLifetime: Seconds?
     /// Whether an exchange under draft 07 (or before) returns a refresh token; the 2018 profile always does.
     package var issuesRefreshToken: Bool
@@ -79,8 +79,8 @@ package struct Client: Sendable, Hashable {
         self.proofPolicy = proofPolicy
     }
 
-    /// A public client is known by its key alone, where it has one: what it got with one key is for that key. A confidential
-    /// one is known by how it authenticates, and may change the key. RFC 9449 §5.
+    /// A public client with a key is identified by the key alone: tokens issued with one key are only for that key. A
+    /// confidential client is identified by its authentication, and may change the key. RFC 9449 §5.
     package var isKnownByKey: Bool { authentication == .none && proofPolicy != .off }
 }
 
@@ -155,9 +155,9 @@ package struct ClientKey: Sendable, Hashable {
     }
 }
 
-/// A secret that was made here for a client: 256 random bits in base64url. It prints as `****`.
+/// A secret that the broker made for a client: 256 random bits in base64url. It prints as `****`.
 ///
-/// Shown once, to whoever asked for it; what is kept is its ``ClientSecretDigest``.
+/// The command shows it once. The broker stores only its ``ClientSecretDigest``.
 package struct ClientSecret: Sendable, CustomStringConvertible, CustomReflectable {
     /// The text itself. Never for a log.
     package let secret: String
@@ -173,7 +173,8 @@ package struct ClientSecret: Sendable, CustomStringConvertible, CustomReflectabl
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// SHA-256 of a client's secret, and all that is stored of it: nobody guesses 256 bits, however fast the hash.
+/// SHA-256 of a client's secret; the broker stores nothing else of it. 256 random bits cannot be guessed, however fast
+/// the hash is.
 package struct ClientSecretDigest: Hashable, Sendable {
     package let octets: [UInt8]
 
@@ -190,6 +191,6 @@ package struct ClientSecretDigest: Hashable, Sendable {
     /// In a time that does not depend on where they differ.
     package func matches(_ other: ClientSecretDigest) -> Bool { ConstantTime.equal(octets, other.octets) }
 
-    /// The first eight hexadecimal digits: tells the secrets of a client apart, and whoever holds one which it is.
+    /// The first eight hexadecimal digits: they distinguish a client's secrets, and tell a holder which one it has.
     package var label: String { Hexadecimal.encode(octets.prefix(4)) }
 }

@@ -48,7 +48,7 @@ package struct DeviceDigest: Hashable, Sendable {
 }
 
 extension DeviceValue {
-    /// A new `device_secret`: 256 random bits in base64url. Native SSO §3.4 leaves the form to whoever makes it.
+    /// A new `device_secret`: 256 random bits in base64url. Native SSO §3.4 leaves the form to its maker.
     static func newSecret() -> DeviceValue {
         var randomness = SystemRandomNumberGenerator()
         let octets = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &randomness) }

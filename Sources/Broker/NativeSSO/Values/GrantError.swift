@@ -8,7 +8,7 @@ package indirect enum GrantError<Refusal: Error>: Error, Sendable {
     case limited(RateLimited)
     /// Becomes a 503 with `Retry-After`.
     case outage(Outage)
-    /// Ours: `server_error`; the text goes to the log and to nobody else.
+    /// A defect of the broker: `server_error`. The text goes to the log only.
     case broken(String)
 }
 
@@ -16,7 +16,7 @@ package typealias ExchangeError = GrantError<ExchangeRefusal>
 package typealias RefreshError = GrantError<RefreshRefusal>
 
 extension GrantError {
-    /// Asks a limit: where it is used up, the grant waits.
+    /// Charges a rate limit. If it is exhausted, the app is told to come later.
     package static func counting(_ charge: () throws(RateLimited) -> Void) throws(GrantError) {
         do throws(RateLimited) {
             try charge()
@@ -67,7 +67,7 @@ package struct Outage: Error, Sendable, CustomStringConvertible {
     }
 
     package let component: Component
-    /// For the log: what was seen. Holds no secret and nothing the caller sent.
+    /// For the log. Contains no secret and nothing from the request.
     package let detail: String
 
     package init(_ component: Component, _ detail: String) {

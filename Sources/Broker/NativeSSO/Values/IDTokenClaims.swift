@@ -58,9 +58,9 @@ package final class IDTokenClaims: Sendable {
         }
     }
 
-    /// Whether the identity provider bound the token to no device, or to the very one that is shown. An attacker who found a
-    /// token must not bind it to another device. Nobody finds the token that comes for a code: it belongs to the device that
-    /// has code and verifier, whatever value the provider bound it to.
+    /// Whether the IdP bound the token to no device, or to the device value shown. An attacker who found a token must
+    /// not bind it to another device. A token that comes for a code cannot be found: it belongs to the device that has
+    /// code and verifier, whatever value the IdP bound it to.
     func isBound(to device: DeviceValue?, mode: DeviceHashMode) -> Bool {
         if let deviceIDHash {
             return device?.matches(claim: deviceIDHash, function: hashFunction, mode: mode) == true

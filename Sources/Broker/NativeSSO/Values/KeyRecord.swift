@@ -1,12 +1,12 @@
 /// Where a key is in its life. It only ever moves forward.
 package enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
-    /// Made, and known to nobody.
+    /// Generated, but not published.
     case pending
-    /// Everybody may verify with it: shown in the JWKS, accepted in refresh tokens. It makes nothing yet.
+    /// In the JWKS, and accepted in refresh tokens, but not used for signing yet.
     case published
-    /// What is made is made with this key; at most one per use.
+    /// The key that signs or tags; at most one per use.
     case active
-    /// It makes nothing any more, but what it made is still good.
+    /// Not used any more, but its tokens stay valid.
     case retired
     /// Gone: nothing it made is good.
     case removed
@@ -51,8 +51,8 @@ package struct KeyRecord: Sendable, Hashable {
     package let algorithm: KeyAlgorithm
     /// Where the provider finds the private part.
     package let reference: String
-    /// The public JWK of a signing key, as JSON. For people and tools: what the broker publishes, it derives from the
-    /// private part, so that write access to the database does not let anybody introduce a key.
+    /// The public JWK of a signing key, as JSON, for people and tools. The broker derives its JWKS from the private
+    /// key, so that write access to the database cannot introduce a key.
     package let publicJWK: String?
     package let state: KeyState
     package let createdAt: UnixTime

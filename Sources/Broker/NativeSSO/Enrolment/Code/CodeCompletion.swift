@@ -1,6 +1,6 @@
 import Synchronization
 
-/// From what is kept for a code to the answer that everybody gets who repeats the request.
+/// Turns what is stored for a code into the answer that every repeated request gets.
 struct CodeCompletion: Sendable {
     let register: any CodeRegister
     let enrolment: Enrolment
@@ -20,8 +20,8 @@ struct CodeCompletion: Sendable {
         }
     }
 
-    /// Nobody is to get what the identity provider gave. Somebody may have it already, by another broker: it is revoked only where
-    /// the register has withdrawn it.
+    /// The stored tokens cannot become an answer. Another broker may have sent them to the app already. They are
+    /// revoked only if the register has withdrawn them.
     func abandon(_ request: CodeRequest, _ kept: ProviderTokens, _ seal: CodeSeal) async {
         let isWithdrawn: Bool
         do throws(PortError) {
@@ -42,7 +42,7 @@ struct CodeCompletion: Sendable {
         }
         guard let present else { throw .refused(.relay(.used)) }
         guard present != sealed else { return answer }
-        // Somebody who repeated the request was faster: one answer for all.
+        // A repeated request was faster: all requests get its answer.
         guard case .answer(let first) = try CodeError.port({ () throws(PortError) in try seal.open(present) })
         else { throw .broken("what is kept for a code is no answer") }
         return first
@@ -105,7 +105,7 @@ final class OrphanedTokens: Sendable {
         self.pending = pending
     }
 
-    /// Only where it is certain that no app has it, or can get it.
+    /// Call this only if no app has the token or can get it.
     func revoke(_ refreshToken: String?, of request: CodeRequest) {
         guard let refreshToken, let policy = request.issuer.codeRelay else { return }
         guard policy.revokesOrphans else { return record(.switchedOff, request) }

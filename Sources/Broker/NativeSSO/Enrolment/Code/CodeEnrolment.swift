@@ -1,17 +1,17 @@
-/// Enrolment by code: an app sends its code here instead of to the identity provider. The broker asks the provider once, makes
-/// the login a session, and answers with the provider's tokens and an id_token of its own.
+/// Enrolment by code: an app sends its code to the broker instead of the IdP. The broker asks the IdP once, records the
+/// login as a session, and answers with the IdP's tokens and an id_token of its own.
 ///
-/// What was done is on record after each step, so that a broker may die between any two of them:
-/// 1. The code is reserved. Of all requests with it, on all replicas, one goes on; a reservation runs out by itself.
-/// 2. It is marked as sent, and right after that the identity provider is asked, once. No connection to the database is held
+/// The broker commits a record after each step, so that it may die between any two of them:
+/// 1. The code is reserved. Of all requests with it, on all replicas, one continues. A reservation expires.
+/// 2. The code is marked as sent. Right after that, the broker asks the IdP once. It holds no database connection
 ///    meanwhile.
-/// 3. Its answer is kept, sealed. From here on nothing is lost: whoever repeats the request, at whichever replica, goes on from
-///    what is kept, and the same id_token leads to the same session.
-/// 4. The session is recorded, and after that the id_token signed, as of any enrolment.
-/// 5. The finished answer takes the place of what was kept: all repetitions get this one.
+/// 3. The answer is stored, sealed. From here on nothing is lost: a repeated request at any replica continues from the
+///    stored answer, and the same id_token leads to the same session.
+/// 4. The session is recorded. Then the id_token is signed, as in any enrolment.
+/// 5. The finished answer replaces the stored one: all repeated requests get it.
 ///
-/// What the database cannot be told goes on being told in the background: a code that was not sent is released, and what the
-/// identity provider gave is kept, although the caller has been told to come again.
+/// If the database fails, the broker retries in the background: it releases a code that was not sent, and stores the
+/// IdP's tokens. The caller has been told to come again by then.
 package struct CodeEnrolment: Sendable {
     private let relay: any CodeRelay
     private let register: any CodeRegister
@@ -23,8 +23,8 @@ package struct CodeEnrolment: Sendable {
     private let pauses: CodePauses
     private let slots = RelaySlots()
 
-    /// Beside the identity provider's own deadline, for the database, which may be failing over. Whoever was to ask and has taken
-    /// longer counts as dead.
+    /// Added to the IdP's deadline, for a database that may be failing over. A request that takes longer counts as
+    /// dead.
     static let allowance: Seconds = 30
 
     /// - Parameter pending: Where all counts that goes on without its caller.
@@ -93,7 +93,7 @@ package struct CodeEnrolment: Sendable {
         }
     }
 
-    /// In one of the identity provider's places, until the database has what came.
+    /// Occupies one of the IdP's slots until the database has the answer.
     private func fetch(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
     ) async throws(CodeError) -> ProviderTokens {
@@ -165,7 +165,7 @@ package struct CodeEnrolment: Sendable {
 
     // MARK: What the database has to know
 
-    /// At once or, while the caller is told already, as soon as it can be done; what is not on record then counts as lost.
+    /// Settles at once, or retries in the background. A code that cannot be settled counts as lost.
     private func settle(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async {
         guard await !isTold(request, seal, settlement) else { return }
         pending.run {
@@ -176,14 +176,14 @@ package struct CodeEnrolment: Sendable {
         }
     }
 
-    /// Whether the database has said anything. Where it says that there is nothing to settle any more, an attempt of which nothing
-    /// was heard did it, and others have gone on from there since: what they made of it the completion finds out.
+    /// Whether the database has answered. If it answers that there is nothing left to settle, an earlier attempt of
+    /// unknown outcome succeeded, and other requests have continued from there. The completion finds their result.
     private func isTold(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async -> Bool {
         (try? await register.settle(seal.name, of: request.requestID, as: settlement)) != nil
     }
 
-    /// The code is spent, and what came for it is in this process alone: an outage of the database is outwaited for a while.
-    /// - Returns: `false`: in vain.
+    /// The code is spent, and only this process holds the tokens: the broker waits out a short outage of the database.
+    /// - Returns: `false` if every attempt failed.
     private func keep(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8]) async -> Bool {
         for pause in pauses.caller {
             if await isTold(request, seal, .kept(sealed)) { return true }
@@ -192,7 +192,7 @@ package struct CodeEnrolment: Sendable {
         return await isTold(request, seal, .kept(sealed))
     }
 
-    /// Without the caller: whoever repeats the request meanwhile is told to come again.
+    /// Continues without the caller. A repeated request is told to come again meanwhile.
     private func keepOn(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8], _ kept: ProviderTokens) async {
         for pause in pauses.background {
             try? await Task.sleep(for: pause)

@@ -1,7 +1,6 @@
 import StrictCoding
 
-/// A code request whose form is sound and whose client is known: the app sends the broker what it would have sent the identity
-/// provider.
+/// A code request with a valid form and a known client: the app sends the broker what it would have sent to the IdP.
 package struct CodeRequest: Sendable {
     package let requestID: UniqueID
     package let client: Client
@@ -12,7 +11,7 @@ package struct CodeRequest: Sendable {
     /// With `device_sso`: the app wants a device secret, although the identity provider may not know the word.
     package let scope: Scope?
     package let proof: PresentedProof?
-    /// Stands for the address that it comes from; `nil`: one that is everybody's, or unknown.
+    /// Identifies the sender's address; `nil`: the address is unknown, or many callers share it.
     package let origin: UInt64?
 
     package init(
@@ -29,7 +28,7 @@ package struct CodeRequest: Sendable {
         self.origin = origin
     }
 
-    /// What is wrong with it before anybody is asked, so that it costs the app no code.
+    /// Why the request is refused before the IdP is asked, so that it does not cost the app its code.
     var refusal: CodeRefusal? {
         guard code.hasSoundVerifier else { return .relay(.verifierMalformed) }
         guard let scope else { return nil }
@@ -51,7 +50,7 @@ package struct CodeRequest: Sendable {
     }
 }
 
-/// An authorization code with what belongs to it. RFC 6749 §4.1.3, RFC 7636 §4.5. Prints as `****`.
+/// An authorization code with its redirect URI and verifier. RFC 6749 §4.1.3, RFC 7636 §4.5. Prints as `****`.
 package struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectable {
     package let code: String
     /// As the app gave it to the authorization endpoint.
@@ -64,7 +63,8 @@ package struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectab
         self.verifier = verifier
     }
 
-    /// 43 to 128 characters of `[A-Z] / [a-z] / [0-9] / "-" / "." / "_" / "~"`: RFC 7636 §4.1. No other can fit a challenge.
+    /// 43 to 128 characters of `[A-Z] / [a-z] / [0-9] / "-" / "." / "_" / "~"`: RFC 7636 §4.1. Any other verifier fits
+    /// no challenge.
     var hasSoundVerifier: Bool {
         (43...128).contains(verifier.utf8.count) && verifier.utf8.allSatisfy(\.isUnreserved)
     }
@@ -113,8 +113,8 @@ package enum RelayRefusal: Sendable, CaseIterable {
 package typealias CodeError = GrantError<CodeRefusal>
 
 extension CodeRefusal {
-    /// The id_token came from the identity provider's own token endpoint: what an app could be blamed for where it shows one
-    /// itself is the provider's fault here.
+    /// The id_token came from the IdP's own token endpoint. A defect that would be the app's fault in an exchange is
+    /// the IdP's fault here.
     init(_ refusal: EnrolmentRefusal) {
         switch refusal {
         case .otherClient: self = .fault(.otherClient)

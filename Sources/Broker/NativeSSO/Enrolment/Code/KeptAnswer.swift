@@ -1,7 +1,7 @@
 import Crypto
 import StrictCoding
 
-/// What is kept of a code, for whoever repeats the request: only ever sealed.
+/// What the broker stores for a code, always sealed. A repeated request continues from it.
 enum KeptAnswer: Equatable {
     /// What the identity provider gave, and the device secret that goes with it: the rest can be made again.
     case tokens(ProviderTokens)
@@ -55,11 +55,12 @@ enum KeptAnswer: Equatable {
     }
 }
 
-/// Seals what is kept for a code, so that only the same request can open it: same issuer, client, code, verifier, redirect URI,
-/// device value, scope and key.
+/// Seals the stored answer of a code, so that only the same request can open it: same issuer, client, code, verifier,
+/// redirect URI, device value, scope and key.
 ///
-/// The key comes of the code and its verifier, which the database never sees, under the device key of the key module, which it
-/// does not hold either. So a stolen database, with all its backups, opens nothing, and whoever has but the code no more.
+/// The sealing key is derived from the code and its verifier, which the database never sees, under the device key of
+/// the key module, which the database does not hold either. A stolen database with all its backups opens nothing. A
+/// thief who has only the code opens nothing either.
 struct CodeSeal {
     let name: CodeName
     let binding: CodeBinding
@@ -68,7 +69,7 @@ struct CodeSeal {
     init(_ request: CodeRequest, _ records: any RecordAuthenticator) throws(PortError) {
         let issuer = Array(request.issuer.issuer.string.utf8)
         let code = Array(request.code.code.utf8)
-        // Without the client: whoever brings another app's code must not make the identity provider see it twice.
+        // The name omits the client, so that another app with the same code cannot make the IdP see the code twice.
         name = CodeName(octets: try records.tag(.authorizationCode, [issuer, code]))
         let secret = try records.tag(
             .codeAnswer,

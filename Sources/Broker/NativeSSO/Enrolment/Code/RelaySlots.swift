@@ -1,10 +1,10 @@
 import Synchronization
 
-/// How many codes may be at each identity provider at one time. Whoever finds no place goes away at once: nobody waits here, so
-/// that a provider that hangs fills its own places and nothing else.
+/// Limits the codes that are at each IdP at one time. A request without a slot is refused at once and does not wait. An
+/// IdP that hangs fills its own slots only.
 ///
-/// Of the places of one provider an app has half at most, and an address a quarter: whoever floods one that hangs keeps out those
-/// who go by the same name from the same place, and nobody else.
+/// One app holds at most half of an IdP's slots, and one address at most a quarter. A flood blocks only callers with
+/// the same client identifier or the same address.
 final class RelaySlots: Sendable {
     private enum Taker: Hashable {
         case everybody(Issuer)
@@ -48,7 +48,7 @@ final class RelaySlots: Sendable {
             + (request.origin.map { [.origin(issuer, $0)] } ?? [])
     }
 
-    /// Rounded up: one place is everybody's.
+    /// Rounded up: every caller may use a single slot.
     private static func share(of taker: Taker, _ limit: Int) -> Int {
         switch taker {
         case .everybody: limit
@@ -58,7 +58,7 @@ final class RelaySlots: Sendable {
     }
 }
 
-/// What is being done for codes, whoever waits for it: counted, so that a broker that stops can let it come to its end.
+/// Background work for codes, counted so that a stopping broker can let it finish.
 package final class PendingCodes: Sendable {
     private struct State {
         var count = 0
