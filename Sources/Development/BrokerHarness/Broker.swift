@@ -70,7 +70,7 @@ package final class Broker: Sendable {
         try await HTTPRequest("GET", path).send(to: internalPort)
     }
 
-    /// Status of `/readyz`; `nil` where nobody listens.
+    /// Status of `/readyz`; `nil` if the request fails.
     package func readiness() async throws -> Int? {
         try? await get("/readyz").status
     }
@@ -93,8 +93,8 @@ package final class Broker: Sendable {
 }
 
 extension Broker {
-    /// Sends one token request, and again while the broker says that it cannot do its work just now, as an app would: on a
-    /// busy machine, whoever comes last in a crowd is told so.
+    /// Sends one token request and, like an app, retries it while the broker answers 503 `temporarily_unavailable`.
+    /// A burst on a busy machine can cause that answer.
     package func settledToken(_ form: TokenForm) async throws -> HTTPAnswer {
         try await eventually("an answer that is no outage") {
             let answer = try await token(form)
@@ -103,7 +103,7 @@ extension Broker {
     }
 }
 
-/// Waits until something is so, where nobody tells of the moment in which it becomes so.
+/// Polls until a condition holds.
 ///
 /// - Parameters:
 ///   - limit: Generous: it bounds a failing test, never a passing one.

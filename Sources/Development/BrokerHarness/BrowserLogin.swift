@@ -15,7 +15,7 @@ package struct BrowserLogin: Sendable {
         package let idToken: String
         /// The app's own `device_id`, or the `device_secret` that it was given.
         package let device: String
-        /// Everything else that nobody may write down.
+        /// All other values that must never reach a log or file.
         package let secrets: [String]
     }
 
@@ -52,7 +52,7 @@ package struct BrowserLogin: Sendable {
         return Outcome(idToken: idToken, device: device, secrets: [verifier, code] + others)
     }
 
-    /// Logs in and returns the authorization code unredeemed.
+    /// Logs in and returns the authorization code, not yet redeemed.
     package func code(_ profile: NativeProfile, _ verifier: String) async throws -> String {
         let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
         let request: KeyValuePairs = [

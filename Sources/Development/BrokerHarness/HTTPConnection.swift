@@ -42,7 +42,7 @@ package final class HTTPConnection: Sendable {
         try await onOwnThread { [self] in
             if let answer = try reader.withLock({ try $0.next(hasNoBody: hasNoBody, isEnd: false) }) { return answer }
             var portion = [UInt8](repeating: 0, count: 65_536)
-            // Whoever sends an octet now and then does not send for ever.
+            // Limits a peer that sends an octet now and then.
             let deadline = ContinuousClock.now + .seconds(2 * Self.patience)
             while true {
                 guard ContinuousClock.now < deadline else { throw HTTPFailure.silence }
@@ -72,7 +72,7 @@ package final class HTTPConnection: Sendable {
         }
     }
 
-    /// Neither sends nor receives from now on; ends a ``send(_:)`` that waits. The descriptor stays until nobody uses it.
+    /// Shuts down both directions and ends a waiting ``send(_:)``. The descriptor stays open while it is in use.
     package func abort() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Tells the server that nothing more will be sent.

@@ -49,7 +49,7 @@ package struct IDToken: Sendable {
     }
 }
 
-/// Values that nobody can guess, for devices and sessions.
+/// Random, unguessable values for devices and sessions.
 package enum Unguessable {
     /// 43 base64url characters.
     package static func make() -> String {

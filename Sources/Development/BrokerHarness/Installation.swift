@@ -29,7 +29,7 @@ package final class Installation: Sendable {
         try await prepare()
     }
 
-    /// The same on two servers, one of which takes the writes: the programs know both.
+    /// The same on a primary and a standby. The programs know both addresses.
     package convenience init(_ configuration: BrokerConfiguration, on pair: ReplicatedPair) async throws {
         try self.init(files: configuration, on: await pair.primary) { pair.connectionURI(database: $0, user: $1) }
         try await prepare()

@@ -14,7 +14,7 @@ package struct Login: Sendable {
     package var sid: String { token.claims.string("sid") ?? "" }
 }
 
-/// What the app that uses the login got: its refresh chain.
+/// The tokens that the target client got: the start of its token family.
 package struct Chain: Sendable {
     package let login: Login
     package let accessToken: String

@@ -2,8 +2,7 @@ import Foundation
 import StrictCoding
 
 extension SecretSearch {
-    /// Adds whatever a request could hold that nobody should find in a log: by the names of parameters and header fields, as
-    /// they lie on the wire.
+    /// Adds the credentials in a raw request, found by the names of its parameters and header fields.
     package mutating func addCredentials(of octets: [UInt8], _ name: String) {
         let text = String(decoding: octets, as: UTF8.self)
         let parts = text.split(separator: "\r\n\r\n", maxSplits: 1).map(String.init)

@@ -3,7 +3,7 @@ package import Foundation
 import OAuthWire
 import StrictCoding
 
-/// Looks for secrets where they must not be, in every form in which somebody might have written them down.
+/// Searches for leaked secrets, in every form in which a program could have written them.
 ///
 /// Not seen: what was compressed, encrypted, or cut into pieces other than the parts of a token.
 package struct SecretSearch: Sendable {
@@ -24,7 +24,7 @@ package struct SecretSearch: Sendable {
     /// One that was added before keeps its first name.
     package mutating func add(_ secret: String, _ name: String) {
         add(octets: Array(secret.utf8), name)
-        // A token that was cut is still a token to whoever finds both halves: its last part is what makes it one.
+        // A token without its signature is useless, so a leaked signature counts as a leaked token.
         let parts = secret.split(separator: ".")
         if parts.count > 1, let last = parts.last, last.utf8.count >= 20 {
             add(octets: Array(last.utf8), "the signature of \(name)")

@@ -4,7 +4,7 @@ import Glibc
 import StrictCoding
 import Synchronization
 
-/// An identity provider of which only discovery document and JWKS exist, and which misbehaves as a test asks.
+/// An identity provider with a discovery document and a JWKS only. It misbehaves as a test asks.
 package final class StubIdentityProvider: Sendable {
     /// What it does with a request for its JWKS (or for its discovery document).
     package enum Behaviour: Sendable {
