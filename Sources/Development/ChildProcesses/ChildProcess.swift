@@ -27,14 +27,13 @@ package final class ChildProcess: Sendable {
     ) throws(SystemCallFailure) {
         isInOwnSession = inOwnSession
         pid = try Self.spawn(arguments, environment, inOwnSession, [input, output, errors].map { $0?.fileDescriptor })
-        // A thread for each, so that none that has ended stays unwaited for: whoever waits for any child of this process
-        // would meet it.
+        // One thread per child reaps it at once. Otherwise, a wait for any child of this process could return it.
         Thread.detachNewThread { [end, pid] in end.await(pid) }
     }
 
     package var isRunning: Bool { end.status == nil }
 
-    /// Blocks until it has ended. The exit status, or 128 + the signal that ended it; -1 if somebody else took it.
+    /// Blocks until the process ends. Returns the exit status, 128 + the signal, or -1 if other code reaped it.
     package func wait() -> Int32 { end.wait() }
 
     /// Blocks for at most so long. `nil`: it has not ended by then.

@@ -7,7 +7,7 @@ package final class LineReader: Sendable {
     package let lines: AsyncStream<String>
     private let sink: AsyncStream<String>.Continuation
 
-    /// No line came in time, and nobody waits for another.
+    /// No line came within the limit.
     package struct Silence: Error, CustomStringConvertible {
         package let limit: Duration
         package var description: String { "no line came within \(limit)" }
@@ -18,7 +18,7 @@ package final class LineReader: Sendable {
         let (lines, sink) = AsyncStream.makeStream(of: String.self)
         (self.lines, self.sink) = (lines, sink)
         Thread.detachNewThread {
-            // `FileHandle` reads on until it has all that was asked for; read(2) gives what is there.
+            // `FileHandle` waits until it has read the full count; read(2) returns the available octets.
             var pending: [UInt8] = []
             var portion = [UInt8](repeating: 0, count: 65_536)
             while case let count = read(handle.fileDescriptor, &portion, portion.count), count > 0 {
@@ -34,7 +34,7 @@ package final class LineReader: Sendable {
         }
     }
 
-    /// No line comes any more, whoever still writes.
+    /// Ends the lines, even if a process still writes.
     package func finish() { sink.finish() }
 
     /// The next line; `nil` when there are no more.

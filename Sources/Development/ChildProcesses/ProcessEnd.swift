@@ -13,7 +13,7 @@ final class ProcessEnd: Sendable {
     func await(_ pid: Int32) {
         var information = siginfo_t()
         while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-        // Its number is free with the next call: nobody may be signalling it.
+        // The next call frees the process number, so no signal may be in progress.
         known.withLock { $0 = Self.collect(pid) }
         group.leave()
     }

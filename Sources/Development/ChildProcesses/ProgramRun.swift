@@ -13,8 +13,8 @@ package struct ProgramRun: Sendable {
 
     /// Runs it. Blocks for at most `limit`, and ten seconds more where it must be killed.
     ///
-    /// Input, output and errors are files without a name: no pipe can fill up, no signal tells of a reader that left, and
-    /// nobody waits for a grandchild that keeps them open.
+    /// Input, output and errors are unnamed files. So no pipe fills up, no SIGPIPE occurs, and no read waits for a
+    /// grandchild that keeps them open.
     /// - Parameter output: Where standard output goes instead of into the result.
     package init(
         _ arguments: [String], environment: [String: String], inOwnSession: Bool, input: String = "",
