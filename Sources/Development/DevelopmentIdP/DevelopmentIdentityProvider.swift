@@ -10,7 +10,7 @@ import StrictCoding
 /// For development only. Users and their passwords lie in a file in clear, sessions and codes are in memory, it speaks plain
 /// HTTP, and therefore listens on loopback and nowhere else.
 package struct DevelopmentIdentityProvider: Sendable {
-    /// For the start-up line of whoever runs it.
+    /// A warning for the start-up line of the program.
     package static let warning = Page.warning
 
     private let provider: Provider

@@ -40,7 +40,7 @@ struct AuthorizationParameters {
         guard (parameters["response_mode"] ?? "query") == "query" else {
             throw refuse(.invalidRequest, "the response mode is query")
         }
-        // RFC 7636 §4.3: without a method it would be plain, which proves nothing to whoever saw this request.
+        // RFC 7636 §4.3: the default method is `plain`, which does not stop an attacker who saw this request.
         guard parameters["code_challenge_method"] == "S256" else {
             throw refuse(.invalidRequest, "code_challenge_method must be S256")
         }

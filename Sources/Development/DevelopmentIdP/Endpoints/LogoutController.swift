@@ -45,7 +45,7 @@ struct LogoutController: Sendable {
     ) async -> Response {
         let session = await provider.state.session(cookie: cookie, at: provider.now())
         if let sid = hint?.sid {
-            // An app may end its own login from outside the browser: the id_token is proof enough of which one.
+            // An app may end its own login from outside the browser. The `sid` of its id_token names the session.
             await provider.endSession(sid: sid)
         } else if let session {
             let isVouchedFor = hint?.subject.hasSameOctets(as: session.subject) == true

@@ -9,7 +9,7 @@ extension Request {
         try FormDecoder.decode((uri.query ?? "").utf8, rules: .browser)
     }
 
-    /// Those of a posted form of at most 64 KiB; nil where the body is none.
+    /// The parameters of a posted form of at most 64 KiB; nil if the body is not a form.
     func formParameters() async throws(FormError) -> FormParameters? {
         guard let type = headers[.contentType],
             type.prefix(while: { $0 != ";" }).lowercased() == "application/x-www-form-urlencoded",

@@ -1,6 +1,6 @@
 import StrictCoding
 
-/// A JSON file that is read strictly: what it says beyond what is expected is an error, not ignored.
+/// A JSON file that is read strictly: an unknown member is an error.
 struct ConfigurationFile {
     let root: JSONObject
     private let path: String

@@ -2,7 +2,7 @@ import Foundation
 
 /// Files that only their owner may read.
 enum PrivateFile {
-    /// What the file holds; nil if there is none.
+    /// The content of the file; nil if it does not exist.
     static func read(_ path: String) throws(ProviderError) -> [UInt8]? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         guard let data = FileManager.default.contents(atPath: path) else { throw .unreadableFile(path) }

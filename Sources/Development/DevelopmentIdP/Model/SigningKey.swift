@@ -24,7 +24,7 @@ package struct SigningKey: Sendable {
         }
     }
 
-    /// The key in the file `path`; where there is none, a new one is written there, readable by its owner alone.
+    /// Reads the key from the file `path`. If the file does not exist, writes a new key, readable by its owner alone.
     package init(file path: String, algorithm: SigningAlgorithm) throws {
         guard let bytes = try PrivateFile.read(path) else {
             try self.init(generating: algorithm)

@@ -40,7 +40,7 @@ package struct UserDirectory: Sendable {
             email: "bob@example.test"),
     ])
 
-    /// The users in the JSON file `path`; where there is none, ``demonstration`` is written there first.
+    /// Reads the users from the JSON file `path`. If the file does not exist, writes ``demonstration`` to it first.
     package init(file path: String) throws(ProviderError) {
         guard let bytes = try PrivateFile.read(path) else {
             self = .demonstration

@@ -8,7 +8,7 @@ struct LoginSession: Sendable {
     let expiresAt: Int64
     /// Proof that a logout form is ours.
     let logoutToken = RandomToken.make()
-    /// Whoever got tokens in it.
+    /// The clients that got tokens in this session.
     var clients: Set<String> = []
 
     func isLive(at now: Int64) -> Bool { now < expiresAt }

@@ -37,7 +37,7 @@ extension ProviderState {
         return (grant, code.request.nonce)
     }
 
-    /// Spends a refresh token. A spent one that comes back is held by two, so its grant is revoked (RFC 9700 §4.14.2).
+    /// Spends a refresh token. Reuse of a spent token revokes the grant (RFC 9700 §4.14.2).
     func refresh(_ token: String, clientID: String, scope: [String]?, at now: Int64) throws(GrantRefusal) -> Grant {
         guard let record = refreshTokens[token], let grant = grants[record.grantID] else { throw .unknown }
         guard grant.clientID.hasSameOctets(as: clientID) else {

@@ -36,7 +36,7 @@ extension ProviderState {
 
     /// Ends the login page with a new session; nil where another request was faster.
     ///
-    /// The cookie is a new one each time: a value that somebody planted in the browser never becomes a session.
+    /// Every login gets a new cookie, which prevents session fixation.
     func completeLogin(_ login: PendingLogin, as user: User, at now: Int64) -> (cookie: String, session: LoginSession)?
     {
         guard logins.removeValue(forKey: login.transaction) != nil else { return nil }
