@@ -18,12 +18,12 @@ extension PrivateCluster {
     /// The superuser's own database.
     package nonisolated var superuserURI: String { connectionURI(database: Self.superuser) }
 
-    /// Makes an empty database, or a copy of one that nobody is connected to.
+    /// Makes an empty database, or a copy of a database without connections.
     package func createDatabase(_ name: String, template: String = "template0") async throws {
         try await psql("CREATE DATABASE \(try identifier(name)) TEMPLATE \(try identifier(template));")
     }
 
-    /// Deletes a database, whoever is connected to it.
+    /// Deletes a database and ends its connections.
     package func dropDatabase(_ name: String) async throws {
         try await psql("DROP DATABASE IF EXISTS \(try identifier(name)) WITH (FORCE);")
     }

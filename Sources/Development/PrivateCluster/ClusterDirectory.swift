@@ -16,10 +16,10 @@ struct ClusterDirectory: Sendable {
         guard path.utf8.count <= 90 else { throw PrivateClusterError.directoryPathTooLong(path) }
     }
 
-    /// Makes the cluster, or finds the one that is there. The superuser's password.
+    /// Makes the cluster, or uses the existing one. Returns the superuser's password.
     func initialize(options: ClusterOptions) throws -> String {
         if FileManager.default.fileExists(atPath: "\(path)/data/PG_VERSION") { return try storedPassword() }
-        // It changes hands: never somebody's directory of other things.
+        // The directory gets a new owner, so it must not hold other files.
         guard (try? FileManager.default.contentsOfDirectory(atPath: path))?.isEmpty != false else {
             throw PrivateClusterError.directoryNotEmpty(path)
         }

@@ -32,7 +32,7 @@ package actor PrivateCluster {
         self.options = options
     }
 
-    /// A server that was killed and not started again has nobody else left to clean up after it.
+    /// Removes the directory of an ephemeral server that was killed and not restarted: no supervisor is left to do it.
     deinit {
         if supervisor == nil, options.isEphemeral { try? FileManager.default.removeItem(atPath: directory) }
     }

@@ -22,7 +22,7 @@ package enum PrivateClusterError: Error, CustomStringConvertible, Equatable {
     case serverNotReady(log: String)
     /// The server was asked to stop, and something of it is still there.
     case serverDidNotStop(String)
-    /// The operation needs a running server, and there is none.
+    /// The operation needs a running server.
     case notRunning
     /// Within a minute the server did not come to answer this as it should.
     case neverHappened(String)

@@ -33,7 +33,7 @@ package actor ReplicatedPair {
     /// Kills every process of the primary (SIGKILL). Nothing takes writes until the standby is promoted.
     package func killPrimary() async throws { try await primary.kill9() }
 
-    /// Makes the standby the primary; commits wait for nobody until ``rejoin()``. Returns when it takes writes.
+    /// Promotes the standby. Commits wait for no standby until ``rejoin()``. Returns when the new primary takes writes.
     package func promoteStandby() async throws {
         try await standby.promote()
         (primary, standby) = (standby, primary)

@@ -47,8 +47,8 @@ extension PrivateCluster {
     /// Whether it follows another server.
     package var isStandby: Bool { get async throws { try await psql("SELECT pg_is_in_recovery();") == "t\n" } }
 
-    /// From its return on, whatever this server acknowledged is on the standby too, now or earlier; while the standby is
-    /// away, nothing is acknowledged. `nil`: commits wait for nobody.
+    /// After it returns, every commit that this server acknowledged is also on the standby. While the standby is away,
+    /// this server acknowledges no commit. `nil`: commits do not wait for a standby.
     package func requireConfirmation(by standby: PrivateCluster?) async throws {
         try await configure(["synchronous_standby_names": standby?.replicationName ?? ""])
         guard let standby else { return }
@@ -67,7 +67,7 @@ extension PrivateCluster {
         try await until(question, answers: "1")
     }
 
-    /// Asks again and again for a value, since a server tells nobody of the moment in which it changes; for a minute.
+    /// Polls for a value for up to 60 s: the server sends no notice when it changes.
     nonisolated func until(_ question: String, answers value: String) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while try await psql(question) != value + "\n" {
