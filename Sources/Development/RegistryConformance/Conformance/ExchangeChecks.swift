@@ -35,7 +35,7 @@ extension GrantRegistryConformance {
             #expect(growth == .growth(auditRows: 1))
             #expect(second.grant?.id == first.id)
             #expect(second.grant?.generation == 2)
-            // Nobody gets by an older token what another exchange asked for.
+            // An older token gets nothing of the later exchange.
             let late = try await fixture.writingNothing { [scenario] in
                 try await scenario.refresh(first).attempt(on: fixture.registry)
             }

@@ -1,6 +1,6 @@
 package import NativeSSO
 
-/// A registry under test, with the power to put rows where a check needs them and to look at what is there.
+/// A registry under test. A check can insert and read its rows.
 ///
 /// Checks use names of their own, so several may follow one another on one registry; they must not run at the same
 /// time, since each counts rows.

@@ -66,7 +66,7 @@ extension GrantRegistryConformance {
 }
 
 extension GrantRegistryFixture {
-    /// The registry's clock, as it shows in what it answers about a grant that nobody has.
+    /// The registry's clock, read from its answer about an unknown grant.
     func now() async throws -> UnixTime {
         try await registry.rotate(RefreshScenario().rotation).now
     }

@@ -334,7 +334,7 @@ extension ExchangeScenario {
 }
 
 extension RefreshScenario {
-    /// A chain that is bound, and a proof by its key.
+    /// A bound grant, and a proof by its key.
     static func bound() throws -> RefreshScenario {
         var scenario = try RefreshScenario()
         scenario.client.proofPolicy = .optional

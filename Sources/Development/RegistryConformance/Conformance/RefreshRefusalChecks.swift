@@ -99,7 +99,7 @@ extension GrantRegistryConformance {
         #expect(attempt.defect == nil)
     }
 
-    /// The chain is revoked once, with one audit row, and is dead for whoever held it rightly.
+    /// The grant is revoked once, with one audit row, and the rightful holder cannot use it either.
     static func expectRevocation(
         _ refusal: RefreshRefusal, of scenario: RefreshScenario, on fixture: any GrantRegistryFixture
     ) async throws {

@@ -64,7 +64,7 @@ package struct SessionRow: Sendable {
     }
 }
 
-/// The refresh chain of one client in one session.
+/// The grant of one client in one session.
 package struct GrantRow: Sendable {
     package var id: UniqueID
     package var session: UniqueID
@@ -72,7 +72,7 @@ package struct GrantRow: Sendable {
     package var sourceClient: ClientID
     package var device: DeviceDigest
     package var generation: Int32 = 1
-    /// The last one that an exchange made; refreshes made those since.
+    /// The last generation made by an exchange. Refreshes made the later ones.
     package var exchangedGeneration: Int32 = 1
     /// The exchange that bound it made this generation.
     package var keylessBefore: Int32 = 1

@@ -2,8 +2,8 @@ package import NativeSSO
 import Testing
 
 extension GrantRegistryConformance {
-    /// The table at the head of refresh.sql, row by row: a chain that is at 9, whose run an exchange began at 6, and of which 2 and 3 were spent
-    /// before. Then what it is for, in whole sequences.
+    /// The table at the head of refresh.sql, row by row, then whole sequences. The grant is at generation 9.
+    /// An exchange started its current token family at 6. Generations 2 and 3 were spent before.
     static let runChecks: [GrantRegistryCheck] =
         [
             row("the holder", presents: 9) { $0.success == .advanced },

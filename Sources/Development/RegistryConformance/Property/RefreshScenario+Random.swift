@@ -2,7 +2,7 @@ import BrokerTesting
 import NativeSSO
 
 extension RefreshScenario {
-    /// Any chain in any world, and any token for it.
+    /// A random grant in a random state, and a random token for it.
     init(using randomness: inout SeededRandom) throws {
         try self.init()
         exchange = try ExchangeScenario(using: &randomness)
@@ -22,7 +22,7 @@ extension RefreshScenario {
         if row.exchangedGeneration > 3, randomness.oneIn(2) { row.spent = [1...row.exchangedGeneration - 3] }
         row.keylessBefore = randomness.mostly(1, or: [row.exchangedGeneration])
         generation = row.generation + randomness.mostly(0, or: [-1, -1, -1, -2, -3, -4, 1])
-        // Only of the predecessor does it matter how long ago the chain went on.
+        // The time since the rotation matters for the previous token only.
         row.rotated = randomness.mostly(
             generation == row.generation - 1 ? 0 : .hours(1), or: [-1, 0, 9, 10, 11, .hours(1)])
         row.expiresIn = randomness.mostly(row.expiresIn, or: [row.expiresIn, row.expiresIn, -1, 0, 1])

@@ -62,7 +62,7 @@ package final class InMemoryCodeRegister: CodeRegister {
         }
     }
 
-    /// Nothing is given out any more, and nobody who asks is waited for.
+    /// Ends unsent reservations and marks all other codes as lost.
     package func letTimePass() {
         letReservationsRunOut()
         state.withLock { state in for code in state.rows.keys { state.rows[code]?.standing = .lost } }

@@ -102,7 +102,7 @@ extension RegistryState {
         return GrantFacts(id: id, generation: generation, expiresAt: end)
     }
 
-    /// The same request as a moment ago, whose answer nobody has used: it may have been lost.
+    /// The same exchange within 10 s, before any refresh: the first answer may have been lost.
     private func isRepeated(_ asked: Admission, _ live: Chain) -> Bool {
         live.generation == live.exchangedGeneration && now < live.rotatedAt.adding(10)
             && live.key == asked.request.proof?.key && live.sourceClient == asked.idToken.sourceClient

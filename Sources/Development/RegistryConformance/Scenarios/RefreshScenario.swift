@@ -2,7 +2,7 @@ import BrokerTesting
 package import NativeSSO
 import Testing
 
-/// App 2 comes back with a refresh token: all that a refresh depends on, at first such that the chain goes on.
+/// A target client refreshes: all inputs of the refresh. The initial values make it succeed.
 package struct RefreshScenario: Sendable {
     /// The rows of clients, group, session and device.
     package var exchange: ExchangeScenario
