@@ -1,7 +1,7 @@
 import Crypto
 import StrictCoding
 
-/// The codes of the identity provider: nobody else can make one.
+/// Authorization codes of the identity provider, made with a secret so that they cannot be forged.
 struct FuzzCodes: Sendable {
     private let secret = SymmetricKey(size: .bits128)
 

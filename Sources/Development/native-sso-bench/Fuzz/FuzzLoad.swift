@@ -1,19 +1,19 @@
 import BrokerHarness
 import Glibc
 
-/// Sends bent requests over several connections, many under way on each, and looks at every answer.
+/// Sends bent requests, pipelined over several connections, and checks every answer.
 struct FuzzLoad {
     /// Milliseconds.
     private static let patience: Int32 = 30_000
-    /// So often others can end the connection under a request: what is pipelined behind a bent one is sent again.
+    /// Attempts per request. A request behind a bent one on the same connection is sent again when the connection ends.
     private static let attempts = 64
 
-    /// Requests that wait at one door.
+    /// The limit of requests that wait for one kind of connection.
     private static let queue = 64
 
     let forge: RequestForge
     let ports: [FuzzDoor: UInt16]
-    /// To each door.
+    /// Connections of each kind.
     let connections: Int
 
     /// What came of it.
@@ -50,7 +50,7 @@ struct FuzzLoad {
         // What was under way where a connection ended, the last of it.
         var suspects: [FuzzedRequest] = []
         while true {
-            // As long as no door has a long queue: then it is the others' turn to wait.
+            // Stops when one queue is full.
             while !isOver, waiting.values.allSatisfy({ $0.count < Self.queue }) {
                 if let request = try next() {
                     waiting[request.door, default: []].append(request)

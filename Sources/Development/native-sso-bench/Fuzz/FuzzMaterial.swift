@@ -5,7 +5,7 @@ import JOSE
 import OAuthWire
 import StrictCoding
 
-/// What good requests are made of: logins, live refresh chains, two clients that prove who they are, and one that has a key.
+/// Material for good requests: logins, live refresh tokens, two authenticated clients, and one client with a DPoP key.
 struct FuzzMaterial {
     /// The identity provider's.
     let key: TestKey
@@ -22,11 +22,11 @@ struct FuzzMaterial {
     let secret: String
     /// Of ``bound``.
     let proofKey: TestKey
-    /// Nobody's.
+    /// A key that belongs to no client.
     let strangerKey: TestKey
     private let port: UInt16
 
-    /// Seconds since 1970: what is said to be fresh must be.
+    /// Seconds since 1970, for claims that must be fresh.
     var now: Int64 { Int64(time(nil)) }
 
     /// The login of a request that brings one.
@@ -52,7 +52,7 @@ struct FuzzMaterial {
         return (key, try await installation.base.rotateSecret(of: confidential))
     }
 
-    /// Exchanges the logins, for their refresh tokens, and so that the broker has seen each before anything bent speaks of it.
+    /// Exchanges the logins for refresh tokens. So the broker knows each login before the first bent request names it.
     init(
         _ installation: MeasuredInstallation, _ credentials: (clientKey: TestKey, secret: String), codes: FuzzCodes,
         port: UInt16
@@ -76,7 +76,7 @@ struct FuzzMaterial {
         }
     }
 
-    /// Of a login whose chain it begins anew.
+    /// Exchanges again for a login, which starts a new token family.
     func newRefreshToken(_ login: Login, _ token: String) throws -> String {
         try Self.refreshToken(login, token, client: SampleApps.targets[0], port: port)
     }

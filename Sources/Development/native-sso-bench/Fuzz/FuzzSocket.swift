@@ -1,7 +1,7 @@
 import BrokerHarness
 import Glibc
 
-/// A non-blocking connection to this machine, with what is still to be sent over it.
+/// A non-blocking connection to this machine, with its unsent octets.
 final class FuzzSocket {
     let descriptor: Int32
     private var outgoing: [UInt8] = []
@@ -37,7 +37,7 @@ final class FuzzSocket {
 
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// What is there to read: nothing for the moment, or `nil` at the end.
+    /// The octets available now, possibly none; `nil` at the end.
     func receive() -> [UInt8]? {
         var portion = [UInt8](repeating: 0, count: 32_768)
         let count = recv(descriptor, &portion, portion.count, 0)

@@ -6,7 +6,7 @@ enum FuzzDoor: String, CaseIterable {
     case lone
     /// HTTP/2 over TLS.
     case http2
-    /// What is no HTTP/2 from some octet or frame on, over a connection of its own.
+    /// Invalid HTTP/2 from some octet or frame on, over a connection of its own.
     case loneFrames
     /// The internal listener.
     case `internal`
@@ -42,7 +42,7 @@ struct FuzzedRequest {
         var mustSucceed = false
         /// Another request may be at the same code, or this one where it is sent again: 503 until that is over.
         var mayBeInFlight = false
-        /// It proves a key, and its client is one whose proofs are heeded: a token that is bound to none would be a fault.
+        /// It proves a key, and its client uses DPoP: an unbound token would be a fault.
         var mustBeBound = false
         /// Whom the identity provider has said, of those that it names, to have logged in.
         var subjects: [String] = []

@@ -31,7 +31,7 @@ enum JSONMutation {
         return json.bytes
     }
 
-    /// Names that mean something to somebody.
+    /// Names with a meaning in JWTs or OAuth.
     private static let names = [
         "alg", "typ", "kid", "crit", "b64", "jwk", "jku", "x5c", "zip", "cty", "iss", "sub", "aud", "azp", "exp", "iat",
         "nbf", "jti", "sid", "auth_time", "acr", "amr", "act", "may_act", "events", "nonce", "scope", "client_id",

@@ -25,8 +25,8 @@ extension RequestForge {
             .init(mustSucceed: token.isGood && !bendsForm, subjects: token.subject.map { [$0] } ?? []))
     }
 
-    /// A code of the identity provider's: one that it has given, or one that somebody else has had an answer for, with another
-    /// verifier. RFC 6749 §4.1.3, RFC 7636 §4.5.
+    /// An authorization code of the identity provider: a new one, or another request's code with a different verifier.
+    /// RFC 6749 §4.1.3, RFC 7636 §4.5.
     func code(_ number: Int, _ random: inout SeededRandom) -> FuzzedRequest {
         let isStolen = random.oneIn(4)
         let login = material.login(isStolen ? earlier(number, .code) ?? number : number)
@@ -45,8 +45,7 @@ extension RequestForge {
                 subjects: [login.subject]))
     }
 
-    /// What the identity provider says of a login that nobody has, or that was enrolled a little earlier. Back-Channel Logout
-    /// 1.0 §2.4.
+    /// A logout token for an unknown login, or for a recently enrolled one. Back-Channel Logout 1.0 §2.4.
     func logout(_ number: Int, _ random: inout SeededRandom) throws -> FuzzedRequest {
         let login = material.login(random.oneIn(2) ? earlier(number, .enrolment) ?? number : number)
         var claims = JSONObject()

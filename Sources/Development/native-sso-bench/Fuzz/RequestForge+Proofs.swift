@@ -75,7 +75,7 @@ extension RequestForge {
         return FuzzedRequest(
             number, message, at: .http1,
             .init(
-                // Another form can be that of a client whose proofs nobody heeds. That a chain lives on is not said.
+                // A bent form can name a client without DPoP. A refresh may also fail: its grant can be dead.
                 mustBeRefused: !bendsForm && (isRepeated || !isProved),
                 mustSucceed: !bendsForm && !isRepeated && !isRefresh && token.isGood,
                 mustBeBound: !bendsForm && isProved && !isRepeated, subjects: [login.subject],

@@ -18,7 +18,7 @@ extension RequestForge {
                 mustBeRefused: token.claims?.string("di_hash") != device, subjects: token.subject.map { [$0] } ?? []))
     }
 
-    /// An exchange of what nobody has signed as it stands.
+    /// An exchange of an altered id_token, which fails its signature check.
     func unsignedIDToken(_ number: Int, _ random: inout SeededRandom) -> FuzzedRequest {
         let (login, token) = material.logins[random.below(material.logins.count)]
         var octets = Array(token.utf8)

@@ -64,11 +64,11 @@ struct RequestForge {
         return request
     }
 
-    /// What must be granted whatever came before: one good request of each kind, and an exchange and its refresh by both doors.
+    /// Requests that must always succeed: one of each kind, and an exchange and its refresh over both HTTP versions.
     func goodRequests(from number: Int) throws -> [FuzzedRequest] {
         var requests: [FuzzedRequest] = []
         for kind in [Kind.client, .key, .enrolment, .code, .logout] {
-            // The next one that is not bent.
+            // The next good request.
             for candidate in number... where self.kind(candidate) == kind {
                 var request = try request(candidate)
                 guard request.expects.mustSucceed else { continue }
