@@ -1,6 +1,7 @@
 import PostgresClient
 
-/// Plays worlds, one after the other, on connections of its own. Each step is given when all others have ended or wait for a lock.
+/// Plays worlds, one after the other, on connections of its own. It gives each step when all others have ended or wait
+/// for a lock.
 struct RaceWorker {
     private enum State {
         case ready, running, waiting, done
@@ -49,7 +50,7 @@ struct RaceWorker {
         while true {
             let ready = states.indices.filter { states[$0] == .ready }
             let stepped = ready.shuffled(using: &world.random).contains { step($0, &world, &states) }
-            // Nobody can go on: those who wait will, or PostgreSQL ends their wait.
+            // No actor can step. Waiting actors continue, or PostgreSQL ends their wait.
             if !stepped, !resume(&states) { return }
             try await settle(&world, &states, &iterator)
         }
@@ -75,14 +76,14 @@ struct RaceWorker {
         return states[index] == .running
     }
 
-    /// Those that waited may go on. False: there are none.
+    /// Marks waiting actors as running. False if no actor waits.
     private func resume(_ states: inout [State]) -> Bool {
         let waiting = states.indices.filter { states[$0] == .waiting }
         for index in waiting { states[index] = .running }
         return !waiting.isEmpty
     }
 
-    /// Until nobody runs.
+    /// Waits until no actor runs.
     private func settle(
         _ world: inout RaceWorld, _ states: inout [State], _ iterator: inout AsyncStream<RaceEvent>.Iterator
     ) async throws {
@@ -91,7 +92,7 @@ struct RaceWorker {
             switch event {
             case .tick:
                 ticks += 1
-                // The first may have come before the step. More and more seldom: a busy server is not to be asked all the time.
+                // The first tick may precede the step. The interval doubles, to spare a busy server.
                 guard ticks > 1, ticks.nonzeroBitCount == 1 else { continue }
                 let running = states.indices.filter { states[$0] == .running }
                 let processes = running.map { String(connections[$0].process) }

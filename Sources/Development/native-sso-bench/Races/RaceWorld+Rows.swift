@@ -47,14 +47,14 @@ extension RaceWorld {
         note("grant \(Self.name(token)) of session \(Self.name(session))")
     }
 
-    /// Looks at what is there when all have ended, and deletes it: small tables keep the plans of an empty one good.
+    /// Checks the rows after all actors have ended, then deletes them. Small tables keep the query plans good.
     mutating func checkRows(on database: ConnectionPool) async throws {
         let names: [PostgresValue] = [.text(SampleApps.issuer), .text(sid)]
         var live = 0
         for row in try await database.query(RaceStatements.sessions, names) {
             let (session, isOver) = (try row.uuid(0), try row.bool(1))
             if !isOver { live += 1 }
-            // One that is over its time has no end before somebody looks.
+            // A session past its time ends only when a call reads it.
             if !isOver, ended.contains(session), start != .over {
                 violate("session \(Self.name(session)) is live after the answer that it ended")
             }

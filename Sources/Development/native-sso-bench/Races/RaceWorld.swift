@@ -9,7 +9,7 @@ struct RaceWorld: Sendable {
     }
 
     struct Actor: Sendable {
-        /// What is still to be done: transactions of calls. The first is under way once it has begun.
+        /// Remaining transactions, each a list of calls. The first may have begun.
         var transactions: [[RaceCall]]
         var hasBegun = false
         /// Answers that count once they are committed.
@@ -53,7 +53,7 @@ struct RaceWorld: Sendable {
     var used: Set<Token> = []
     /// Generations that revoked their grant.
     var revokedBy: [[UInt8]: Set<Int32>] = [:]
-    /// The app's token, and the one that it shows just now. It keeps one token, in one place.
+    /// The app's stored token, and the token that it presents now. It stores one token.
     var held: Token?
     var sent: (token: Token, copies: Int)?
     /// No end of a session is among what the actors do.
