@@ -24,8 +24,9 @@ enum Population {
 
     /// Inserts sessions, devices and one grant in each session, for the first app.
     ///
-    /// In two sessions at once, so that neither waits for the other. Triggers and foreign keys are passed over: what they ask for
-    /// is so here, and each row would take a lock of its user's name, of which one transaction can hold some ten thousand.
+    /// Uses two database sessions at once, so that neither waits for the other. Skips triggers and foreign keys: the
+    /// rows meet their conditions. Each row would also lock its user's name, and one transaction can hold about
+    /// 10,000 locks.
     /// - Parameters:
     ///   - subject: SQL for the user of row `n`; `nil`: everybody has one session.
     ///   - idle: How long ago the sessions were last used.

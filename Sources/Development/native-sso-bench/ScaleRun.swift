@@ -24,7 +24,7 @@ struct ScaleRun {
 
     private static let kinds = [RequestKind.newGrant, .repeated]
     private static let mostRequests = 10_000
-    /// In which block the round, of which the first only warms up, has its logins.
+    /// The block of logins that a round uses. The first round only warms up.
     private static func block(_ round: Int, _ kind: Int, _ pages: Int) -> Int {
         (round * kinds.count + kind) * Pages.allCases.count + pages
     }

@@ -68,8 +68,8 @@ struct TimingRun {
             figure.count("wrong_answers", kind == TimingKind.allCases[0] ? wrong : 0)
             section.figures.append(figure)
         }
-        // The slowest twentieth is the machine's doing, and hides small differences in its noise. Without it the test sees a
-        // microsecond, which nobody sees through a network: that is shown, and not judged.
+        // The slowest twentieth is the machine's doing, and hides small differences in its noise. Without it, the
+        // test detects 1 µs, which an attacker cannot see through a network. The report shows that and does not judge it.
         let sorted = times.values.joined().sorted()
         let limit = sorted.dropLast(sorted.count / 20).last ?? .infinity
         func moments(_ kind: TimingKind, _ limit: Double) -> RunningMoments {

@@ -8,7 +8,7 @@ enum Attack: String, CaseIterable, Sendable {
     case slowHeader = "slow_header"
     /// A body, an octet a second.
     case slowBody = "slow_body"
-    /// Asks and asks, and reads no answer. (To fill what the kernel takes for it on this machine would be a flood, not slow.)
+    /// Sends requests and reads no answer. (Filling the kernel's buffers on this machine would be a flood, not slow.)
     case slowReader = "slow_reader"
     /// The beginning of a ClientHello, an octet a second.
     case unfinishedHandshake = "unfinished_handshake"
@@ -34,7 +34,7 @@ enum Attack: String, CaseIterable, Sendable {
     var drop: ByteBuffer? {
         switch self {
         case .silent: nil
-        // Without it nobody would notice that the broker has closed: that comes behind answers which are never read.
+        // A write detects that the broker closed the connection: a reader would first have to read all answers.
         case .slowReader, .slowHeader, .slowBody, .unfinishedHandshake: ByteBuffer(string: "a")
         }
     }

@@ -2,13 +2,13 @@ import NIOCore
 import NIOTLS
 import Synchronization
 
-/// Attackers who come back each time they are shown the door.
+/// Attackers that reconnect each time the broker closes their connection.
 final class Attackers: Sendable {
     struct Count: Sendable {
         var opened = 0
         /// The broker ended it.
         var shed = 0
-        /// It did not come about at all.
+        /// The connection attempt failed.
         var failed = 0
     }
 

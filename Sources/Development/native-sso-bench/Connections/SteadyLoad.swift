@@ -6,7 +6,7 @@ import Synchronization
 /// Honest clients: keep-alive connections on one event loop, each with a request at a fixed interval, or as soon as the one before
 /// was answered, if that was late.
 ///
-/// A request's time counts from when it was due: whoever is kept waiting by the one before it waits too.
+/// A request's time counts from when it was due, so a delay by an earlier request counts too.
 final class SteadyLoad: @unchecked Sendable {
     // Everything is touched on the one event loop of `peer` only.
     private var workload: Exchanges
@@ -82,7 +82,7 @@ final class LoadEnd: Sendable {
     /// In nanoseconds of the monotonic clock.
     private let instant: Mutex<Int64>
 
-    /// When somebody says so.
+    /// Ends when ``now()`` is called.
     init() { instant = Mutex(Int64.max) }
 
     init(after seconds: Double) { instant = Mutex(ProcessClock.monotonic + Int64(seconds * 1e9)) }
@@ -150,7 +150,7 @@ private final class Client: ChannelInboundHandler {
         plan(context)
     }
 
-    /// An honest client is never shown the door.
+    /// The broker must never close an honest client's connection.
     func channelInactive(context: ChannelHandlerContext) {
         if !isOver { load.fail(HTTPFailure.cutOff) }
         isOver = true

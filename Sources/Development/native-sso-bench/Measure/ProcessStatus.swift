@@ -24,7 +24,7 @@ enum ProcessStatus {
         }
     }
 
-    /// In KiB: `VmRSS`, what is in memory now, or `VmHWM`, the most that ever was.
+    /// In KiB: `VmRSS`, the resident memory now, or `VmHWM`, its peak.
     static func kibibytes(_ field: String, of pid: pid_t) throws -> Int64 {
         let path = "/proc/\(pid)/status"
         guard let line = try read(path).split(separator: "\n").first(where: { $0.hasPrefix("\(field):") }),

@@ -1,6 +1,6 @@
-/// The processor time that everybody concerned has used up to an instant, all in nanoseconds.
+/// The processor time that the processes have used so far, in nanoseconds.
 struct Usage {
-    /// Of the broker; 0 where there is none.
+    /// The broker; 0 if the run has no broker.
     let broker: Int64
     let postgresql: Int64
     /// Of this program.

@@ -59,7 +59,7 @@ extension JSONWriter {
 }
 
 extension Double {
-    /// With so many digits behind the point, never in powers of ten. 0 for what is no number.
+    /// Formats with a fixed number of decimals and no exponent. 0 for NaN, infinity, and 1e15 or more.
     func rounded(to digits: Int) -> String {
         guard isFinite, magnitude < 1e15 else { return "0" }
         var factor: Int64 = 1

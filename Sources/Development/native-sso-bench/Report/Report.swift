@@ -5,7 +5,7 @@ struct Report {
     let machine: Machine
     /// Settings of PostgreSQL by name, and its version.
     let postgresql: [(name: String, value: String)]
-    /// Of the sources, as whoever started the run says.
+    /// The commit of the sources, as given by the caller.
     let commit: String?
     let options: LoadOptions
     var sections: [Section] = []

@@ -15,7 +15,7 @@ final class Chains {
         isKnown[login] ? tokens[login * tokenLength..<(login + 1) * tokenLength] : nil
     }
 
-    /// Takes the token out of an answer; one of another length than the others is dropped, and its chain with it.
+    /// Stores the token from an answer. If its length differs from the others, drops the token and its grant.
     func take(_ body: UnsafeRawBufferPointer, for login: Int) {
         guard let token = TokenAnswer.refreshToken(in: body) else { return isKnown[login] = false }
         if tokenLength == 0 {

@@ -8,12 +8,12 @@ struct Login: Sendable {
     /// The `device_id` of the device that it was made on.
     let device: String
 
-    /// One that nobody has seen.
+    /// A login unknown to the broker.
     static func new() -> Login {
         Login(sid: unguessable(), subject: "user-" + unguessable(), device: unguessable())
     }
 
-    /// Whoever is known by the session alone.
+    /// The user of a login, derived from its session.
     static func subject(of sid: String) -> String { "user-" + sid }
 
     /// 22 base64url characters: 128 bits.

@@ -1,6 +1,6 @@
 import OAuthWire
 
-/// Refreshes of many chains, one after the other and round again: every answer is the next question of its chain.
+/// Refreshes many grants in turn. Each answer holds the refresh token for the next request of its grant.
 struct Refreshes: Workload {
     private let chains: Chains
     private let head: [UInt8]

@@ -145,7 +145,7 @@ struct RequestRun {
 
 /// A grant as the broker's database sees it.
 enum RequestKind: String, CaseIterable, Sendable {
-    /// An exchange of a login that nobody has seen: session, device, grant and audit rows are inserted.
+    /// An exchange at first sight: session, device, grant and audit rows are inserted.
     case newLogin = "new_login"
     /// The first exchange by an app of a login that is known: grant and audit rows are inserted.
     case newGrant = "new_grant"

@@ -49,7 +49,7 @@ struct SignedLogins: Sendable {
     }
 }
 
-/// Requests to the token endpoint, and to the other one that takes a form.
+/// Requests to the token endpoint and to the other form endpoint.
 enum TokenRequest {
     /// - Parameter fields: More lines of the head, each with its end.
     static func head(_ path: String = "/token", bodyLength: Int, fields: String = "") -> [UInt8] {
