@@ -1,6 +1,6 @@
 import UnixSignals
 
-/// Starts an environment, lends it out, and ends it: afterwards, on an error, or on SIGINT or SIGTERM.
+/// Starts an environment, runs a body with it, and ends it: afterwards, on an error, or on SIGINT or SIGTERM.
 struct EnvironmentLifetime {
     private let options: EnvironmentOptions
 
