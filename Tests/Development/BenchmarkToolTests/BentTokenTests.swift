@@ -5,7 +5,7 @@ import Testing
 
 @testable import native_sso_bench
 
-/// That it is known of a bent token what it is no longer good for, and of a good one that it is good.
+/// A bent token reports which uses it is no longer valid for, and a good token stays valid.
 struct BentTokenTests {
     private static let now: Int64 = 1_700_000_000
     private static let samples = 400

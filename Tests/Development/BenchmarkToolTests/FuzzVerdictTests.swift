@@ -6,7 +6,7 @@ import Testing
 
 @testable import native_sso_bench
 
-/// That whoever judges the answers to bent requests sees what is wrong with them.
+/// The verdict detects wrong answers to bent requests.
 struct FuzzVerdictTests {
     static let good = [
         ("content-type", "application/json"), ("cache-control", "no-store"), ("pragma", "no-cache"),

@@ -30,7 +30,7 @@ import Testing
         #expect(seen >= own + 20_000_000)
     }
 
-    /// Its number is free again, or nobody's: no time at all is not the same as no process.
+    /// An unused process number gives `nil`, not zero.
     @Test func aProcessThatIsNotThereHasNoTime() {
         #expect(ProcessClock.nanoseconds(of: 0x3fff_fff0) == nil)
     }

@@ -42,7 +42,7 @@ struct ReportTests {
         #expect(throughput.number("median")?.text == "1000.000")
         #expect(throughput.number("min")?.text == "900.000")
         #expect(throughput.number("max")?.text == "1100.000")
-        // What is no number is no round.
+        // A value that is not a number does not count as a round.
         #expect(figure.object("latency_p99_ms")?.number("median")?.text == "11.500")
         #expect(!figure.contains("broker_cpu_us"))
     }

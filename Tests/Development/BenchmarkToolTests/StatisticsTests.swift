@@ -17,7 +17,7 @@ struct StatisticsTests {
         #expect(spread.most == 9)
     }
 
-    /// Of 100 values, 99 are at most the 99th: the nearest rank, never one that was not measured.
+    /// Nearest rank: 99 of 100 values are at most the 99th percentile, which is always a measured value.
     @Test(arguments: [(0.5, 50.0), (0.99, 99.0), (1.0, 100.0), (0.001, 1.0), (0.505, 51.0)])
     func aPercentileIsTheNearestRank(_ share: Double, _ expected: Double) {
         let latencies = Latencies(microseconds: (1...100).reversed().map { UInt32($0 * 1000) })

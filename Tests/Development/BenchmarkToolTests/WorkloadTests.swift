@@ -82,7 +82,7 @@ struct WorkloadTests {
             asked.append(String(form.suffix(7)))
             answer(next) { refreshes.answered($0, on: connection) }
         }
-        // The chain without a token is passed over.
+        // The grant without a token is skipped.
         #expect(asked == ["nsr1.a0", "nsr1.c0", "nsr1.a1"])
         #expect(chains[0].map { String(decoding: $0, as: UTF8.self) } == "nsr1.a2")
     }

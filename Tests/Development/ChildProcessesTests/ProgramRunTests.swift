@@ -22,7 +22,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(15))
     }
 
-    /// Its end may be told at any moment, also before it has begun: no nap goes on, and nobody is signalled.
+    /// Cancellation may come at any moment, even before the start: no sleep continues, and no process gets a signal.
     @Test func aCancelledDeadlineSendsNoSignal() throws {
         let script = """
 

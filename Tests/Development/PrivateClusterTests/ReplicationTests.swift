@@ -45,7 +45,7 @@ import Testing
         try await pair.stop()
     }
 
-    /// What is not confirmed can be lost: the difference that ``PrivateCluster/requireConfirmation(by:)`` makes.
+    /// Unconfirmed commits can be lost: the difference that ``PrivateCluster/requireConfirmation(by:)`` makes.
     @Test func anUnconfirmedCommitIsLostWithThePrimary() async throws {
         let pair = try await ReplicatedPair.start()
         try await pair.primary.psql("CREATE TABLE kept (n int);")

@@ -111,7 +111,7 @@ import Testing
     }
 }
 
-/// An app on a device where somebody has logged in.
+/// An app on a device with a login.
 private struct App {
     let transport: ScriptedTransport
     let shared = InMemoryKeychain()

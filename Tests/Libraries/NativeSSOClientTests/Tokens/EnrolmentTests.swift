@@ -41,7 +41,7 @@ import Testing
         #expect(form["actor_token"] == device.text && form["scope"] == nil)
     }
 
-    /// Half an answer is none: there would be no way to use the login.
+    /// An incomplete answer is an error: the app could not use the login.
     @Test func withoutItsSecret() async throws {
         let transport = ScriptedTransport([
             .answer(200, #"{"access_token":"a.b.c","id_token":"a.b.c","token_type":"N_A","expires_in":60}"#)

@@ -50,7 +50,7 @@ import Testing
     static let failures: [(Result<TransportResponse, ScriptedTransport.NoAnswer>, Remedy, Remedy)] = [
         // The answer, and the remedies after an exchange and after a refresh.
         (.refusal("invalid_grant"), .logIn, .exchangeAgain),
-        // The refresh token is for a key that is gone; an exchange shows the one that is there.
+        // The refresh token is bound to a lost key; an exchange proves the current key.
         (.refusal("invalid_dpop_proof"), .none, .exchangeAgain),
         (.refusal("invalid_client", status: 401), .none, .none),
         (.refusal("invalid_scope"), .none, .none),
