@@ -14,7 +14,7 @@ package final class TLSTunnel: Sendable {
     /// - Parameters:
     ///   - broker: Its port on this machine.
     ///   - certificate: PEM; no other is trusted.
-    ///   - version: What is agreed upon for within (ALPN): `http/1.1` or `h2`.
+    ///   - version: The protocol to negotiate (ALPN): `http/1.1` or `h2`.
     package init(to broker: UInt16, trusting certificate: String, speaking version: String = "http/1.1") async throws {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)))
@@ -53,7 +53,7 @@ package final class TLSTunnel: Sendable {
     }
 }
 
-/// Hands everything to the other side: octets, the end of what is said, the end.
+/// Forwards octets, half-close and close to the other side.
 private final class PassOn: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -63,7 +63,7 @@ private final class PassOn: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         other.writeAndFlush(unwrapInboundIn(data), promise: nil)
-        // What nobody takes is not read either, so that a deaf end is felt at the other.
+        // Stops reading while the other side does not accept octets: back pressure reaches the sender.
         if !other.isWritable { try? context.channel.syncOptions?.setOption(.autoRead, value: false) }
     }
 

@@ -1,7 +1,7 @@
 package import NativeSSO
 import Synchronization
 
-/// Keeps what is charged, and refuses where it is told to.
+/// Records every charge, and refuses when a test sets a refusal.
 package final class RecordingUseLimits: UseLimits {
     package enum Charge: Sendable, Hashable {
         case exchange(SessionID?, device: String, client: ClientID)

@@ -88,7 +88,7 @@ package final class ScriptedCodeRelay: CodeRelay {
         }
     }
 
-    /// Whoever hears that the code has come can let it go on.
+    /// Records the code before it resumes the waiting tests, so that they can release the held call.
     private func note(_ code: PresentedCode, holding held: CheckedContinuation<Void, Never>? = nil) {
         let arrived = state.withLock { state in
             state.codes.append(code)

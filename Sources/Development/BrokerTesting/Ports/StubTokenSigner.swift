@@ -2,7 +2,7 @@ package import NativeSSO
 package import StrictCoding
 import Synchronization
 
-/// Makes compact JWSs that nobody should trust: the header names the algorithm `stub`, the signature is a fixed text.
+/// Makes compact JWSs without a real signature: the algorithm is `stub`, the signature a fixed text.
 package final class StubTokenSigner: TokenSigner {
     private struct State {
         var failure: PortError?
@@ -16,7 +16,7 @@ package final class StubTokenSigner: TokenSigner {
         state = Mutex(State(hashFunction: hashFunction))
     }
 
-    /// What every further call throws; `nil`: they work again.
+    /// The error that every further call throws; `nil`: calls work again.
     package func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
 
     /// How many tokens it has signed.
