@@ -26,17 +26,17 @@ package final class InMemoryCodeRegister: CodeRegister {
 
     package enum Call: Sendable, Hashable, CaseIterable { case claim, send, settle, finish, forget }
 
-    /// Before it was done, or after: then nothing but the answer is lost.
+    /// Before or after the write. After it, only the answer is lost.
     package enum FailurePoint: Sendable, CaseIterable { case before, after }
 
     private let state = Mutex(State())
 
     package init() {}
 
-    /// What was asked of it, and how claims were settled.
+    /// The claimed entries, and how claims were settled.
     package var entries: [CodeEntry] { state.withLock { $0.entries } }
     package var settlements: [CodeSettlement] { state.withLock { $0.settled } }
-    /// What is kept now, of all codes.
+    /// The stored answers of all codes.
     package var answers: [[UInt8]] {
         state.withLock { state in
             state.rows.values.compactMap { row in
@@ -53,7 +53,7 @@ package final class InMemoryCodeRegister: CodeRegister {
         state.withLock { $0.failures[call] = failure.map { ($0, point) } }
     }
 
-    /// What was not sent can be had again.
+    /// Releases the reservations of unsent codes.
     package func letReservationsRunOut() {
         state.withLock { state in
             for (code, row) in state.rows {
