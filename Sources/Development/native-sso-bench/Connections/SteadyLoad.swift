@@ -3,8 +3,8 @@ import NIOCore
 import NIOTLS
 import Synchronization
 
-/// Honest clients: keep-alive connections on one event loop, each with a request at a fixed interval, or as soon as the one before
-/// was answered, if that was late.
+/// Honest clients: keep-alive connections on one event loop. Each sends a request at a fixed interval. After a late
+/// answer, it sends the next request at once.
 ///
 /// A request's time counts from when it was due, so a delay by an earlier request counts too.
 final class SteadyLoad: @unchecked Sendable {

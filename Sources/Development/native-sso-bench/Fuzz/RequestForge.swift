@@ -2,8 +2,8 @@ import BrokerTesting
 import OAuthWire
 import StrictCoding
 
-/// Makes the requests: good ones of every kind, bent where it tells. The same seed and number bend in the same way; keys,
-/// logins and the time are those of the run.
+/// Makes good requests of every kind, and bends some of them. The same seed and number bend in the same way. Keys,
+/// logins and the time differ in each run.
 struct RequestForge {
     let seed: UInt64
     let material: FuzzMaterial

@@ -17,8 +17,8 @@ struct Usage {
         instant = ProcessClock.monotonic
     }
 
-    /// Processors that others kept busy since then, for a machine that has something else to do measures badly. Interrupts and
-    /// the kernel's own threads are others, too.
+    /// Processors kept busy by other processes since `earlier`, including interrupts and kernel threads. Other load
+    /// falsifies the measurement.
     func elsewhere(since earlier: Usage) -> Double {
         let ours = broker - earlier.broker + postgresql - earlier.postgresql + own - earlier.own
         return max(0, Double(machine - earlier.machine - ours) / Double(max(1, instant - earlier.instant)))
