@@ -1,7 +1,7 @@
 import OAuthWire
 import StrictCoding
 
-/// What every answer of the broker keeps, whatever was asked: the one judge for fuzzer and tests.
+/// The rules for every answer of the broker. The fuzzer and the tests share them.
 package enum AnswerContract {
     /// The body of every refusal that depends on the state of a login: one text for all reasons.
     package static let unusableBody =

@@ -69,12 +69,12 @@ package struct BrokerConfiguration: Sendable {
     package var unboundRefreshGrace = 10
     /// The lifetime of an access token, in seconds.
     package var accessTokenLifetime = 300
-    /// Those of one login are out of the way: tests ask more of it in a second than an app in a day.
+    /// Raises the limits of one login: a test sends more requests in a second than an app in a day.
     package var limits = ["session": "1000000/1s", "user": "1000000/1s", "device": "1000000/1s"]
     /// Who may say where a request comes from.
     package var trustedProxies: [String] = []
 
-    /// Connections to its database beside those for exchanges and refreshes; `nil`: as many as there are by default.
+    /// Database connections beside those for exchanges and refreshes; `nil`: the default number.
     package var pool: Int?
 
     /// Ports of the two listeners, which the environment of a broker may still change.

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A program that runs beside this process and never outlives it.
 ///
-/// A task that waits for the program and is cancelled kills it, so that a test with a time limit ends.
+/// Cancelling a task that waits for the program kills it, so that a test with a time limit ends.
 package final class ManagedProcess: Sendable {
     package let name: String
     package let pid: Int32
@@ -69,7 +69,7 @@ package final class ManagedProcess: Sendable {
         get async { await killedOnCancellation { await child.exitStatus } }
     }
 
-    /// The next line of standard output; `nil` when there are no more. When none comes in time, the program is killed.
+    /// The next line of standard output; `nil` after the last. Kills the program if no line comes in time.
     package func nextLine(within limit: Duration = .seconds(120)) async throws -> String? {
         do {
             return try await killedOnCancellation { try await output.next(within: limit) }
