@@ -20,7 +20,7 @@ package struct PrivateChannel: Sendable {
 }
 
 extension FileHandle {
-    /// Writes to the end of a ``PrivateChannel``. A reader who has gone is an error, and no SIGPIPE.
+    /// Writes to the end of a ``PrivateChannel``. A closed reader causes an error, not SIGPIPE.
     package func send(_ text: String) throws(SystemCallFailure) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {

@@ -1,4 +1,4 @@
-/// A primary and its synchronous standby, each a server of its own, which change places at every failover.
+/// A primary and its synchronous standby, two servers. Every failover swaps their roles.
 ///
 /// What the primary has acknowledged is never lost with it.
 package actor ReplicatedPair {
@@ -50,7 +50,7 @@ package actor ReplicatedPair {
         for server in servers { try await server.stop() }
     }
 
-    /// Where a program connects that wants whichever of the two takes writes; without the password.
+    /// The connection URI for the server that takes writes, without the password.
     package nonisolated func connectionURI(database: String, user: String = PrivateCluster.superuser) -> String {
         let hosts = servers.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
         return "postgresql://\(user)@\(hosts)/\(database)?target_session_attrs=read-write"

@@ -3,7 +3,7 @@ import OAuthWire
 import StrictCoding
 
 /// Makes good requests of every kind, and bends some of them. The same seed and number bend in the same way. Keys,
-/// logins and the time differ in each run.
+/// logins and the time come from the run.
 struct RequestForge {
     let seed: UInt64
     let material: FuzzMaterial

@@ -38,7 +38,7 @@ final class RaceConnection: Sendable {
         arrived.signal()
     }
 
-    /// Begins a transaction, which waits for orders. It ends with an order to commit, or with a failure.
+    /// Begins a transaction that waits for commands. It ends with a commit command or a failure.
     func begin(_ actor: Int, report: @escaping @Sendable (RaceEvent) -> Void) {
         Task {
             do throws(PostgresError) {

@@ -67,7 +67,7 @@ struct RaceMutant: Sendable {
             ("keep_logged_out", "greatest(v_auth_time_after, v_newest.auth_time_after)", "NULL")),
     ]
 
-    /// Replaces the functions. A text that is not there exactly once is an error: then the mutant would be no mutant.
+    /// Replaces the functions. Throws if a text does not occur exactly once: the fault would be missing.
     func plant(in database: String, on cluster: BenchmarkCluster) async throws {
         for edit in edits {
             let definition = try await cluster.sql(

@@ -4,7 +4,7 @@ import Registry
 import StrictCoding
 import Synchronization
 
-/// Random interleavings on one login each, in a database of their own for each fault that is planted.
+/// Random interleavings, each on one login. Each planted fault has its own database.
 struct RaceRun {
     let cluster: BenchmarkCluster
     let template: String
