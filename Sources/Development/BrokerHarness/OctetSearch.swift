@@ -1,9 +1,9 @@
 import Foundation
 
-/// Many strings of octets looked for in one pass, eight octets at a time and at each eighth place.
+/// Searches for many octet strings in one pass: it compares eight octets at every eighth position.
 ///
-/// Wherever a needle of 15 octets or more lies, one of its first eight words begins at a multiple of eight. Shorter ones are looked for
-/// one by one.
+/// One of the first eight words of a needle of 15 octets or more begins at a multiple of eight. The search looks for
+/// shorter needles one by one.
 struct OctetSearch: Sendable {
     private struct Place: Sendable {
         let needle: Int

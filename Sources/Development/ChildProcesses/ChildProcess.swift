@@ -11,7 +11,7 @@ package final class ChildProcess: Sendable {
     private let isInOwnSession: Bool
     private let end = ProcessEnd()
 
-    /// A path and a language: all that a child sees of the environment where nothing of the operator's may matter.
+    /// An environment with a path and a locale only, for children that must not see the operator's settings.
     package static let bareEnvironment = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"]
 
     /// Starts a program, with no signal blocked and none ignored. It gets the three files and no other; `nil` is

@@ -1,11 +1,10 @@
 /// What the supervising shells have in common.
 package enum ShellDeadline {
-    /// A function of sh(1), to be run beside a `wait` for the process and ended by SIGTERM when that is over:
-    /// `end_within SECONDS SIGNAL PID …` signals each process that still runs when its time has come.
+    /// A function of sh(1) that runs beside a `wait` for the process. SIGTERM ends it when the `wait` returns.
+    /// `end_within SECONDS SIGNAL PID …` signals each process that still runs at its deadline.
     ///
-    /// SIGTERM may come at any moment, and none of the naps goes on after it: what they were to signal may have been waited
-    /// for by then, and its number be another's. A nap is ended by SIGKILL, because dash loses what reaches its child before
-    /// that has become sleep(1).
+    /// SIGTERM may come at any moment and ends all sleeps: a process number may already belong to another process.
+    /// SIGKILL ends a sleep, because dash loses a signal that reaches its child before the child becomes sleep(1).
     package static let function = """
         end_within() {
             over= nap=

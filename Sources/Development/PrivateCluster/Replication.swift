@@ -53,8 +53,8 @@ extension PrivateCluster {
         try await configure(["synchronous_standby_names": standby?.replicationName ?? ""])
         guard let standby else { return }
         try await untilStreams(to: standby.replicationName)
-        // Whether a commit waits is read from shared memory, where the checkpointer writes it after it has taken the new
-        // setting: at the latest between two checkpoints. The commit then waits for all that came before it.
+        // Shared memory tells a commit whether to wait. The checkpointer updates it after it reads the new setting, at
+        // the latest between two checkpoints. The commit then waits for everything before it.
         try await psql("CHECKPOINT; CHECKPOINT; SELECT pg_logical_emit_message(true, 'replication', 'confirmed');")
     }
 

@@ -1,10 +1,10 @@
 import ChildProcesses
 import Foundation
 
-/// The small shell between the owner and the server, which outlives the owner for as long as it takes to stop the server.
+/// A small shell between the owner and the server. It outlives the owner until the server has stopped.
 ///
-/// Two channels. The *lifeline* leads down: the shell reads it and learns from its end that the owner is gone, however
-/// it died. The *pulse* leads up: only the server's own processes hold it open, so its end says that all of them are gone.
+/// There are two channels. The shell reads the *lifeline*: its end means that the owner is gone, however it died.
+/// Only the server's processes hold the *pulse* open: its end means that all of them are gone.
 /// A dropped cluster is an abandoned one.
 final class Supervisor: Sendable {
     private let shell: ChildProcess
