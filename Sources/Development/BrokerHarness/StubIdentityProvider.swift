@@ -184,8 +184,8 @@ final class LoopbackListener: Sendable {
     /// - Parameter port: 0: any that is free.
     init(port: UInt16) throws { (descriptor, self.port) = try LoopbackSocket.listen(port: port) }
 
-    /// Gives each connection to `body`, on its own thread, until it is stopped; then closes the socket. Called once. The
-    /// accepting code also closes the socket, so that it never accepts on a reused descriptor.
+    /// Gives each connection to `body`, on its own thread, until it is stopped; then closes the socket. Called once.
+    /// The accepting code also closes the socket, so that it never accepts on a reused descriptor.
     func serve(_ body: @escaping @Sendable (_ peer: Int32) -> Void) {
         while case let peer = accept(descriptor, nil, nil), peer >= 0 {
             Thread.detachNewThread {

@@ -4,9 +4,9 @@ import Glibc
 
 /// A private PostgreSQL server from the installed server package. For development and tests only.
 ///
-/// One directory holds its data, log, password file and Unix socket. It listens on that socket and a free loopback port,
-/// and requires a password (SCRAM). It ends with its owner, even if the owner is killed, and when the last reference to
-/// it is dropped.
+/// One directory holds its data, log, password file and Unix socket. It listens on that socket and a free loopback
+/// port, and requires a password (SCRAM). It ends with its owner, even if the owner is killed, and when the last
+/// reference to it is dropped.
 package actor PrivateCluster {
     /// The name of the superuser and of the database it lands in.
     package static let superuser = "postgres"

@@ -44,7 +44,7 @@ struct MeasuredInstallation: Sendable {
                 BrokerConfiguration.Provider(
                     SampleApps.issuer, keys: .file([key]), algorithms: [algorithms.provider.rawValue])
             ])
-        // These limits count but never refuse: a benchmark sends more per login than any app, from one address.
+        // These limits count, but are too high to refuse: a benchmark sends more per login than any app does.
         for limit in ["client", "session", "user", "device", "device_failures"] {
             configuration.limits[limit] = "1000000/1s"
         }

@@ -69,7 +69,7 @@ struct TimingRun {
             section.figures.append(figure)
         }
         // The slowest twentieth is the machine's doing, and hides small differences in its noise. Without it, the
-        // test detects 1 µs, which an attacker cannot see through a network. The report shows that and does not judge it.
+        // test detects 1 µs, which an attacker cannot see through a network. The report only shows that.
         let sorted = times.values.joined().sorted()
         let limit = sorted.dropLast(sorted.count / 20).last ?? .infinity
         func moments(_ kind: TimingKind, _ limit: Double) -> RunningMoments {

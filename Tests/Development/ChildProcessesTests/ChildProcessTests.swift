@@ -77,8 +77,8 @@ import Testing
         #expect(open == ["0", "1", "2"])
     }
 
-    /// The next descriptor opened gets the closed number and becomes another standard descriptor. Runs in its own process,
-    /// so that no other code gets that number.
+    /// The next descriptor opened gets the closed number and becomes another standard descriptor. Runs in its own
+    /// process, so that no other code gets that number.
     @Test(arguments: [0, 1, 2] as [Int32]) func aClosedStandardDescriptorDoesNotMatter(_ closed: Int32) async {
         await #expect(processExitsWith: .success) { [closed = closed as Int32] in
             let path = FileManager.default.temporaryDirectory.appending(path: "child-\(UUID())").path

@@ -40,7 +40,7 @@ package enum GrantRegistryProperty {
             return attempt.refusal.map { "\($0)" } ?? "broken"
         }
         let sessionWentOn = attempt.facts.session?.id == scenario.session?.id
-        // A new session with the same name ends the earlier, expired one.
+        // A new session with the same name ends the earlier one if that has not ended yet.
         let endsOne = !sessionWentOn && scenario.session?.isEnded == false
         #expect(after.counts.auditRows == before.counts.auditRows + (endsOne ? 2 : 1), note)
         if let live = earlier, !live.isRevoked, sessionWentOn {

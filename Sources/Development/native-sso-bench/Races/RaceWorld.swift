@@ -44,8 +44,8 @@ struct RaceWorld: Sendable {
     // Acknowledged by an answer: ended sessions, and logins that get no more tokens.
     var ended: Set<[UInt8]> = []
     var barred: Set<RaceLogin> = []
-    /// The limits of dead sessions may be stricter than those of the live one: an end of the newest session found a dead
-    /// one, or a logout was not finished.
+    /// The limits of dead sessions may be stricter than those of the live one: an end of the newest session found a
+    /// dead one, or a logout was not finished.
     var limitsMayDiffer = false
     /// Each token with what it was issued to.
     var issued: [Token: String] = [:]
