@@ -3,8 +3,8 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// An audit event in words: for the developer of an app, or whoever keeps the broker. Made of names that are registered, of
-/// row ids and of fixed texts; no secret, token, device value or user is in it.
+/// An audit event in words, for the developer of an app or an operator. It contains registered names, row ids and fixed
+/// texts: no secret, token, device value or user.
 struct AuditExplanation: Sendable, Hashable {
     /// One sentence.
     let sentence: String
@@ -128,7 +128,7 @@ private struct AuditWords {
 
     var grant: String { record.grant.map { "grant \($0)" } ?? "a grant" }
 
-    /// Where it was: the session and the group, as far as they are known.
+    /// The session and the group, as far as they are known.
     var place: String {
         let session = record.session.map { id in
             "session \(id)" + (record.sessionID.map { ", sid \($0)" } ?? ", which is gone by now")
@@ -190,7 +190,7 @@ private struct AuditWords {
             remedy: remedy)
     }
 
-    /// By an operator, or because a refresh token showed that somebody has a copy.
+    /// The cause: an operator, or a refresh token that was copied.
     var revocation: AuditExplanation {
         let whose = "\(grant) of app \(record.client?.string ?? "unknown")\(place)"
         guard let misuse = record.reason.flatMap({ RefusalRow.of($0, in: .refreshRefused) }) else {

@@ -45,7 +45,7 @@ struct LimitOption: ParsableArguments {
     }
 }
 
-/// Of commands that destroy something: without `--execute` they say what they would do, and do nothing.
+/// For commands that destroy something: without `--execute` they only show what they would do.
 struct ExecutionOptions: ParsableArguments {
     @Flag(help: "Carry it out. Without this flag, only show what would change.")
     var execute = false
@@ -72,7 +72,7 @@ struct ExecutionOptions: ParsableArguments {
 struct Plan: CommandResult {
     /// Such as `remove client app2`.
     let action: String
-    /// What else goes with it.
+    /// Further effects.
     let consequences: [String]
     /// Under which it is in the audit, once it is done.
     private var requestID: UniqueID?
@@ -82,7 +82,7 @@ struct Plan: CommandResult {
         self.consequences = consequences
     }
 
-    /// One that is carried out batch by batch: `verb` so many of `noun`, of which the first twenty are named.
+    /// A plan in batches: `verb` and how many of `noun`, with the names of the first twenty.
     init(_ verb: String, _ noun: String, _ found: [String], isMore: Bool) {
         let shown = found.prefix(20)
         let orMore = isMore ? " or more" : ""

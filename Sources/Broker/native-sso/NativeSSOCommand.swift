@@ -74,8 +74,8 @@ struct NativeSSOCommand: CommandGroup {
     }
 }
 
-/// A command that only holds others. To name none of them is a mistake, not a request for help: a service file that forgot
-/// `serve` must not look like a service that ended well.
+/// A command with subcommands only. Naming no subcommand is an error, not a request for help: a service file that
+/// forgot `serve` must not look like a service that ended well.
 protocol CommandGroup: AsyncParsableCommand {}
 
 extension CommandGroup {

@@ -55,11 +55,11 @@ extension Configuration.Database {
     }
 }
 
-/// Remembers why a connection to the database could not be made, for whoever waits for one.
+/// Keeps the reason of the last failed connection to the database, for error messages.
 final class ConnectionTrouble: Sendable {
     private let last = Mutex<String?>(nil)
 
-    /// What libpq said the last time; `nil` where it said nothing.
+    /// The last message of libpq; `nil` if there was none.
     var message: String? { last.withLock(\.self) }
 
     func note(_ event: ConnectionEvent) {

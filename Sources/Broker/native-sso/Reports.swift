@@ -4,7 +4,7 @@ import PostgresClient
 import Registry
 import StrictCoding
 
-/// What was recorded under one request id, in words.
+/// The events of one request id, in words.
 struct RequestReport: CommandResult {
     let requestID: UniqueID
     let records: [AuditRecord]
@@ -33,7 +33,7 @@ struct RequestReport: CommandResult {
 extension AuditRecord {
     var time: UnixTime { UnixTime(seconds: occurredAt.flooredSeconds) }
 
-    /// What is shown of an event, wherever one is.
+    /// The shown fields of an event, the same in every command.
     var shown: Record {
         [
             "occurred_at": .instant(time), "kind": .text(kind), "reason": Cell(reason),

@@ -4,18 +4,18 @@ import PostgresClient
 import Registry
 import StrictCoding
 
-/// Why a command did not do what it was asked. Carries its exit status, so that no command picks a number.
+/// Why a command failed. It carries the exit status, so that no command picks a number.
 enum CommandFailure: Error, Sendable {
     /// Understood, and the answer is no.
     case refused(String)
     /// What the command names does not exist.
     case notFound(String)
-    /// What was written on the command line makes no sense.
+    /// Invalid arguments.
     case usage(String)
     case configuration(ConfigurationError)
     /// Something the command needs does not work. Says what, never with which password.
     case infrastructure(String)
-    /// Nobody reads standard output any more. Not worth a word.
+    /// The reader of standard output has gone, so there is nothing to report.
     case outputClosed
 
     var status: ExitStatus {
@@ -130,7 +130,7 @@ extension CommandFailure {
         }
     }
 
-    /// - Parameter trouble: What was said when connecting, where that is known.
+    /// - Parameter trouble: The message of the last attempt to connect, if there is one.
     init(_ error: PostgresError, connecting trouble: String? = nil) {
         switch error {
         case .unavailable(.notWritable):

@@ -43,7 +43,7 @@ struct CommandOutput: Sendable {
 
 /// What a command found out or did, in both forms.
 protocol CommandResult {
-    /// For people; escaped for the terminal by whoever prints them.
+    /// For people. The caller escapes them for the terminal.
     var lines: [String] { get }
     /// For programs: one value. Names, once published, stay.
     func write(to json: inout JSONWriter)

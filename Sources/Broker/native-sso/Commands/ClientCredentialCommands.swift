@@ -126,7 +126,7 @@ struct ClientKeyAddCommand: AsyncParsableCommand {
                 throw AdministrationError.refused(
                     "client \(client) has \(Self.mostKeys) keys; remove those that it does not use")
             }
-            // Whoever removes a key that was stolen must not find it good under another name.
+            // A stolen key that an operator removes must not stay valid under another name.
             if let same = present.first(where: { $0.id != key.registered.id && key.isSameKey(as: $0) }) {
                 throw AdministrationError.alreadyExists("this key of client \(client), as \(same.id),")
             }

@@ -6,7 +6,7 @@ import Registry
 import RegularFiles
 import StrictCoding
 
-/// What can be said of a client. Nothing is said of what is not given: the default of a new client, or what was there.
+/// The settings of a client. An option that is absent keeps the present value, or the default of a new client.
 struct ClientSettings: ParsableArguments {
     @Option(parsing: .upToNextOption, help: "Resource servers of its access tokens: their `aud`.")
     var audience: [String] = []
@@ -90,7 +90,7 @@ extension ClientSettings {
         )
     }
 
-    /// `client` with what is given here in place of what was there.
+    /// `client` with the given options applied.
     func changing(_ client: Client) -> Client {
         var changed = client
         changed.grants = grant.isEmpty ? client.grants : Set(grant)
@@ -120,10 +120,10 @@ extension Client {
     /// Whether it may demand a login that is stronger or newer than the one it is offered.
     var asksForStepUp: Bool { !acceptedContextClasses.isEmpty || maximumAuthenticationAge != nil }
 
-    /// What is doubtful of such a client: after the login that it is sent to, the id_token it holds is its own, and it must be
-    /// allowed to bring that one.
+    /// A client that demands a stronger login must be able to bring that login itself, because its id_token names the
+    /// client. The warning if it cannot.
     ///
-    /// - Parameter groups: All of them. One in which it is not yet says nothing of it.
+    /// - Parameter groups: All groups. The role is not checked while the client is in none.
     func stepUpWarning(_ groups: [SharingGroup]) -> [String] {
         let roles = groups.flatMap(\.members).filter { $0.client == id }.map(\.role)
         guard asksForStepUp, !allowsSelfExchange || !roles.isEmpty && !roles.contains(.both) else { return [] }

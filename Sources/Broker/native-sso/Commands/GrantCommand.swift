@@ -88,7 +88,7 @@ struct GrantRevokeCommand: AsyncParsableCommand {
             "\(grant.id) of \(grant.client) in \(grant.issuer) sid \(grant.sessionID)"
         }
         let plan = Plan("revoke", "grant", found, isMore: live.count == Self.batch)
-        // Batch by batch: what was revoked before a failure stays revoked.
+        // In batches: a failure keeps the grants revoked before it.
         try await execution.carryOut(plan, options) { registry, act in
             var last: UniqueID?
             while true {

@@ -43,7 +43,7 @@ struct KeyListCommand: AsyncParsableCommand {
 
     /// The key files of this machine, as far as this user can judge them.
     private enum Files {
-        /// Another user's, who may well be the one that the broker runs as.
+        /// Owned by another user, perhaps the one that the broker runs as.
         case ofAnotherUser(UInt32, path: String)
         case seen([KeySet.Problem])
 
@@ -150,7 +150,7 @@ struct KeyGenerateCommand: AsyncParsableCommand {
         return missing
     }
 
-    /// Without its record a key is nothing, so a file that nobody knows of is taken away again.
+    /// A key without a record is never used, so its file is removed again.
     private func register(
         _ key: GeneratedKey, _ use: KeyUse, _ provider: FileKeyProvider, _ registry: Administration
     ) async throws(AdministrationError) -> KeyRecord {
@@ -201,7 +201,7 @@ struct JWKSExportCommand: AsyncParsableCommand {
         let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
         let rows = try await options.administer { try await $0.keys() }
         let keys = KeySet(rows.records, from: provider)
-        // A set that lacks a key would have its tokens refused by whoever fetches it.
+        // Resource servers would refuse tokens of a key that the set lacks.
         if let problem = keys.problems.first(where: { $0.use == .accessToken }) {
             throw CommandFailure.infrastructure(problem.description)
         }

@@ -249,7 +249,7 @@ struct SessionEndCommand: AsyncParsableCommand {
                 + "\(session.liveGrants) live grants"
         }
         let plan = Plan("end", "session", found, isMore: live.count == Self.batch)
-        // Batch by batch: what was ended before a failure stays ended.
+        // In batches: a failure keeps the sessions ended before it.
         try await execution.carryOut(plan, options) { registry, act in
             var last: UniqueID?
             while true {

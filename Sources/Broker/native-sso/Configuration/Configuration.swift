@@ -1,10 +1,10 @@
 import BrokerHTTP
 import NativeSSO
 
-/// What the operator decided, checked as a whole: whatever has this type can be served.
+/// The operator's settings, checked as a whole: the broker can serve every value of this type.
 ///
-/// Comes from one YAML file and `NATIVE_SSO_…` variables, by ``ConfigurationReader`` alone. The
-/// keys of a section, their defaults and their bounds stand together where it is declared, in `Sections`.
+/// ``ConfigurationReader`` makes it from one YAML file and `NATIVE_SSO_…` variables. `Sections` declares the keys of
+/// each section with defaults and bounds.
 struct Configuration: Sendable {
     /// `iss` of what the broker signs.
     let issuer: Issuer
@@ -20,7 +20,7 @@ struct Configuration: Sendable {
     let sessions: Sessions
     let tokens: Tokens
     let dpop: DPoP
-    /// How often anybody may ask, of this broker.
+    /// The rate limits of this broker.
     let limits: RequestLimits
     let log: Log
 
@@ -80,7 +80,7 @@ struct Configuration: Sendable {
     /// Whether any app may bring its login here by its id_token.
     var enrolsByExchange: Bool { identityProviders.contains { !$0.isDisabled && $0.policy.enrolsByExchange } }
 
-    /// The broker as an issuer of subject tokens: those that it signs at an enrolment. `nil`: nobody enrols here.
+    /// The broker as issuer of subject tokens: the id_tokens of its enrolments. `nil`: enrolment is off.
     var enrolledPolicy: IssuerPolicy? {
         let enrolling = identityProviders.filter {
             !$0.isDisabled && ($0.policy.enrolsByExchange || $0.codeRelay != nil)

@@ -30,7 +30,7 @@ indirect enum ConfigurationDocument {
 }
 
 extension ConfigurationDocument {
-    /// One document without anchors, aliases and tags: what the file says stands where it is said.
+    /// Reads one document without anchors, aliases and tags, so that each value stands where it applies.
     init(yaml: String) throws(ConfigurationProblem) {
         let root: Node?
         let parser: Yams.Parser
@@ -72,7 +72,7 @@ extension ConfigurationDocument {
             var entries: [Entry] = []
             for (key, value) in mapping {
                 let line = key.mark?.line ?? line
-                // No look at its tag, which Yams fills in where it compares keys.
+                // The tag is ignored, because Yams sets it when it compares keys.
                 guard case .scalar(let name) = key else { throw problem(line, "a key must be a name") }
                 guard key.anchor == nil else { throw anchored(line) }
                 entries.append(Entry(key: name.string, line: line, value: try convert(value)))

@@ -1,9 +1,9 @@
 import NativeSSO
 
-/// One mapping of the file while it is read, together with the variables that stand for its keys.
+/// One mapping of the file during reading, with the variables that override its keys.
 ///
-/// Reading a key makes it known; what is left over when the section ends is reported as unknown. So a key's name, type,
-/// default, bounds and help are written once, where it is read. The guide's reference is made of them.
+/// Reading a key makes it known; the section reports the other keys as unknown when it ends. A key's name, type,
+/// default, bounds and help are therefore written once, where it is read. The guide's reference comes from them.
 final class Section {
     /// Empty for the whole file.
     let path: String
@@ -34,13 +34,13 @@ final class Section {
 
     // MARK: Problems
 
-    /// Whether all that was read in it holds; rules about several keys ask first. What does not hold was reported, and a
-    /// default stands in for it: nobody gets to see a configuration of which something was reported.
+    /// Whether every key read so far is valid; rules about several keys ask first. An invalid key is reported and
+    /// replaced by a default, but the reader never returns a configuration with errors.
     var isSound: Bool { problems.errors.count == earlier }
     /// `development` of the file.
     var isDevelopment: Bool { problems.isDevelopment }
 
-    /// Of a key of this section: where it was given, or else where it should have been.
+    /// Where a key of this section was given, or should have been.
     func place(of key: String) -> Place {
         let path = path(of: key)
         if let variables, variables.isSet(path) {
@@ -59,7 +59,7 @@ final class Section {
         if entries[key] != nil { report(key, reason) }
     }
 
-    /// Reports what nobody asked for.
+    /// Reports the keys that were not read.
     func end() {
         for entry in entries.values where !known.contains(entry.key) {
             let suggestion =
@@ -79,7 +79,7 @@ final class Section {
         return isDevelopment
     }
 
-    /// A section inside this one; an empty one where it is not given.
+    /// A section inside this one; an empty one if it is absent.
     func section<Result>(_ key: String, help: String, _ read: (Section) -> Result) -> Result {
         known.insert(key)
         describe(key, .section, help: help)
@@ -151,13 +151,13 @@ final class Section {
         }
     }
 
-    /// The text of a scalar in the file, without a word on what it should be.
+    /// The text of a scalar in the file. Does not describe the key.
     func text(_ key: String) -> Located<String>? {
         guard case .scalar(let scalar, _) = entries[key]?.value, !scalar.isNull else { return nil }
         return Located(value: scalar.text, place: place(of: key))
     }
 
-    /// The texts of a list in the file, without a word on what they should be.
+    /// The texts of a list in the file. Does not describe the key.
     func texts(_ key: String) -> [Located<String>] {
         guard case .sequence(let elements, _) = entries[key]?.value else { return [] }
         return elements.enumerated().compactMap { index, element in
@@ -209,7 +209,7 @@ final class Section {
     }
 }
 
-/// A value and where it was given.
+/// A value and the place that gave it.
 struct Located<Value> {
     let value: Value
     let place: Place
@@ -237,7 +237,7 @@ struct KeyDescription: Sendable {
     let help: String
 }
 
-/// Collects what is wrong while the configuration is read, so that the operator hears of everything at once.
+/// Collects all errors and warnings, so that the operator sees them at once.
 final class Problems {
     /// What could be configured, in the order of reading.
     var keys: [KeyDescription] = []

@@ -13,7 +13,7 @@ extension Configuration {
         let algorithms: [SignatureAlgorithm]
         let authorizationEndpoint: String?
         let keySetRefresh: Seconds
-        /// Who may vouch for where its keys are fetched; `nil`: whom the system trusts.
+        /// The CAs that may sign the certificate of its key set's server; `nil`: the system's CAs.
         let certificateAuthorities: CertificateAuthorities?
         let revokesOnRemoval: Bool
         let isDisabled: Bool
@@ -231,8 +231,8 @@ extension Configuration.IdentityProvider {
 struct AudienceNames {
     private var owners: [String: String] = [:]
 
-    /// Reports the name where it is taken.
-    /// - Parameter owner: What it belongs to from now on, for the message to whoever wants it next.
+    /// Reports a name that is already taken.
+    /// - Parameter owner: The owner of the name, for the message to the next one.
     mutating func claim(_ name: Located<String>, as owner: String, _ root: Section) {
         if let first = owners[name.value] {
             root.report(name.place, "is already \(first); each name stands for one issuer")

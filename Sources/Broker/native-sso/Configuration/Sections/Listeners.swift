@@ -65,7 +65,7 @@ extension Configuration {
             if trustedProxies.includesUnixSocket, listen.internet != nil {
                 section.report("trusted_proxies", "unix is for a listener on a Unix socket, and listen is an address")
             }
-            // On a laptop there is no proxy, and nobody to tell apart.
+            // A developer's machine has no proxy, and only one caller.
             if !tellsCallersApart, !section.isDevelopment, !section.isGiven("trusted_proxies") {
                 section.warn(
                     "trusted_proxies",

@@ -13,7 +13,7 @@ extension Configuration {
         }
 
         let level: Logger.Level
-        /// `nil`: nothing was said, so that of whoever reads it.
+        /// `nil`: each command uses its own default.
         let format: Format?
     }
 }
@@ -71,9 +71,9 @@ extension Configuration {
 }
 
 extension RequestLimits {
-    /// `limits`: how often anybody may ask. Each broker counts by itself.
+    /// `limits`: how often callers may ask. Each broker counts by itself.
     ///
-    /// - Parameter tellsCallersApart: Whether the public listener does.
+    /// - Parameter tellsCallersApart: Whether the public listener knows the callers' addresses.
     init(reading section: Section, tellsCallersApart: Bool) {
         let standard = RequestLimits()
         func rate(_ key: String, _ standard: RateLimit?, _ help: String) -> RateText? {

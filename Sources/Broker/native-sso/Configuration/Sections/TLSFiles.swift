@@ -3,7 +3,7 @@ import HTTPServer
 import NativeSSO
 import RegularFiles
 
-/// `tls` of the public listener: the files of its certificate and key, and what was in them.
+/// `tls` of the public listener: the files of its certificate and key, and their contents.
 struct TLSFiles: Sendable {
     /// PEM: the listener's own certificate first, then those that lead to a root.
     let certificate: String

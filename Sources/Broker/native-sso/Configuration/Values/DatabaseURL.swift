@@ -1,9 +1,9 @@
 import Foundation
 
-/// A connection URI of libpq, held to what is safe: no secret inside, and nothing but TLS with a checked name on the way
-/// to another machine (libpq's default, `sslmode=prefer`, falls back to plain text whenever it is told to).
+/// A connection URI of libpq, limited to safe ones: no password inside, and to another machine only TLS with a verified
+/// name. libpq's default, `sslmode=prefer`, falls back to plain text if the server asks for it.
 ///
-/// libpq reads the URL once more. Where it would see other parts than are seen here, the URL is refused.
+/// libpq parses the URL again. A URL that libpq would split differently is refused.
 struct DatabaseURL: Sendable, Hashable {
     let string: String
 

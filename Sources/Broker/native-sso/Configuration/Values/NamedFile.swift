@@ -3,7 +3,7 @@ import RegularFiles
 
 /// What is wrong with one value, and what to write instead: the end of a sentence that begins with its key.
 ///
-/// Never quotes a value that may hold a secret, such as a URL.
+/// Never quotes a value that may contain a secret, such as a URL.
 struct ValueDefect: Error, Hashable {
     let message: String
 
@@ -21,7 +21,7 @@ enum PathText {
 }
 
 extension RegularFile {
-    /// A file that decides who is believed: nobody but its owner and group may write it.
+    /// A file that decides whom the broker trusts: only its owner and group may be able to write it.
     static func trusted(_ path: String, limit: Int = 1 << 20) throws(ValueDefect) -> [UInt8] {
         let file = try contents(path, limit: limit)
         guard !file.isWritableByAnyone else { throw ValueDefect("everyone can write the file; run chmod o-w on it") }
@@ -37,7 +37,7 @@ extension RegularFile {
         return file.octets
     }
 
-    /// ``read(_:limit:)``, in the words for whoever named the file.
+    /// ``read(_:limit:)``, with errors for the operator who named the file.
     static func contents(_ path: String, limit: Int) throws(ValueDefect) -> Contents {
         do throws(Failure) {
             return try read(path, limit: limit)

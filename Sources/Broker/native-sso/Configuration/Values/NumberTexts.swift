@@ -45,7 +45,7 @@ enum IntegerText {
     }
 }
 
-/// Rates as people write them: `60/1m` is 60 at once, and then 60 in each minute; `off` is none.
+/// A rate: `60/1m` allows 60 requests at once, then 60 each minute; `off` is no limit.
 struct RateText: CustomStringConvertible {
     /// `nil`: no limit.
     let limit: RateLimit?
@@ -92,7 +92,7 @@ final class Variables {
 
     func isSet(_ path: String) -> Bool { values[Self.name(of: path)] != nil }
 
-    /// Reports what is set and meant nothing. To be called when every key has been read.
+    /// Reports variables that no key has read. Call it after all keys.
     func reportUnknown(to problems: Problems) {
         for name in values.keys where !known.contains(name) {
             let suggestion = NearestName.of(name, among: known).map { "did you mean \($0)?" } ?? "unset it"
@@ -102,7 +102,7 @@ final class Variables {
     }
 }
 
-/// Finds what somebody meant who misspelled a name.
+/// Finds the name that a misspelled one resembles most.
 enum NearestName {
     /// The candidate with the fewest edits, if at most a third of the name is wrong.
     static func of(_ name: String, among candidates: some Sequence<String>) -> String? {

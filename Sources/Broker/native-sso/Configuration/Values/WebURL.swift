@@ -65,8 +65,8 @@ enum IssuerURL {
     static let trailingSlashWarning =
         "ends with a slash: issuers are compared octet by octet, so iss in every id_token must end with it as well"
 
-    /// The broker's own. Nothing obliges it to end with a slash, as an identity provider's may: whoever writes one has APIs that
-    /// are told the other.
+    /// The broker's own issuer. An IdP's may end with a slash; the broker's must not, because it is easily forgotten
+    /// in an API's configuration.
     static func parseOwn(_ text: String, isDevelopment: Bool) throws(ValueDefect) -> Issuer {
         let issuer = try parse(text, isDevelopment: isDevelopment)
         guard !issuer.hasTrailingSlash else {
