@@ -19,7 +19,7 @@ package struct LogoutEndpoint: Sendable {
 
     private let logout: Logout
     private let limiter: RequestLimiter
-    private let journal: LogoutJournal
+    private let requestLog: LogoutLog
 
     package init(
         logout: Logout, limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
@@ -27,12 +27,12 @@ package struct LogoutEndpoint: Sendable {
     ) {
         self.logout = logout
         self.limiter = limiter
-        journal = LogoutJournal(
+        requestLog = LogoutLog(
             audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger)
     }
 
     func answer(_ request: ReceivedRequest) async -> HTTPAnswer {
-        let record = journal.begin()
+        let record = requestLog.begin()
         let outcome: LogoutOutcome
         do throws(TokenError) {
             outcome = .success(try await end(request, record.requestID))
@@ -41,7 +41,7 @@ package struct LogoutEndpoint: Sendable {
         }
         var answer = HTTPAnswer(outcome)
         answer.headers.append(("X-Request-Id", record.requestID.description))
-        journal.end(record, outcome, status: answer.status)
+        requestLog.end(record, outcome, status: answer.status)
         return answer
     }
 
@@ -108,7 +108,7 @@ enum LogoutLabel: String, Sendable, CaseIterable {
 
 /// One line in the log for every logout request, a count in the metrics, and an audit event for a refusal, as far as
 /// ``AuditLimit`` admits it. The statements that end sessions record what a logout did.
-struct LogoutJournal: Sendable {
+struct LogoutLog: Sendable {
     let audit: RefusalAudit
     let logger: Logger
 

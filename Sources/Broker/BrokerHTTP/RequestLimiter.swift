@@ -7,18 +7,18 @@ package import NativeSSO
 /// A table can be full. Then a limit on callers with a genuine token or credential admits them, and every other limit
 /// refuses.
 package final class RequestLimiter: Sendable {
-    private let listener: FlowTable?
-    private let address: FlowTable?
-    private let network: FlowTable?
-    private let client: FlowTable?
-    private let clientFailures: FlowTable?
-    private let session: FlowTable?
-    private let user: FlowTable?
-    private let device: FlowTable?
-    private let deviceFailures: FlowTable?
-    private let code: FlowTable?
-    private let logout: FlowTable?
-    private let logoutFailures: FlowTable?
+    private let listener: BucketTable?
+    private let address: BucketTable?
+    private let network: BucketTable?
+    private let client: BucketTable?
+    private let clientFailures: BucketTable?
+    private let session: BucketTable?
+    private let user: BucketTable?
+    private let device: BucketTable?
+    private let deviceFailures: BucketTable?
+    private let code: BucketTable?
+    private let logout: BucketTable?
+    private let logoutFailures: BucketTable?
     /// Nanoseconds since an arbitrary instant.
     private let now: @Sendable () -> Int64
 
@@ -33,8 +33,8 @@ package final class RequestLimiter: Sendable {
     }
 
     private init(_ limits: RequestLimits, now: @escaping @Sendable () -> Int64) {
-        func table(_ limit: RateLimit?, _ capacity: Int, _ whenFull: FlowTable.WhenFull) -> FlowTable? {
-            limit.map { FlowTable($0, capacity: capacity, whenFull: whenFull) }
+        func table(_ limit: RateLimit?, _ capacity: Int, _ whenFull: BucketTable.WhenFull) -> BucketTable? {
+            limit.map { BucketTable($0, capacity: capacity, whenFull: whenFull) }
         }
         // The tables that the number of clients or networks bounds need less room.
         listener = table(limits.listener, 512, .refuse)
@@ -58,38 +58,38 @@ package final class RequestLimiter: Sendable {
     func charge(requestFrom caller: ClientAddress?) throws(RateLimited) {
         let now = now()
         if let caller = caller?.distinct {
-            try charge(address, .address, Flow.key(caller), at: now)
-            if let site = caller.site { try charge(network, .network, Flow.key(site), at: now) }
+            try charge(address, .address, BucketKey.key(caller), at: now)
+            if let site = caller.site { try charge(network, .network, BucketKey.key(site), at: now) }
         }
         // Last: a caller over its own limit uses up nothing of the common one.
-        try charge(listener, .listener, Flow.everybody, at: now)
+        try charge(listener, .listener, BucketKey.everybody, at: now)
     }
 
     /// A code, which the broker sends to an identity provider.
     func charge(codeFrom caller: ClientAddress?) throws(RateLimited) {
         guard let caller = caller?.distinct else { return }
-        try charge(code, .code, Flow.key(caller), at: now())
+        try charge(code, .code, BucketKey.key(caller), at: now())
     }
 
     /// Stands for the caller's address in what else is counted by it; `nil` where it is not counted.
-    static func origin(_ caller: ClientAddress?) -> UInt64? { caller?.distinct.map(Flow.key) }
+    static func origin(_ caller: ClientAddress?) -> UInt64? { caller?.distinct.map(BucketKey.key) }
 
     // MARK: Logouts
 
     /// Refuses a sender of too many logout tokens without a valid signature. Counts nothing.
     func check(logoutFrom caller: ClientAddress?) throws(RateLimited) {
-        try check(logoutFailures, .logout, Flow.key(logoutFrom: caller), at: now())
+        try check(logoutFailures, .logout, BucketKey.key(logoutFrom: caller), at: now())
     }
 
     /// A logout token without a valid signature. Signed tokens are never counted here, whatever is wrong with them. So
     /// an issuer is not refused for its own mistakes, nor for what others send under its name from elsewhere.
     func count(failedLogoutFrom caller: ClientAddress?) {
-        _ = logoutFailures?.charge(Flow.key(logoutFrom: caller), at: now())
+        _ = logoutFailures?.charge(BucketKey.key(logoutFrom: caller), at: now())
     }
 
     /// A token that an issuer has signed. Each address counts by itself: a thief can send a copied token at will.
     func charge(logoutOf issuer: Issuer, from caller: ClientAddress?) throws(RateLimited) {
-        try charge(logout, .logout, Flow.key(logoutOf: issuer, from: caller), at: now())
+        try charge(logout, .logout, BucketKey.key(logoutOf: issuer, from: caller), at: now())
     }
 
     // MARK: Clients that prove who they are
@@ -100,28 +100,28 @@ package final class RequestLimiter: Sendable {
     /// - Parameter client: As the request names it. Otherwise the time of refusal would show whether it is registered.
     func charge(failureOf client: String, from caller: ClientAddress?) throws(RateLimited) {
         guard let caller = caller?.distinct else { return }
-        try charge(clientFailures, .clientFailures, Flow.key(client: client, caller), at: now())
+        try charge(clientFailures, .clientFailures, BucketKey.key(client: client, caller), at: now())
     }
 
     /// A client that has authenticated.
     func charge(authenticated client: ClientID) throws(RateLimited) {
-        try charge(self.client, .client, Flow.key(client), at: now())
+        try charge(self.client, .client, BucketKey.key(client), at: now())
     }
 
     // MARK: The counting
 
     private func charge(
-        _ table: FlowTable?, _ limit: RateLimited.Limit, _ flow: @autoclosure () -> UInt64, at now: Int64
+        _ table: BucketTable?, _ limit: RateLimited.Limit, _ bucket: @autoclosure () -> UInt64, at now: Int64
     ) throws(RateLimited) {
         guard let table else { return }
-        try Self.admit(limit, table.charge(flow(), at: now))
+        try Self.admit(limit, table.charge(bucket(), at: now))
     }
 
     private func check(
-        _ table: FlowTable?, _ limit: RateLimited.Limit, _ flow: @autoclosure () -> UInt64, at now: Int64
+        _ table: BucketTable?, _ limit: RateLimited.Limit, _ bucket: @autoclosure () -> UInt64, at now: Int64
     ) throws(RateLimited) {
         guard let table else { return }
-        try Self.admit(limit, table.wait(flow(), at: now))
+        try Self.admit(limit, table.wait(bucket(), at: now))
     }
 
     private static func admit(_ limit: RateLimited.Limit, _ wait: Int64) throws(RateLimited) {
@@ -135,40 +135,40 @@ extension RequestLimiter: UseLimits {
         exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
     ) throws(RateLimited) {
         let now = now()
-        try charge(session, .session, Flow.key(sessionOf: idToken), at: now)
-        try charge(user, .user, Flow.key(idToken.issuer, idToken.subject.string), at: now)
-        try charge(device, .device, Flow.key(idToken.issuer, deviceHash), at: now)
+        try charge(session, .session, BucketKey.key(sessionOf: idToken), at: now)
+        try charge(user, .user, BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
+        try charge(device, .device, BucketKey.key(idToken.issuer, deviceHash), at: now)
         try charge(unauthenticated: client, at: now)
     }
 
     package func charge(failureOf idToken: IDTokenClaims) throws(RateLimited) {
-        try charge(deviceFailures, .deviceFailures, Flow.key(sessionOf: idToken), at: now())
+        try charge(deviceFailures, .deviceFailures, BucketKey.key(sessionOf: idToken), at: now())
     }
 
     package func check(
         enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
     ) throws(RateLimited) {
         let now = now()
-        try check(deviceFailures, .deviceFailures, Flow.key(token), at: now)
-        try check(user, .user, Flow.key(idToken.issuer, idToken.subject.string), at: now)
+        try check(deviceFailures, .deviceFailures, BucketKey.key(token), at: now)
+        try check(user, .user, BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
         guard client.authentication == .none else { return }
-        try check(self.client, .client, Flow.key(client.id), at: now)
+        try check(self.client, .client, BucketKey.key(client.id), at: now)
     }
 
     package func count(enrolmentOf idToken: IDTokenClaims, by client: Client) {
         let now = now()
-        _ = user?.charge(Flow.key(idToken.issuer, idToken.subject.string), at: now)
+        _ = user?.charge(BucketKey.key(idToken.issuer, idToken.subject.string), at: now)
         guard client.authentication == .none else { return }
-        _ = self.client?.charge(Flow.key(client.id), at: now)
+        _ = self.client?.charge(BucketKey.key(client.id), at: now)
     }
 
     package func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited) {
-        try charge(deviceFailures, .deviceFailures, Flow.key(token), at: now())
+        try charge(deviceFailures, .deviceFailures, BucketKey.key(token), at: now())
     }
 
     package func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited) {
         let now = now()
-        try charge(session, .session, Flow.key(grant), at: now)
+        try charge(session, .session, BucketKey.key(grant), at: now)
         try charge(unauthenticated: client, at: now)
     }
 
@@ -176,7 +176,7 @@ extension RequestLimiter: UseLimits {
     /// authenticates was charged then.
     private func charge(unauthenticated client: Client, at now: Int64) throws(RateLimited) {
         guard client.authentication == .none else { return }
-        try charge(self.client, .client, Flow.key(client.id), at: now)
+        try charge(self.client, .client, BucketKey.key(client.id), at: now)
     }
 }
 

@@ -61,10 +61,10 @@ package struct Refresh: Sendable {
             throw RefreshError(error)
         }
         subject.session = facts.grant?.session.id
-        let (_, chain) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
+        let (_, family) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
         // Advanced or sent again, the successor is the same: that is what makes a retry harmless.
         return try RefreshError.port { () throws(PortError) in
-            try mint.answer(asked, chain, key: request.proof?.key, at: facts.now)
+            try mint.answer(asked, family, key: request.proof?.key, at: facts.now)
         }
     }
 }

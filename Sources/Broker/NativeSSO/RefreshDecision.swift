@@ -7,86 +7,86 @@ package enum RefreshDecision: Sendable, Equatable {
 }
 
 /// Architecture, *Refresh tokens*, from what the registry saw. Pure; a property test holds it equal to the statement.
-package func decide(_ asked: Rotation, _ facts: RotationFacts) throws(RefreshError) -> (RefreshDecision, ChainFacts) {
+package func decide(_ asked: Rotation, _ facts: RotationFacts) throws(RefreshError) -> (RefreshDecision, FamilyFacts) {
     if facts.assertionWasUsed || facts.proofWasUsed {
         guard facts.effect == .none else { throw .broken("the registry \(facts.effect.rawValue) for what was used") }
         throw .refused(facts.assertionWasUsed ? .assertionReplayed : .proofReplayed)
     }
-    guard let chain = facts.grant else { throw .refused(.grantUnknown) }
-    if let refusal = refusal(asked, chain, at: facts.now) {
-        guard facts.effect == (refusal.revokesChain ? .revoked : .none) else {
+    guard let family = facts.grant else { throw .refused(.grantUnknown) }
+    if let refusal = refusal(asked, family, at: facts.now) {
+        guard facts.effect == (refusal.revokesGrant ? .revoked : .none) else {
             throw .broken("the registry \(facts.effect.rawValue) where the rules say \(refusal)")
         }
         throw .refused(refusal)
     }
-    let decision: RefreshDecision = asked.token.generation == chain.generation ? .advanced : .redelivered
+    let decision: RefreshDecision = asked.token.generation == family.generation ? .advanced : .redelivered
     guard facts.effect == (decision == .advanced ? .advanced : .none) else {
         throw .broken("the registry \(facts.effect.rawValue) where the rules say \(decision)")
     }
-    return (decision, chain)
+    return (decision, family)
 }
 
 /// The first rule that says no.
-package func refusal(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -> RefreshRefusal? {
-    if chain.revokedAt != nil {
-        let isProof = chain.cameLate && chain.client == asked.request.client.id && keyRefusal(asked, chain) == nil
-        return isProof && showsTwoHolders(asked, chain) ? .replayed : .grantRevoked
+package func refusal(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime) -> RefreshRefusal? {
+    if family.revokedAt != nil {
+        let isProof = family.cameLate && family.client == asked.request.client.id && keyRefusal(asked, family) == nil
+        return isProof && showsTwoHolders(asked, family) ? .replayed : .grantRevoked
     }
     // Before all that shows misuse: a thief who has an old token, and not the key, must not log the user out.
-    if let refusal = keyRefusal(asked, chain) { return refusal }
-    if chain.client != asked.request.client.id { return .foreignClient }
-    if asked.token.generation > chain.generation { return .stateRegressed }
-    if showsTwoHolders(asked, chain) { return .replayed }
-    if asked.token.generation < chain.exchangedGeneration { return .superseded }
-    if asked.token.generation < chain.generation, !isWithinGrace(asked, chain, at: now) { return .late }
-    if now >= chain.expiresAt { return .grantExpired }
-    if !chain.clientIsEnabled { return .clientDisabled }
-    if !chain.sharesLogin { return .sharingEnded }
-    if let death = chain.session.refusal(idleLimit: asked.lifetimes.sessionIdle, at: now) {
+    if let refusal = keyRefusal(asked, family) { return refusal }
+    if family.client != asked.request.client.id { return .foreignClient }
+    if asked.token.generation > family.generation { return .stateRegressed }
+    if showsTwoHolders(asked, family) { return .replayed }
+    if asked.token.generation < family.exchangedGeneration { return .superseded }
+    if asked.token.generation < family.generation, !isWithinGrace(asked, family, at: now) { return .late }
+    if now >= family.expiresAt { return .grantExpired }
+    if !family.clientIsEnabled { return .clientDisabled }
+    if !family.sharesLogin { return .sharingEnded }
+    if let death = family.session.refusal(idleLimit: asked.lifetimes.sessionIdle, at: now) {
         return RefreshRefusal(death)
     }
-    if chain.deviceIsBlocked { return .deviceBlocked }
-    if let scope = asked.scope, !scope.isSubset(of: chain.scope) || !scope.isSubset(of: asked.allowedScope(in: chain)) {
+    if family.deviceIsBlocked { return .deviceBlocked }
+    if let scope = asked.scope, !scope.isSubset(of: family.scope) || !scope.isSubset(of: asked.allowedScope(in: family)) {
         return .scopeExceedsGrant
     }
-    if asked.grantedScope(of: chain).isEmpty { return .scopeEmpty }
+    if asked.grantedScope(of: family).isEmpty { return .scopeEmpty }
     return nil
 }
 
 /// A bound family never yields a bearer token, or a token for another key. RFC 9449 §5, §11.3. A token from before the
 /// binding needs no key: an exchange replaced it, so it can only show reuse.
-private func keyRefusal(_ asked: Rotation, _ chain: ChainFacts) -> RefreshRefusal? {
-    guard let bound = chain.key, asked.token.generation >= chain.keylessBefore else { return nil }
+private func keyRefusal(_ asked: Rotation, _ family: FamilyFacts) -> RefreshRefusal? {
+    guard let bound = family.key, asked.token.generation >= family.keylessBefore else { return nil }
     guard let presented = asked.request.proof?.key else { return asked.keyUse == .off ? .proofsOff : .proofMissing }
-    let isClientsToChange = asked.keyUse == .changeable && asked.request.client.id == chain.client
+    let isClientsToChange = asked.keyUse == .changeable && asked.request.client.id == family.client
     return presented == bound || isClientsToChange ? nil : .keyMismatch
 }
 
 /// Whether a successor that a refresh made of this token was presented itself: before this token returned, or just now
 /// if the grant was revoked because its predecessor came late. An exchange proves nothing of the kind: the token it
 /// replaced may have been lost, or be held by another part of the same app. The table is at the head of refresh.sql.
-private func showsTwoHolders(_ asked: Rotation, _ chain: ChainFacts) -> Bool {
-    chain.wasSpent
-        || chain.cameLate && asked.token.generation == chain.generation
-            && asked.token.generation > chain.exchangedGeneration
-        || asked.token.generation >= chain.exchangedGeneration && asked.token.generation <= chain.generation - 2
+private func showsTwoHolders(_ asked: Rotation, _ family: FamilyFacts) -> Bool {
+    family.wasSpent
+        || family.cameLate && asked.token.generation == family.generation
+            && asked.token.generation > family.exchangedGeneration
+        || asked.token.generation >= family.exchangedGeneration && asked.token.generation <= family.generation - 2
 }
 
 /// Only the direct predecessor has a grace period. If its successor had been used, the family would be further on.
-private func isWithinGrace(_ asked: Rotation, _ chain: ChainFacts, at now: UnixTime) -> Bool {
-    let grace = chain.key == nil ? asked.grace : asked.lifetimes.refreshGrace
-    return asked.token.generation == chain.generation - 1 && now.since(chain.rotatedAt) < grace
+private func isWithinGrace(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime) -> Bool {
+    let grace = family.key == nil ? asked.grace : asked.lifetimes.refreshGrace
+    return asked.token.generation == family.generation - 1 && now.since(family.rotatedAt) < grace
 }
 
 extension Rotation {
     /// The scope of the new access token: the requested scope without what the client or its membership has lost since.
-    func grantedScope(of chain: ChainFacts) -> Scope {
-        (scope ?? chain.scope).intersection(allowedScope(in: chain))
+    func grantedScope(of family: FamilyFacts) -> Scope {
+        (scope ?? family.scope).intersection(allowedScope(in: family))
     }
 
-    fileprivate func allowedScope(in chain: ChainFacts) -> Scope {
+    fileprivate func allowedScope(in family: FamilyFacts) -> Scope {
         let allowed = request.client.allowedScope
-        return chain.scopeCeiling.map(allowed.intersection) ?? allowed
+        return family.scopeCeiling.map(allowed.intersection) ?? allowed
     }
 }
 
@@ -141,7 +141,7 @@ package enum RefreshRefusal: Error, Sendable, CaseIterable {
     case scopeEmpty
 
     /// Whether the token shows that two parties hold the family, so that the grant is revoked. RFC 9700 §4.14.2.
-    package var revokesChain: Bool {
+    package var revokesGrant: Bool {
         switch self {
         case .foreignClient, .replayed, .late, .stateRegressed: true
         default: false

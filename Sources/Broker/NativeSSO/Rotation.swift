@@ -60,10 +60,10 @@ package struct RotationFacts: Sendable {
     /// The same of the client's assertion.
     package let assertionWasUsed: Bool
     /// `nil`: no grant has this id.
-    package let grant: ChainFacts?
+    package let grant: FamilyFacts?
 
     package init(
-        now: UnixTime, effect: Effect, proofWasUsed: Bool = false, assertionWasUsed: Bool = false, grant: ChainFacts?
+        now: UnixTime, effect: Effect, proofWasUsed: Bool = false, assertionWasUsed: Bool = false, grant: FamilyFacts?
     ) {
         self.now = now
         self.effect = effect
@@ -74,7 +74,7 @@ package struct RotationFacts: Sendable {
 }
 
 /// A token family as it was when the token was presented, with every fact that the decision needs.
-package struct ChainFacts: Sendable {
+package struct FamilyFacts: Sendable {
     package let client: ClientID
     /// Before this call advanced it, if it did.
     package let generation: Int32

@@ -43,19 +43,19 @@ package struct TokenMint: Sendable {
     /// The answer to a refresh: the successor of the presented token. RFC 6749 §6.
     /// - Parameter key: The bound key of the new access token.
     func answer(
-        _ asked: Rotation, _ chain: ChainFacts, key: KeyThumbprint?, at now: UnixTime
+        _ asked: Rotation, _ family: FamilyFacts, key: KeyThumbprint?, at now: UnixTime
     ) throws(PortError) -> TokenAnswer {
         let client = asked.request.client
         let (successor, overflow) = asked.token.generation.addingReportingOverflow(1)
         guard !overflow else { throw .broken("generation overflow") }
-        guard let subject = chain.session.subject else { throw .broken("a grant in a session without a user") }
-        let scope = asked.grantedScope(of: chain)
+        guard let subject = family.session.subject else { throw .broken("a grant in a session without a user") }
+        let scope = asked.grantedScope(of: family)
         // The session may now end earlier than when the grant was made.
-        let end = min(chain.expiresAt, chain.session.expiresAt)
+        let end = min(family.expiresAt, family.session.expiresAt)
         let claims = AccessTokenClaims(
-            issuer: issuer, subject: subject, audiences: chain.audiences, client: client.id,
+            issuer: issuer, subject: subject, audiences: family.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
-            scope: scope, login: chain.login, sessionID: client.includesSessionID ? chain.sessionID : nil, key: key)
+            scope: scope, login: family.login, sessionID: client.includesSessionID ? family.sessionID : nil, key: key)
         return TokenAnswer(
             accessToken: try signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope.description,

@@ -1,4 +1,4 @@
-/// A transaction, lent to a closure that cannot suspend or keep it.
+/// A transaction for a closure that cannot suspend or keep it.
 package struct Transaction: ~Copyable {
     private let connection: Connection
     private let deadline: MonotonicTime

@@ -7,10 +7,10 @@ package import PostgresClient
 /// calls and delays no exchange or refresh.
 package struct PostgresCodeRegister: CodeRegister {
     private let database: any StatementExecutor
-    private let claims: Turnstile
+    private let claims: Semaphore
     /// Separate from the claims and unlimited in queue length: a flood of claims must not lose tokens that an IdP has
     /// issued. The codes in flight bound its length.
-    private let settlements: Turnstile
+    private let settlements: Semaphore
 
     /// - Parameters:
     ///   - claims: Maximum concurrent claims.
@@ -18,8 +18,8 @@ package struct PostgresCodeRegister: CodeRegister {
     ///   - waiting: Maximum waiting claims. Further claims get an outage and must retry.
     package init(database: any StatementExecutor, claims: Int = 1, settlements: Int = 2, waiting: Int = 64) {
         self.database = database
-        self.claims = Turnstile(width: claims, queue: waiting)
-        self.settlements = Turnstile(width: settlements, queue: .max)
+        self.claims = Semaphore(width: claims, queue: waiting)
+        self.settlements = Semaphore(width: settlements, queue: .max)
     }
 
     package func claim(_ entry: CodeEntry) async throws(PortError) -> CodeClaim {
@@ -63,10 +63,10 @@ package struct PostgresCodeRegister: CodeRegister {
     }
 
     private func one<Value: Sendable>(
-        _ turnstile: Turnstile, _ statement: Statement, _ parameters: [PostgresValue], _ decode: (Row) throws -> Value
+        _ semaphore: Semaphore, _ statement: Statement, _ parameters: [PostgresValue], _ decode: (Row) throws -> Value
     ) async throws(PortError) -> (value: Value, isRepeated: Bool) {
-        guard await turnstile.enter() else { throw .outage(Outage(.database, "too many codes at once")) }
-        defer { turnstile.leave() }
+        guard await semaphore.enter() else { throw .outage(Outage(.database, "too many codes at once")) }
+        defer { semaphore.leave() }
         let (rows, isRepeated) = try await PortError.database { () async throws(PostgresError) in
             try await query(statement, parameters)
         }

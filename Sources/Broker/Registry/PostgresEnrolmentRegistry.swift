@@ -7,7 +7,7 @@ package import PostgresClient
 /// not delay exchanges. A concurrency limit leaves connections to the pool's other users.
 package struct PostgresEnrolmentRegistry: EnrolmentRegistry {
     private let database: any StatementExecutor
-    private let turnstile: Turnstile
+    private let semaphore: Semaphore
 
     /// - Parameters:
     ///   - atOnce: Maximum concurrent enrolments.
@@ -17,15 +17,15 @@ package struct PostgresEnrolmentRegistry: EnrolmentRegistry {
         database: any StatementExecutor, atOnce: Int = 1, waiting: Int = 64, patience: Duration = .seconds(1)
     ) {
         self.database = database
-        turnstile = Turnstile(width: atOnce, queue: waiting, patience: patience)
+        semaphore = Semaphore(width: atOnce, queue: waiting, patience: patience)
     }
 
     package func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts {
         let parameters = try EnrolStatement.parameters(entry)
-        guard await turnstile.enter() else {
+        guard await semaphore.enter() else {
             throw .outage(Outage(.database, "too many enrolments at once"))
         }
-        defer { turnstile.leave() }
+        defer { semaphore.leave() }
         return try await database.one(EnrolStatement.statement, parameters, of: "enrol", EnrolStatement.facts)
     }
 }

@@ -8,7 +8,7 @@ package import PostgresClient
 /// every exchange and refresh of that user, together with the rest of their batches.
 package struct PostgresLogoutRegistry: LogoutRegistry {
     private let database: any StatementExecutor
-    private let turnstile: Turnstile
+    private let semaphore: Semaphore
     private let batch: Int64
 
     /// - Parameters:
@@ -17,15 +17,15 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
     ///   - batch: Sessions per transaction. Small, because other commits wait until this transaction's log is on disk.
     package init(database: any StatementExecutor, atOnce: Int = 2, waiting: Int = 64, batch: Int64 = 100) {
         self.database = database
-        turnstile = Turnstile(width: atOnce, queue: waiting)
+        semaphore = Semaphore(width: atOnce, queue: waiting)
         self.batch = batch
     }
 
     package func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
-        guard await turnstile.enter() else {
+        guard await semaphore.enter() else {
             throw .outage(Outage(.database, "too many logouts at once"))
         }
-        defer { turnstile.leave() }
+        defer { semaphore.leave() }
         guard let begun = try await begin(logout) else { return nil }
         var ended: Int64 = 0
         if let session = logout.subject.session {

@@ -7,7 +7,7 @@ import Registry
 import Synchronization
 
 extension GlobalOptions {
-    /// Lends the registry to a command.
+    /// Runs a command with the registry.
     func administer<Value: Sendable>(
         _ body: (Administration) async throws -> Value
     ) async throws -> Value {
@@ -16,14 +16,14 @@ extension GlobalOptions {
         connection.callDeadline = .seconds(30)
         connection.statementTimeout = .seconds(60)
         connection.queueWait = .seconds(5)
-        let trouble = ConnectionTrouble()
-        let pool = ConnectionPool(connection) { trouble.note($0) }
+        let failure = ConnectionFailure()
+        let pool = ConnectionPool(connection) { failure.note($0) }
         let result: Result<Value, any Error>
         do {
             do throws(PostgresError) {
                 try await pool.waitUntilConnected(within: .seconds(5))
             } catch {
-                throw CommandFailure(error, connecting: trouble.message)
+                throw CommandFailure(error, connecting: failure.message)
             }
             result = .success(try await body(Administration(pool: pool)))
         } catch {
@@ -56,7 +56,7 @@ extension Configuration.Database {
 }
 
 /// Keeps the reason of the last failed connection to the database, for error messages.
-final class ConnectionTrouble: Sendable {
+final class ConnectionFailure: Sendable {
     private let last = Mutex<String?>(nil)
 
     /// The last message of libpq; `nil` if there was none.

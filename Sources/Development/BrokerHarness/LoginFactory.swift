@@ -15,7 +15,7 @@ package struct Login: Sendable {
 }
 
 /// The tokens that the target client got: the start of its token family.
-package struct Chain: Sendable {
+package struct TokenFamily: Sendable {
     package let login: Login
     package let accessToken: String
     package let refreshToken: String
@@ -56,13 +56,13 @@ package struct LoginFactory: Sendable {
     }
 
     /// Exchanges a fresh login.
-    package func chain(at broker: Broker) async throws -> Chain {
+    package func family(at broker: Broker) async throws -> TokenFamily {
         let login = login()
         let answer = try await broker.token(try exchange(login))
         guard answer.status == 200, let json = answer.json, let access = json.string("access_token"),
             let refresh = json.string("refresh_token")
         else { throw Unexpected(status: answer.status, body: answer.text) }
-        return Chain(login: login, accessToken: access, refreshToken: refresh)
+        return TokenFamily(login: login, accessToken: access, refreshToken: refresh)
     }
 
     package func refresh(_ token: String) -> TokenForm { .refresh(token, client: target) }

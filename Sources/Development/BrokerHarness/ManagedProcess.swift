@@ -92,9 +92,9 @@ package final class ManagedProcess: Sendable {
     }
 
     /// Ends it. The failure that it is then.
-    package func ended(because trouble: String) async -> Failure {
+    package func ended(because problem: String) async -> Failure {
         let status = await terminate(within: .seconds(5))
-        return Failure(name, "\(trouble) (status \(status))", log: errors)
+        return Failure(name, "\(problem) (status \(status))", log: errors)
     }
 
     /// Everything in its log.

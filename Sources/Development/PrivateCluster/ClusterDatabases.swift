@@ -28,7 +28,7 @@ extension PrivateCluster {
         try await psql("DROP DATABASE IF EXISTS \(try identifier(name)) WITH (FORCE);")
     }
 
-    /// Lends a fresh database of a unique name, and drops it afterwards.
+    /// Runs `body` with a fresh database of a unique name, and drops it afterwards.
     package nonisolated func withDatabase<Value>(
         template: String = "template0", _ body: (_ name: String) async throws -> Value
     ) async throws -> Value {

@@ -37,7 +37,7 @@ struct LogoutRun {
                 try await installation.base.withBroker { first in
                     try await installation.base.withBroker("second") { second in
                         try await figures(
-                            Stage(
+                            Fixture(
                                 first: first, second: second,
                                 peer: Peer(eventLoop: group.next(), port: first.publicPort, tls: nil), logins: logins))
                     }
@@ -50,7 +50,7 @@ struct LogoutRun {
         return section
     }
 
-    private struct Stage {
+    private struct Fixture {
         /// Has the load, and hears of the logout.
         let first: Broker
         let second: Broker
@@ -58,31 +58,31 @@ struct LogoutRun {
         let logins: SignedLogins
     }
 
-    private func figures(_ stage: Stage) async throws -> [Figure] {
+    private func figures(_ fixture: Fixture) async throws -> [Figure] {
         var (before, meanwhile) = (Figure(["load": .string("before")]), Figure(["load": .string("meanwhile")]))
-        var workload = Exchanges(stage.logins, apps: [SampleApps.targets[0]], range: 0..<Int.max)
+        var workload = Exchanges(fixture.logins, apps: [SampleApps.targets[0]], range: 0..<Int.max)
         var warmUp = Figure([:])
-        _ = try await load(&workload, stage, until: LoadEnd(after: 2), &warmUp)
-        before.adoptTroubles(of: warmUp)
+        _ = try await load(&workload, fixture, until: LoadEnd(after: 2), &warmUp)
+        before.adoptFailures(of: warmUp)
         for round in 0..<options.rounds {
             progress("logout: round \(round + 1)")
             let user = try await UserSessions(round, of: options.rounds, logout, key: installation.key)
             try await installation.cluster.sql("CHECKPOINT;")
-            let alone = try await load(&workload, stage, until: LoadEnd(after: options.seconds), &before)
+            let alone = try await load(&workload, fixture, until: LoadEnd(after: options.seconds), &before)
             before.add(alone)
-            meanwhile.add(try await end(user, &workload, stage, alone, &meanwhile))
-            try check(user, stage, &meanwhile)
+            meanwhile.add(try await end(user, &workload, fixture, alone, &meanwhile))
+            try check(user, fixture, &meanwhile)
         }
         return [before, meanwhile]
     }
 
     /// The logout, under load.
     private func end(
-        _ user: UserSessions, _ workload: inout Exchanges, _ stage: Stage, _ alone: [Metric: Double],
+        _ user: UserSessions, _ workload: inout Exchanges, _ fixture: Fixture, _ alone: [Metric: Double],
         _ figure: inout Figure
     ) async throws -> [Metric: Double] {
         let (request, until) = (user.logout, LoadEnd())
-        let (internalPort, otherPort) = (stage.first.internalPort, stage.second.publicPort)
+        let (internalPort, otherPort) = (fixture.first.internalPort, fixture.second.publicPort)
         let start = ProcessClock.monotonic
         async let answer = onOwnThread {
             defer { until.now() }
@@ -91,7 +91,7 @@ struct LogoutRun {
         }
         let watched = user.requests.suffix(Self.watched)
         async let lastDead = onOwnThread { try Self.untilRefused(Array(watched.reversed()), port: otherPort) }
-        var round = try await load(&workload, stage, until: until, &figure)
+        var round = try await load(&workload, fixture, until: until, &figure)
         let (status, answered) = try await answer
         guard status == 200 else { throw ManagedProcess.Failure(description: "the logout was answered with \(status)") }
         round[.logoutAnswered] = Double(answered - start) / 1e6
@@ -119,8 +119,8 @@ struct LogoutRun {
     }
 
     /// Neither broker takes a session of the user any more.
-    private func check(_ user: UserSessions, _ stage: Stage, _ figure: inout Figure) throws {
-        for broker in [stage.first, stage.second] {
+    private func check(_ user: UserSessions, _ fixture: Fixture, _ figure: inout Figure) throws {
+        for broker in [fixture.first, fixture.second] {
             let connection = try Connection(port: broker.publicPort)
             for request in user.requests {
                 let (status, body) = try connection.answer(to: request)
@@ -134,13 +134,13 @@ struct LogoutRun {
     }
 
     private func load(
-        _ workload: inout Exchanges, _ stage: Stage, until end: LoadEnd, _ figure: inout Figure
+        _ workload: inout Exchanges, _ fixture: Fixture, until end: LoadEnd, _ figure: inout Figure
     ) async throws -> [Metric: Double] {
         let server = installation.cluster.processes
-        let before = try Usage(broker: stage.first.pid, server: server)
+        let before = try Usage(broker: fixture.first.pid, server: server)
         let (after, result) = try await SteadyLoad.run(
-            workload, stage.peer, connections: Self.connections, perSecond: logout.rate, until: end)
-        let usage = try Usage(broker: stage.first.pid, server: server)
+            workload, fixture.peer, connections: Self.connections, perSecond: logout.rate, until: end)
+        let usage = try Usage(broker: fixture.first.pid, server: server)
         workload = after
         figure.count("requests", result.requests)
         figure.count("unavailable", result.unavailable)

@@ -10,7 +10,7 @@ import StrictCoding
 /// between two checkpoints on `p` pages, `p / k * (1 - exp(-k / p))` of them are of the first sort, so that a registry under
 /// load is somewhere between the two.
 struct ScaleRun {
-    private struct Stage {
+    private struct Fixture {
         let sessions: Int
         let probe: RequestProbe
         /// Those of block `b` are number `b * requests` and on; block `2 * i + 1` has the neighbours of block `2 * i`.
@@ -39,28 +39,28 @@ struct ScaleRun {
 
     func section(sizes: [Int]) async throws -> Section {
         var section = Section("scale")
-        var stages: [Stage] = []
+        var fixtures: [Fixture] = []
         do {
             for size in sizes.sorted() {
-                let (stage, facts) = try await prepare(size)
-                stages.append(stage)
+                let (fixture, facts) = try await prepare(size)
+                fixtures.append(fixture)
                 section.facts.append(("registry_\(size)", facts))
             }
-            section.figures = try await figures(of: stages)
+            section.figures = try await figures(of: fixtures)
         } catch {
-            for stage in stages { try? await stage.probe.broker.stop() }
+            for fixture in fixtures { try? await fixture.probe.broker.stop() }
             throw error
         }
-        for stage in stages { try await stage.probe.broker.stop() }
+        for fixture in fixtures { try await fixture.probe.broker.stop() }
         return section
     }
 
-    private func figures(of stages: [Stage]) async throws -> [Figure] {
+    private func figures(of fixtures: [Fixture]) async throws -> [Figure] {
         var figures = Self.kinds.map { kind in
             Pages.allCases.map { pages in
-                stages.map { stage in
+                fixtures.map { fixture in
                     Figure([
-                        "sessions": .integer(stage.sessions), "kind": .string(kind.rawValue),
+                        "sessions": .integer(fixture.sessions), "kind": .string(kind.rawValue),
                         "pages": .string(pages.rawValue), "connections": .integer(connections),
                     ])
                 }
@@ -72,10 +72,10 @@ struct ScaleRun {
                 try await cluster.sql("CHECKPOINT;")
                 for pages in Pages.allCases.indices {
                     var fewest: [Metric: Double] = [:]
-                    for (index, stage) in stages.enumerated() {
+                    for (index, fixture) in fixtures.enumerated() {
                         var figure = figures[kindIndex][pages][index]
                         let block = Self.block(round, kindIndex, pages)
-                        let values = try await measure(kind, block, stage, into: &figure)
+                        let values = try await measure(kind, block, fixture, into: &figure)
                         if index == 0 { fewest = values }
                         if round > 0 { figure.add(Self.compared(values, fewest)) }
                         figures[kindIndex][pages][index] = figure
@@ -87,13 +87,13 @@ struct ScaleRun {
     }
 
     private func measure(
-        _ kind: RequestKind, _ block: Int, _ stage: Stage, into figure: inout Figure
+        _ kind: RequestKind, _ block: Int, _ fixture: Fixture, into figure: inout Figure
     ) async throws -> [Metric: Double] {
-        let requests = requests(stage.sessions)
-        let first = (kind == .repeated ? 0 : stage.logins.count) + block * requests
-        var workload = Exchanges(stage.logins, apps: SampleApps.targets, range: first..<first + requests)
+        let requests = requests(fixture.sessions)
+        let first = (kind == .repeated ? 0 : fixture.logins.count) + block * requests
+        var workload = Exchanges(fixture.logins, apps: SampleApps.targets, range: first..<first + requests)
         let start = try await cluster.flushedPosition()
-        var values = try await stage.probe.measure(
+        var values = try await fixture.probe.measure(
             &workload, connections: connections, LoadLimit(seconds: 60), into: &figure)
         let log = try await LogVolume.between(start, try await cluster.flushedPosition(), on: cluster)
         values[.walOctets] = Double(log.total) / Double(requests)
@@ -113,7 +113,7 @@ struct ScaleRun {
     }
 
     /// A registry of so many sessions, with its broker.
-    private func prepare(_ sessions: Int) async throws -> (Stage, JSONValue) {
+    private func prepare(_ sessions: Int) async throws -> (Fixture, JSONValue) {
         progress("scale: making \(sessions) sessions")
         let installation = try await MeasuredInstallation(Algorithms(), template: template, on: cluster, in: directory)
         let start = ProcessClock.monotonic
@@ -141,7 +141,7 @@ struct ScaleRun {
         facts["fill_seconds"] = .integer(Int(seconds.rounded()))
         facts["database_mib"] = .integer(Int(size) ?? 0)
         return (
-            Stage(sessions: sessions, probe: probe, logins: logins), .object(facts)
+            Fixture(sessions: sessions, probe: probe, logins: logins), .object(facts)
         )
     }
 

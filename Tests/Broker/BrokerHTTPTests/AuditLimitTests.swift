@@ -49,7 +49,7 @@ struct AuditLimitTests {
                 .exchange(.deviceHashMismatch, profile: .deviceID, client: client), of: Credential("token"), at: start))
     }
 
-    @Test("A chain is told by what its tokens have in common; another chain, or another reason, is another matter")
+    @Test("A family is told by what its tokens have in common; another family, or another reason, is another matter")
     func repeated() throws {
         let limit = AuditLimit()
         let keys = SoftwareMACKeys()
@@ -66,7 +66,7 @@ struct AuditLimitTests {
         #expect(limit.admits(.refresh(.grantRevoked), of: try token(1, 1), at: start + .seconds(600)))
     }
 
-    @Test("However many chains there are, memory is bounded")
+    @Test("However many families there are, memory is bounded")
     func forgets() {
         let limit = AuditLimit()
         for number in 0..<(3 * AuditLimit.mostCredentials) {

@@ -65,7 +65,7 @@ import Testing
         try await lanes.query(Self.made).map { "\(try $0.int32(1)) \(try $0.text(0)): \(try $0.text(2))" }.sorted()
     }
 
-    private func withStage(_ body: (BatchingLanes, String) async throws -> Void) async throws {
+    private func withFixture(_ body: (BatchingLanes, String) async throws -> Void) async throws {
         try await withLanes(1, { $1.gathersFrom = 3 }) { lanes, database in
             try await PrivateCluster.shared.psql(Self.schema, database: database)
             try await body(lanes, database)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func enoughCallsAreMadeByOneStatement() async throws {
-        try await withStage { lanes, database in
+        try await withFixture { lanes, database in
             let counts1 = try await stepped(lanes, database, [1, 2, 3, 9])
             #expect(counts1 == [1, 1, 1, 10])
             let rows2 = try await made(lanes)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func fewAreMadeEachByItself() async throws {
-        try await withStage { lanes, database in
+        try await withFixture { lanes, database in
             let counts3 = try await stepped(lanes, database, [1, 2])
             #expect(counts3 == [1, 1])
             #expect(lanes.statistics.gatheredCallsTotal == 0)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func callThatIsNotAnsweredIsMadeByItself() async throws {
-        try await withStage { lanes, database in
+        try await withFixture { lanes, database in
             let counts4 = try await stepped(lanes, database, [1, 100, 2])
             #expect(counts4 == [1, 1, 1])
             let rows5 = try await made(lanes)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func ofTwoForOneRowOneIsMadeAfterTheOther() async throws {
-        try await withStage { lanes, database in
+        try await withFixture { lanes, database in
             let counts = try await stepped(lanes, database, [1, 2, 1, 3, 1])
             #expect(counts.compactMap { $0 }.sorted() == [1, 1, 1, 2, 3])
             #expect(lanes.statistics.gatheredCallsTotal == 3)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func callWithAParameterThatManyDoNotHaveIsMadeByItself() async throws {
-        try await withStage { lanes, database in
+        try await withFixture { lanes, database in
             let counts6 = try await stepped(lanes, database, [1, 2, 3], key: "shown")
             #expect(counts6 == [1, 1, 1])
             #expect(lanes.statistics.gatheredCallsTotal == 0)
@@ -123,7 +123,7 @@ import Testing
 
     /// The call fails the whole array, then fails alone.
     @Test func poisonedCallFailsAlone() async throws {
-        try await withStage { lanes, database in
+        try await withFixture { lanes, database in
             try await PrivateCluster.shared.psql("INSERT INTO item VALUES (10)", database: database)
             let answers = try await steps(lanes, database, [1, 10, 2, 3])
             #expect(answers.map(\.error?.state?.code) == [nil, "22012", nil, nil])
@@ -142,7 +142,7 @@ import Testing
             + "AS 'SELECT 1, 1::bigint'",
     ])
     func withoutTheFunctionEachIsMadeByItself(change: String) async throws {
-        try await withStage { lanes, database in
+        try await withFixture { lanes, database in
             try await PrivateCluster.shared.psql(change, database: database)
             let counts8 = try await stepped(lanes, database, [1, 2, 3])
             #expect(counts8 == [1, 1, 1])
@@ -154,7 +154,7 @@ import Testing
 
     /// The new type has another object id.
     @Test func changeOfTheSchemaFailsNoCall() async throws {
-        try await withStage { lanes, database in
+        try await withFixture { lanes, database in
             let counts10 = try await stepped(lanes, database, [1, 2, 3])
             #expect(counts10 == [1, 1, 1])
             try await PrivateCluster.shared.psql(
@@ -173,7 +173,7 @@ import Testing
 
     /// The lane must not repeat committed calls.
     @Test func answerThatMapsToNoCallFailsAll() async throws {
-        try await withStage { lanes, database in
+        try await withFixture { lanes, database in
             try await PrivateCluster.shared.psql(
                 """
                 CREATE OR REPLACE FUNCTION step_batch(p_calls step_call[]) RETURNS TABLE (answer int, place bigint)

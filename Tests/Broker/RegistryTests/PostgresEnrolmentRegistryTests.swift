@@ -159,7 +159,7 @@ struct PostgresEnrolmentRegistryTests {
     }
 
     @Test("A session of an enrolment is exchanged and refreshed like any other, and dies as a whole")
-    func chain() async throws {
+    func family() async throws {
         try await withWorld { database, enrol in
             let facts = try await enrol(Asked())
             let target = ClientID(validated: "app-two")

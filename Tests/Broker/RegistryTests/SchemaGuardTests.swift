@@ -6,7 +6,7 @@ import Testing
 /// What must never be false is a constraint: tried as the superuser, past every statement of the program.
 @Suite("Guards of the schema", .serialized)
 struct SchemaGuardTests {
-    @Test("An ended session stays ended, a revoked grant revoked, a chain in its place", arguments: GuardSQL.refused)
+    @Test("An ended session stays ended, a revoked grant revoked, a family in its place", arguments: GuardSQL.refused)
     func refuses(attempt: Statement) async throws {
         try await TestDatabase.withFixture { database in
             for statement in GuardSQL.world { try await database.run(statement, []) }

@@ -136,10 +136,10 @@ struct FuzzVerdictTests {
     }
 
     private static func fault(
-        _ status: Int, _ body: String, _ expects: FuzzedRequest.Expectation = expects(), at door: FuzzDoor = .http1,
+        _ status: Int, _ body: String, _ expects: FuzzedRequest.Expectation = expects(), at transport: FuzzTransport = .http1,
         attempts: Int = 0, fields: [(String, String)] = good
     ) -> String? {
-        var request = FuzzedRequest(0, FuzzMessage(FuzzForm([])), at: door, expects)
+        var request = FuzzedRequest(0, FuzzMessage(FuzzForm([])), at: transport, expects)
         request.attempts = attempts
         let answer = HTTPAnswer(
             status: status, fields: fields.map { HTTPAnswer.Field(name: $0.0, value: $0.1) }, body: Array(body.utf8))

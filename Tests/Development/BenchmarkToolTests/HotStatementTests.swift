@@ -9,7 +9,7 @@ import Testing
 
 /// What is measured is what the broker does: each call advances a grant, ours and pgbench's alike.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct HotStatementTests {
-    private struct Stage {
+    private struct Fixture {
         let cluster: BenchmarkCluster
         let database: String
         let pool: ConnectionPool
@@ -23,7 +23,7 @@ import Testing
     }
 
     /// A migrated database with the apps and ten logins, number 0 to 9.
-    private func withStage(_ body: (Stage) async throws -> Void) async throws {
+    private func withFixture(_ body: (Fixture) async throws -> Void) async throws {
         let server = try await PrivateCluster.shared
         let cluster = try await BenchmarkCluster(server)
         try await server.withDatabase { database in
@@ -45,7 +45,7 @@ import Testing
             do {
                 result = .success(
                     try await body(
-                        Stage(cluster: cluster, database: database, pool: pool, configuration: configuration)))
+                        Fixture(cluster: cluster, database: database, pool: pool, configuration: configuration)))
             } catch {
                 result = .failure(error)
             }
@@ -57,41 +57,41 @@ import Testing
 
     @Test(arguments: HotStatement.allCases)
     func ourCallAdvancesAGrant(_ statement: HotStatement) async throws {
-        try await withStage { stage in
+        try await withFixture { fixture in
             for generation in 1...2 {
                 let row = PopulationRow(3)
-                let rows = try await stage.pool.query(
+                let rows = try await fixture.pool.query(
                     statement.statement, statement.parameters(row, generation: Int32(generation)),
                     locking: statement.lock(row))
                 #expect(rows.count == 1)
             }
-            #expect(try await stage.generations() == [1, 1, 1, 3, 1, 1, 1, 1, 1, 1])
+            #expect(try await fixture.generations() == [1, 1, 1, 3, 1, 1, 1, 1, 1, 1])
         }
     }
 
     @Test(arguments: HotStatement.allCases)
     func pgbenchsCallAdvancesTheSameGrant(_ statement: HotStatement) async throws {
-        try await withStage { stage in
+        try await withFixture { fixture in
             let call = try #require(statement.script.split(separator: "\n").last { $0.hasPrefix("SELECT") })
             for generation in ["1", "2"] {
                 let sql = call.replacing(":n", with: "3").replacing(":generation", with: generation)
-                try await stage.cluster.sql(
-                    "SET search_path = native_sso, pg_temp; \(sql)", database: stage.database)
+                try await fixture.cluster.sql(
+                    "SET search_path = native_sso, pg_temp; \(sql)", database: fixture.database)
             }
-            #expect(try await stage.generations() == [1, 1, 1, 3, 1, 1, 1, 1, 1, 1])
+            #expect(try await fixture.generations() == [1, 1, 1, 3, 1, 1, 1, 1, 1, 1])
         }
     }
 
     /// In a short round of the lanes, too.
     @Test func whatIsCountedWasDone() async throws {
-        try await withStage { stage in
-            #expect(try await stage.cluster.walPosition() > 0)
-            let lanes = BatchingLanes(stage.configuration)
+        try await withFixture { fixture in
+            #expect(try await fixture.cluster.walPosition() > 0)
+            let lanes = BatchingLanes(fixture.configuration)
             try await lanes.waitUntilConnected(within: .seconds(10))
             let block = PopulationBlock(first: 1000, callers: 2)
-            try await Population.insert(block.range, idle: "0 seconds", database: stage.database, on: stage.cluster)
+            try await Population.insert(block.range, idle: "0 seconds", database: fixture.database, on: fixture.cluster)
             let window = try await Callers(executor: lanes, statement: .refresh, block: block)
-                .measure(seconds: 0.2, server: stage.cluster.processes)
+                .measure(seconds: 0.2, server: fixture.cluster.processes)
             await lanes.shutdown()
             #expect(window.operations > 0)
             #expect(window.client > 0)

@@ -79,7 +79,7 @@ struct ReportTests {
         #expect(throws: MarkdownTable.Unreadable.self) { try MarkdownTable(report: Array("{}".utf8)) }
     }
 
-    @Test func troubleIsShown() {
+    @Test func failuresAreShown() {
         var section = Self.section
         section.figures[0].count("wrong_answers", 3)
         #expect(section.wrongAnswers == 3)

@@ -68,14 +68,14 @@ struct WorkloadTests {
         #expect(exchanges.position == 4)
     }
 
-    @Test func theNextQuestionOfAChainIsItsLastAnswer() throws {
-        let chains = Chains(count: 3)
+    @Test func theNextQuestionOfAFamilyIsItsLastAnswer() throws {
+        let families = TokenFamilies(count: 3)
         func answer(_ token: String, _ take: (UnsafeRawBufferPointer) -> Void) {
             Array(#"{"refresh_token":"\#(token)"}"#.utf8).withUnsafeBytes(take)
         }
-        answer("nsr1.a0") { chains.take($0, for: 0) }
-        answer("nsr1.c0") { chains.take($0, for: 2) }
-        var refreshes = Refreshes(chains, app: "app-00")
+        answer("nsr1.a0") { families.take($0, for: 0) }
+        answer("nsr1.c0") { families.take($0, for: 2) }
+        var refreshes = Refreshes(families, app: "app-00")
         var asked: [String] = []
         for (connection, next) in [(7, "nsr1.a1"), (8, "nsr1.c1"), (7, "nsr1.a2")] {
             let form = try form(try #require(text(of: { refreshes.next(on: connection, into: $0) })))
@@ -84,16 +84,16 @@ struct WorkloadTests {
         }
         // The grant without a token is skipped.
         #expect(asked == ["nsr1.a0", "nsr1.c0", "nsr1.a1"])
-        #expect(chains[0].map { String(decoding: $0, as: UTF8.self) } == "nsr1.a2")
+        #expect(families[0].map { String(decoding: $0, as: UTF8.self) } == "nsr1.a2")
     }
 
-    @Test func aTokenOfAnotherLengthEndsItsChain() {
-        let chains = Chains(count: 2)
+    @Test func aTokenOfAnotherLengthEndsItsFamily() {
+        let families = TokenFamilies(count: 2)
         for (login, token) in [(0, "nsr1.a0"), (1, "nsr1.b0"), (1, "nsr1.longer")] {
-            Array(#"{"refresh_token":"\#(token)"}"#.utf8).withUnsafeBytes { chains.take($0, for: login) }
+            Array(#"{"refresh_token":"\#(token)"}"#.utf8).withUnsafeBytes { families.take($0, for: login) }
         }
-        #expect(chains[0] != nil)
-        #expect(chains[1] == nil)
+        #expect(families[0] != nil)
+        #expect(families[1] == nil)
     }
 
     @Test func aRequestThatDoesNotFitIsNotSent() {

@@ -13,12 +13,12 @@ struct Attack: Sendable, CustomTestStringConvertible {
         let name: String
         let verdict: Verdict
         let inHTTP2: InHTTP2
-        let message: @Sendable (Stage) async throws -> Message
+        let message: @Sendable (Fixture) async throws -> Message
 
         /// - Parameter request: A request that HTTP/1.1 and HTTP/2 can both express.
         init(
             name: String, verdict: Verdict, inHTTP2: InHTTP2 = .same,
-            request: @escaping @Sendable (Stage) async throws -> HTTPRequest
+            request: @escaping @Sendable (Fixture) async throws -> HTTPRequest
         ) {
             (self.name, self.verdict, self.inHTTP2) = (name, verdict, inHTTP2)
             message = { .request(try await request($0)) }
@@ -29,8 +29,8 @@ struct Attack: Sendable, CustomTestStringConvertible {
         ///   - twin: The closest request that HTTP/2 can express.
         init(
             name: String, verdict: Verdict, inHTTP2: InHTTP2,
-            octets: @escaping @Sendable (Stage) throws -> [UInt8],
-            twin: (@Sendable (Stage) throws -> HTTPRequest)? = nil
+            octets: @escaping @Sendable (Fixture) throws -> [UInt8],
+            twin: (@Sendable (Fixture) throws -> HTTPRequest)? = nil
         ) {
             (self.name, self.verdict, self.inHTTP2) = (name, verdict, inHTTP2)
             message = { .octets(try octets($0), twin: try twin?($0)) }
@@ -102,7 +102,7 @@ extension Attack {
     /// Exactly these octets, which HTTP/2 cannot express.
     static func raw(
         _ name: String, _ verdict: Verdict, unsayable reason: String,
-        _ octets: @escaping @Sendable (Stage) throws -> [UInt8]
+        _ octets: @escaping @Sendable (Fixture) throws -> [UInt8]
     ) -> Variant {
         Variant(name: name, verdict: verdict, inHTTP2: .unsayable(because: reason), octets: octets)
     }
@@ -113,8 +113,8 @@ extension Attack {
         _ name: String, _ verdict: Verdict, inHTTP2: InHTTP2? = nil,
         _ bend: @escaping @Sendable (inout HTTPRequest) -> Void
     ) -> Variant {
-        Variant(name: name, verdict: verdict, inHTTP2: inHTTP2 ?? (verdict.isOfFraming ? .malformed : .same)) { stage in
-            var request = HTTPRequest.token(try stage.exchange().parameters)
+        Variant(name: name, verdict: verdict, inHTTP2: inHTTP2 ?? (verdict.isOfFraming ? .malformed : .same)) { fixture in
+            var request = HTTPRequest.token(try fixture.exchange().parameters)
             bend(&request)
             return request
         }
@@ -125,8 +125,8 @@ extension Attack {
         _ name: String, _ verdict: Verdict, profile: NativeProfile = .deviceID,
         _ bend: @escaping @Sendable (inout TokenForm) -> Void
     ) -> Variant {
-        Variant(name: name, verdict: verdict) { stage in
-            var form = try stage.exchange(profile)
+        Variant(name: name, verdict: verdict) { fixture in
+            var form = try fixture.exchange(profile)
             bend(&form)
             return HTTPRequest.token(form.parameters)
         }
@@ -134,8 +134,8 @@ extension Attack {
 
     /// A good exchange with a form that no encoder would write: `$` stands for the well-encoded one.
     static func formText(_ name: String, _ verdict: Verdict, _ text: String) -> Variant {
-        Variant(name: name, verdict: verdict) { stage in
-            var request = HTTPRequest.token(try stage.exchange().parameters)
+        Variant(name: name, verdict: verdict) { fixture in
+            var request = HTTPRequest.token(try fixture.exchange().parameters)
             let parts = text.split(separator: "$", omittingEmptySubsequences: false)
             request.body =
                 parts.count == 1 ? Array(text.utf8) : Array(parts[0].utf8) + request.body + Array(parts[1].utf8)
@@ -146,10 +146,10 @@ extension Attack {
     /// A good exchange with a bent id_token, signed by the key that it says.
     static func token(
         _ name: String, _ verdict: Verdict, profile: NativeProfile = .deviceID,
-        _ bend: @escaping @Sendable (inout IDToken, Stage) throws -> Void
+        _ bend: @escaping @Sendable (inout IDToken, Fixture) throws -> Void
     ) -> Variant {
-        Variant(name: name, verdict: verdict) { stage in
-            HTTPRequest.token(try stage.exchange(profile) { try bend(&$0, stage) }.parameters)
+        Variant(name: name, verdict: verdict) { fixture in
+            HTTPRequest.token(try fixture.exchange(profile) { try bend(&$0, fixture) }.parameters)
         }
     }
 
@@ -162,13 +162,13 @@ extension Attack {
         }
     }
 
-    /// A refresh of a live chain, bent.
+    /// A refresh of a live family, bent.
     static func refresh(
-        _ name: String, _ verdict: Verdict, _ bend: @escaping @Sendable (inout TokenForm, Stage) async throws -> Void
+        _ name: String, _ verdict: Verdict, _ bend: @escaping @Sendable (inout TokenForm, Fixture) async throws -> Void
     ) -> Variant {
-        Variant(name: name, verdict: verdict) { stage in
-            var form = TokenForm.refresh(try await stage.chain().refreshToken, client: Stage.target)
-            try await bend(&form, stage)
+        Variant(name: name, verdict: verdict) { fixture in
+            var form = TokenForm.refresh(try await fixture.family().refreshToken, client: Fixture.target)
+            try await bend(&form, fixture)
             return HTTPRequest.token(form.parameters)
         }
     }

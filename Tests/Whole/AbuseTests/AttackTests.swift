@@ -32,53 +32,53 @@ extension Abuse {
 
         /// A table missing from the digest could change unnoticed.
         @Test func theDigestKnowsEveryTable() async throws {
-            let stage = try await Stage.shared
-            let tables = try await stage.sql.rows(
+            let fixture = try await Fixture.shared
+            let tables = try await fixture.sql.rows(
                 """
                 SELECT table_name FROM information_schema.tables
                 WHERE table_schema = 'native_sso' AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'audit_event%'
                 ORDER BY 1
                 """)
-            #expect(tables == (Stage.tables + ["idp_key", "sweep"]).sorted())
+            #expect(tables == (Fixture.tables + ["idp_key", "sweep"]).sorted())
         }
 
         /// Sends each variant in clear, over TLS, and over TLS in HTTP/2.
         private func run(_ attack: Attack) async throws {
-            let stage = try await Stage.shared
-            let traces = try Traces(stage)
+            let fixture = try await Fixture.shared
+            let traces = try Traces(fixture)
             var secrets = SecretSearch()
             var requestIDs: [String] = []
             for variant in attack.variants {
-                for door in Door.allCases where door.admits(variant) {
-                    let message = try await variant.message(stage)
+                for transport in Transport.allCases where transport.admits(variant) {
+                    let message = try await variant.message(fixture)
                     secrets.addCredentials(of: message.octets, variant.name)
-                    let before = try await stage.digest()
-                    let comment: Comment = "\(attack.id) \(variant.name), \(door)"
-                    if let answer = try await door.send(message, variant.inHTTP2, on: stage, comment) {
+                    let before = try await fixture.digest()
+                    let comment: Comment = "\(attack.id) \(variant.name), \(transport)"
+                    if let answer = try await transport.send(message, variant.inHTTP2, on: fixture, comment) {
                         secrets.addTokens(of: answer, variant.name)
                         requestIDs += answer.values(of: "X-Request-Id")
                         let isHead = message.octets.starts(with: Array("HEAD ".utf8))
-                        try await check(answer, door.verdict(of: variant), isHead: isHead, on: stage, comment)
+                        try await check(answer, transport.verdict(of: variant), isHead: isHead, on: fixture, comment)
                     }
-                    if case .refused = door.verdict(of: variant) {
-                        #expect(try await stage.digest() == before, "\(comment): the registry changed")
+                    if case .refused = transport.verdict(of: variant) {
+                        #expect(try await fixture.digest() == before, "\(comment): the registry changed")
                     }
                 }
             }
-            #expect(stage.trap.requests == 0, "an address in a request was asked")
+            #expect(fixture.trap.requests == 0, "an address in a request was asked")
             // The broker still serves a good request. Its line is the last one in the log.
-            let good = try await stage.running.token(try stage.exchange())
+            let good = try await fixture.running.token(try fixture.exchange())
             #expect(good.status == 200, "\(good.text)")
             requestIDs += good.values(of: "X-Request-Id")
-            _ = try await stage.loggedReason(of: requestIDs.last ?? "")
-            let written = try await traces.text(ofRequests: requestIDs, stage)
+            _ = try await fixture.loggedReason(of: requestIDs.last ?? "")
+            let written = try await traces.text(ofRequests: requestIDs, fixture)
             #expect(secrets.findings(in: written).isEmpty)
             // Proves that the search works: it finds the good request's id.
             #expect(written.contains(requestIDs.last ?? "-"))
         }
 
         private func check(
-            _ answer: HTTPAnswer, _ verdict: Verdict, isHead: Bool, on stage: Stage, _ name: Comment
+            _ answer: HTTPAnswer, _ verdict: Verdict, isHead: Bool, on fixture: Fixture, _ name: Comment
         ) async throws {
             let comment: Comment = "\(name): \(answer.text)"
             let fault = AnswerContract.fault(of: answer, isHead: isHead)
@@ -93,7 +93,7 @@ extension Abuse {
                 #expect(isHead || answer.error == error, comment)
                 let found =
                     verdict.isAudited
-                    ? try await stage.auditedReason(of: requestID) : try await stage.loggedReason(of: requestID)
+                    ? try await fixture.auditedReason(of: requestID) : try await fixture.loggedReason(of: requestID)
                 #expect(found == reason, comment)
             }
         }
@@ -104,9 +104,9 @@ extension Abuse {
 struct Traces {
     private let files: [(file: URL, start: UInt64)]
 
-    init(_ stage: Stage) throws {
+    init(_ fixture: Fixture) throws {
         files = try [
-            stage.running.log, stage.secured.log, URL(filePath: stage.installation.cluster.directory + "/log"),
+            fixture.running.log, fixture.secured.log, URL(filePath: fixture.installation.cluster.directory + "/log"),
         ].map { file in
             let handle = try FileHandle(forReadingFrom: file)
             defer { try? handle.close() }
@@ -115,7 +115,7 @@ struct Traces {
     }
 
     /// The logs since then, and what the audit has of these requests.
-    func text(ofRequests requestIDs: [String], _ stage: Stage) async throws -> String {
+    func text(ofRequests requestIDs: [String], _ fixture: Fixture) async throws -> String {
         let logs = try files.map { file, start in
             let handle = try FileHandle(forReadingFrom: file)
             defer { try? handle.close() }
@@ -123,7 +123,7 @@ struct Traces {
             return String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
         }
         let ids = requestIDs.map { "'\($0)'" }.joined(separator: ",")
-        let rows = try await stage.sql.rows(
+        let rows = try await fixture.sql.rows(
             "SELECT a::text FROM native_sso.audit_event a WHERE request_id IN (\(ids))")
         return (logs + rows).joined(separator: "\n")
     }

@@ -9,7 +9,7 @@ extension Catalogue {
         rows("R-01", "R-02", "R-04", "R-05", "R-19")
         test("R-08", in: refreshTests, "aLostAnswerIsGivenAgain")
         test("R-12", in: refreshTests, "aReplay")
-        test("R-15", in: "AbuseTests/LimitTests.swift", "aDeadChain")
+        test("R-15", in: "AbuseTests/LimitTests.swift", "aDeadFamily")
         test("R-13", in: refreshTests, "aForgedTokenRevokesNothing")
         test("R-14", in: refreshTests, "aTokenAheadOfTheDatabase")
         test("R-16", in: "EndToEndTests/ProcessFaultTests.swift", "aBrokerThatIsKilledBetweenTwoRefreshes")
@@ -23,7 +23,7 @@ extension Catalogue {
 
     @ListBuilder static var possession: [Case] {
         rows("P-03", "P-04", "P-05", "P-07", "P-13")
-        test("P-02", "P-12", in: "AbuseTests/ProofScenarioTests.swift", "aChainIsForItsKey")
+        test("P-02", "P-12", in: "AbuseTests/ProofScenarioTests.swift", "aFamilyIsForItsKey")
         test("P-10", in: "BrokerHTTPTests/DPoPTests.swift", "nonces")
         // A proof is counted as the request that it comes with, before anybody looks at it.
         test("P-14", in: "AbuseTests/LimitTests.swift", "spoofedAddresses")

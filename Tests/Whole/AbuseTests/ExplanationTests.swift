@@ -17,18 +17,18 @@ extension Abuse {
         }()
 
         @Test func `every audited reason has its sentence`() async throws {
-            let stage = try await Stage.shared
+            let fixture = try await Fixture.shared
             #expect(Self.attacks.count > 80)
             for (reason, variant) in Self.attacks {
-                let octets = try await variant.message(stage).octets
+                let octets = try await variant.message(fixture).octets
                 var secrets = SecretSearch()
                 secrets.addCredentials(of: octets, variant.name)
-                let connection = try await HTTPConnection.open(port: stage.running.publicPort)
+                let connection = try await HTTPConnection.open(port: fixture.running.publicPort)
                 try await connection.send(octets)
                 let answer = try #require(try await connection.receive(hasNoBody: false), "\(variant.name)")
                 let requestID = try #require(answer["X-Request-Id"], "\(variant.name)")
-                #expect(try await stage.auditedReason(of: requestID) == reason)
-                let run = try await stage.installation.run(["explain", requestID, "--json"])
+                #expect(try await fixture.auditedReason(of: requestID) == reason)
+                let run = try await fixture.installation.run(["explain", requestID, "--json"])
                 #expect(run.status == 0, "\(reason): \(run.errors)")
                 let output = run.output
                 let events = try JSONReader.parse(Array(output.utf8)).object?.array("events") ?? []

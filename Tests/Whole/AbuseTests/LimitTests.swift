@@ -13,8 +13,8 @@ extension Abuse {
 
         /// C-17: a thousand wrong secrets for one client from fifty addresses, while the client goes on elsewhere.
         @Test func manySecrets() async throws {
-            try await withBroker { stage, broker in
-                let wrong = try stage.exchange().withSecret("wrong", of: Stage.confidential)
+            try await withBroker { fixture, broker in
+                let wrong = try fixture.exchange().withSecret("wrong", of: Fixture.confidential)
                 var statuses: [Int: Int] = [:]
                 var limited: HTTPAnswer?
                 for guess in 0..<1000 {
@@ -23,139 +23,139 @@ extension Abuse {
                     if answer.status == 429 { limited = answer }
                 }
                 #expect(statuses == [401: 500, 429: 500])
-                try await expectLimited(limited, "rate_limited_client_failures", stage)
-                let right = try stage.exchange().withSecret(stage.secret, of: Stage.confidential)
+                try await expectLimited(limited, "rate_limited_client_failures", fixture)
+                let right = try fixture.exchange().withSecret(fixture.secret, of: Fixture.confidential)
                 #expect(try await right.send(to: broker, from: "192.0.2.1").status == 200)
                 // Only what is wrong waits there.
                 #expect(try await right.send(to: broker, from: "198.51.100.7").status == 200)
-                #expect(try await stage.exchange().send(to: broker, from: "198.51.100.7").status == 200)
+                #expect(try await fixture.exchange().send(to: broker, from: "198.51.100.7").status == 200)
             }
         }
 
         /// C-18: an address has one spelling, and a host has a whole /64.
         @Test func manyAddresses() async throws {
-            try await withBroker { stage, broker in
+            try await withBroker { fixture, broker in
                 for index in 0..<40 {
                     let noise = HTTPRequest(
                         "POST", "/nowhere", fields: [("X-Forwarded-For", "2001:db8:0:7:\(index)::1")])
                     #expect(try await noise.send(to: broker.publicPort).status == 404)
                 }
                 for address in ["2001:db8:0:7::ffff", "2001:0DB8:0000:0007:0:0:0:1"] {
-                    let answer = try await stage.exchange().send(to: broker, from: address)
-                    try await expectLimited(answer, "rate_limited_address", stage)
+                    let answer = try await fixture.exchange().send(to: broker, from: address)
+                    try await expectLimited(answer, "rate_limited_address", fixture)
                 }
                 for address in ["2001:db8:0:8::1", "192.0.2.1"] {
-                    #expect(try await stage.exchange().send(to: broker, from: address).status == 200)
+                    #expect(try await fixture.exchange().send(to: broker, from: address).status == 200)
                 }
             }
         }
 
         /// H-27: who writes the header without being a proxy, before the proxy's own word, is counted as who he is.
         @Test func spoofedAddresses() async throws {
-            try await withBroker { stage, broker in
+            try await withBroker { fixture, broker in
                 var answer: HTTPAnswer?
                 for index in 0...40 {
-                    answer = try await stage.exchange().send(to: broker, from: "192.0.2.\(index), 203.0.113.9")
+                    answer = try await fixture.exchange().send(to: broker, from: "192.0.2.\(index), 203.0.113.9")
                 }
-                try await expectLimited(answer, "rate_limited_address", stage)
+                try await expectLimited(answer, "rate_limited_address", fixture)
             }
         }
 
         /// V-04: a user, or a device, with ever more sessions.
         @Test func manySessions() async throws {
-            try await withBroker { stage, broker in
+            try await withBroker { fixture, broker in
                 let device = Unguessable.make()
                 var answers: [HTTPAnswer] = []
                 for _ in 0..<40 {
-                    let login = stage.logins.login(device: device)
-                    answers.append(try await broker.token(try stage.logins.exchange(login)))
+                    let login = fixture.logins.login(device: device)
+                    answers.append(try await broker.token(try fixture.logins.exchange(login)))
                 }
                 #expect(answers.prefix(30).allSatisfy { $0.status == 200 })
-                try await expectLimited(answers.last, "rate_limited_device", stage)
+                try await expectLimited(answers.last, "rate_limited_device", fixture)
                 answers = []
                 for _ in 0..<40 {
-                    var login = stage.logins.login()
+                    var login = fixture.logins.login()
                     login.token.claims["sub"] = .string("one-user-of-many-sessions")
-                    answers.append(try await broker.token(try stage.logins.exchange(login)))
+                    answers.append(try await broker.token(try fixture.logins.exchange(login)))
                 }
                 #expect(answers.prefix(30).allSatisfy { $0.status == 200 })
-                try await expectLimited(answers.last, "rate_limited_user", stage)
-                let rows = try await stage.sql.row(
+                try await expectLimited(answers.last, "rate_limited_user", fixture)
+                let rows = try await fixture.sql.row(
                     "SELECT count(*) FROM native_sso.session WHERE subject = 'one-user-of-many-sessions'")
                 #expect(rows == "30")
-                #expect(try await broker.token(try stage.exchange()).status == 200)
+                #expect(try await broker.token(try fixture.exchange()).status == 200)
             }
         }
 
         /// D-15, TM-41: guesses at the device of an id_token. None is right, soon they wait, and the device goes on.
         @Test func guessedDevices() async throws {
-            try await withBroker { stage, broker in
-                let login = stage.logins.login()
+            try await withBroker { fixture, broker in
+                let login = fixture.logins.login()
                 var answers: [HTTPAnswer] = []
                 for _ in 0..<100 {
                     let guess = Login(token: login.token, device: Unguessable.make())
-                    answers.append(try await broker.token(try stage.logins.exchange(guess)))
+                    answers.append(try await broker.token(try fixture.logins.exchange(guess)))
                 }
                 #expect(answers.count { $0.text == AnswerContract.unusableBody } == 10)
                 #expect(answers.count { $0.status == 429 } == 90)
-                try await expectLimited(answers.last, "rate_limited_device_failures", stage)
+                try await expectLimited(answers.last, "rate_limited_device_failures", fixture)
                 for _ in 0..<20 {
-                    #expect(try await broker.token(try stage.logins.exchange(login)).status == 200)
+                    #expect(try await broker.token(try fixture.logins.exchange(login)).status == 200)
                 }
                 try await expectLimited(
-                    try await broker.token(try stage.logins.exchange(login)), "rate_limited_session", stage)
+                    try await broker.token(try fixture.logins.exchange(login)), "rate_limited_session", fixture)
             }
         }
 
         /// a revoked token comes a thousand times. The registry stays unchanged.
         /// After 20 refusals the answer is 429, without a question to the database.
-        @Test func aDeadChain() async throws {
-            try await withBroker { stage, broker in
-                let chain = try await stage.chain()
-                try await stage.revoke(chain)
-                let before = try await stage.digest()
-                let events = try await auditEvents(stage)
+        @Test func aDeadFamily() async throws {
+            try await withBroker { fixture, broker in
+                let family = try await fixture.family()
+                try await fixture.revoke(family)
+                let before = try await fixture.digest()
+                let events = try await auditEvents(fixture)
                 var answers: [HTTPAnswer] = []
                 for _ in 0..<1000 {
-                    answers.append(try await broker.token(.refresh(chain.refreshToken, client: Stage.target)))
+                    answers.append(try await broker.token(.refresh(family.refreshToken, client: Fixture.target)))
                 }
                 #expect(answers.prefix(20).allSatisfy { $0.text == AnswerContract.unusableBody })
                 #expect(answers.dropFirst(20).allSatisfy { $0.status == 429 })
-                #expect(try await stage.digest() == before)
-                #expect(try await auditEvents(stage) - events < 40)
-                #expect(try await broker.token(try stage.logins.exchange(chain.login)).status == 200)
+                #expect(try await fixture.digest() == before)
+                #expect(try await auditEvents(fixture) - events < 40)
+                #expect(try await broker.token(try fixture.logins.exchange(family.login)).status == 200)
             }
         }
 
         /// M-06: filling the internal listener takes no capacity from the public one.
         @Test func theInternalListenerIsFull() async throws {
-            let stage = try await Stage.shared
+            let fixture = try await Fixture.shared
             var held: [HTTPConnection] = []
-            for _ in 0..<600 { held.append(try await HTTPConnection.open(port: stage.running.internalPort)) }
+            for _ in 0..<600 { held.append(try await HTTPConnection.open(port: fixture.running.internalPort)) }
             let start = ContinuousClock.now
-            for _ in 0..<20 { #expect(try await stage.running.token(try stage.exchange()).status == 200) }
+            for _ in 0..<20 { #expect(try await fixture.running.token(try fixture.exchange()).status == 200) }
             #expect(ContinuousClock.now - start < .seconds(10))
             for connection in held { connection.abort() }
             held = []
             // There is room again as soon as the broker has seen that they left.
             _ = try await eventually("the internal listener answers") {
-                (try? await HTTPRequest("GET", "/livez").send(to: stage.running.internalPort))?.status == 200
+                (try? await HTTPRequest("GET", "/livez").send(to: fixture.running.internalPort))?.status == 200
                     ? true : nil
             }
         }
 
-        // MARK: The stage
+        // MARK: The fixture
 
-        private func withBroker(_ body: (Stage, Broker) async throws -> Void) async throws {
-            let stage = try await Stage.shared
-            let broker = try stage.installation.startBroker("limited-\(Unguessable.make().prefix(6))") {
+        private func withBroker(_ body: (Fixture, Broker) async throws -> Void) async throws {
+            let fixture = try await Fixture.shared
+            let broker = try fixture.installation.startBroker("limited-\(Unguessable.make().prefix(6))") {
                 $0.limits = Self.limits
                 $0.trustedProxies = ["127.0.0.1"]
             }
             let result: Result<Void, any Error>
             do {
                 try await broker.untilReady()
-                result = .success(try await body(stage, broker))
+                result = .success(try await body(fixture, broker))
             } catch {
                 result = .failure(error)
             }
@@ -163,17 +163,17 @@ extension Abuse {
             try result.get()
         }
 
-        private func expectLimited(_ answer: HTTPAnswer?, _ reason: String, _ stage: Stage) async throws {
+        private func expectLimited(_ answer: HTTPAnswer?, _ reason: String, _ fixture: Fixture) async throws {
             let answer = try #require(answer)
             #expect(answer.status == 429 && answer.error == "temporarily_unavailable", "\(answer.text)")
             let wait = try #require(Int(answer["Retry-After"] ?? ""))
             #expect((1...3600).contains(wait))
             #expect(answer.keepsContract)
-            #expect(try await stage.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
+            #expect(try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == reason)
         }
 
-        private func auditEvents(_ stage: Stage) async throws -> Int {
-            Int(try await stage.sql.row("SELECT count(*) FROM native_sso.audit_event")) ?? 0
+        private func auditEvents(_ fixture: Fixture) async throws -> Int {
+            Int(try await fixture.sql.row("SELECT count(*) FROM native_sso.audit_event")) ?? 0
         }
     }
 }

@@ -6,18 +6,18 @@ extension Abuse {
     /// What attacks leave behind: a line and a row each, in words of our own.
     struct TraceTests {
         @Test func everyRequestLeavesOneLineOfLog() async throws {
-            let stage = try await Stage.shared
+            let fixture = try await Fixture.shared
             for attack in Attack.formAttacks where ["F-08", "F-18"].contains(attack.id) {
                 for variant in attack.variants {
-                    let connection = try await HTTPConnection.open(port: stage.running.publicPort)
-                    try await connection.send(try await variant.message(stage).octets)
+                    let connection = try await HTTPConnection.open(port: fixture.running.publicPort)
+                    try await connection.send(try await variant.message(fixture).octets)
                     let requestID = try #require(try await connection.receive()?["X-Request-Id"])
-                    _ = try await stage.loggedReason(of: requestID)
+                    _ = try await fixture.loggedReason(of: requestID)
                 }
             }
             var seen: Set<String> = []
             // What the program says before it serves is for a person.
-            for line in try stage.running.logText().split(separator: "\n")
+            for line in try fixture.running.logText().split(separator: "\n")
             where !line.hasPrefix("warning: running as root") {
                 let entry = try #require((try? JSONReader.parse(Array(line.utf8)))?.object, "\(line)")
                 guard let requestID = entry.string("request_id") else { continue }
@@ -31,53 +31,53 @@ extension Abuse {
             "${jndi:ldap://x}", "<script>", "x' OR '1'='1", "../etc/passwd", "\u{1B}[2J", "app-two\u{301}",
         ])
         func nothingOfTheCallersIsWrittenDown(_ text: String) async throws {
-            let stage = try await Stage.shared
-            for form in try Self.everywhere(text, stage) {
+            let fixture = try await Fixture.shared
+            for form in try Self.everywhere(text, fixture) {
                 let request = HTTPRequest.token(form.parameters, fields: [("X-Forwarded-For", text.asciiOnly)])
-                let answer = try await request.send(to: stage.running.publicPort)
+                let answer = try await request.send(to: fixture.running.publicPort)
                 let requestID = try #require(answer["X-Request-Id"])
-                _ = try await stage.loggedReason(of: requestID)
-                if answer.status == 400 { _ = try await stage.auditedReason(of: requestID) }
+                _ = try await fixture.loggedReason(of: requestID)
+                if answer.status == 400 { _ = try await fixture.auditedReason(of: requestID) }
             }
-            for needle in [text, String(text.dropFirst(1))] { try await expectNoTrace(of: needle, stage) }
+            for needle in [text, String(text.dropFirst(1))] { try await expectNoTrace(of: needle, fixture) }
         }
 
         /// Neither is the user, whose name is in every id_token; the client's is, and shows that this would find it.
         @Test func onlyTheClientIsNamed() async throws {
-            let stage = try await Stage.shared
-            var login = stage.logins.login()
+            let fixture = try await Fixture.shared
+            var login = fixture.logins.login()
             let user = try #require(login.token.claims.string("sub"))
-            #expect(try await stage.running.token(try stage.logins.exchange(login)).status == 200)
+            #expect(try await fixture.running.token(try fixture.logins.exchange(login)).status == 200)
             login.token.claims["exp"] = .number(JSONNumber(0))
-            let refused = try await stage.running.token(try stage.logins.exchange(login))
-            _ = try await stage.auditedReason(of: try #require(refused["X-Request-Id"]))
-            try await expectNoTrace(of: user, stage)
-            #expect(try stage.running.logText().contains(Stage.target))
-            #expect(try await !Self.auditRows(with: Stage.target, stage).isEmpty)
+            let refused = try await fixture.running.token(try fixture.logins.exchange(login))
+            _ = try await fixture.auditedReason(of: try #require(refused["X-Request-Id"]))
+            try await expectNoTrace(of: user, fixture)
+            #expect(try fixture.running.logText().contains(Fixture.target))
+            #expect(try await !Self.auditRows(with: Fixture.target, fixture).isEmpty)
         }
 
         /// A request for each place in which a text of the caller's can stand.
-        private static func everywhere(_ text: String, _ stage: Stage) throws -> [TokenForm] {
-            let parameters = try stage.exchange().parameters.map(\.name) + ["scope", "made_up", "requested_token_type"]
+        private static func everywhere(_ text: String, _ fixture: Fixture) throws -> [TokenForm] {
+            let parameters = try fixture.exchange().parameters.map(\.name) + ["scope", "made_up", "requested_token_type"]
             let exchanges = try parameters.map { name in
-                var form = try stage.exchange()
+                var form = try fixture.exchange()
                 form[name] = text
                 return form
             }
             let claims = try ["sub", "sid", "aud", "acr", "iss"].map { name in
-                try stage.exchange { $0.claims[name] = .string(text) }
+                try fixture.exchange { $0.claims[name] = .string(text) }
             }
-            return exchanges + claims + [.refresh(text, client: Stage.target), .refresh("nsr1." + text, client: text)]
+            return exchanges + claims + [.refresh(text, client: Fixture.target), .refresh("nsr1." + text, client: text)]
         }
 
-        private func expectNoTrace(of text: String, _ stage: Stage) async throws {
-            #expect(try !stage.running.logText().contains(text))
-            #expect(try await Self.auditRows(with: text, stage).isEmpty)
+        private func expectNoTrace(of text: String, _ fixture: Fixture) async throws {
+            #expect(try !fixture.running.logText().contains(text))
+            #expect(try await Self.auditRows(with: text, fixture).isEmpty)
         }
 
-        private static func auditRows(with text: String, _ stage: Stage) async throws -> [String] {
+        private static func auditRows(with text: String, _ fixture: Fixture) async throws -> [String] {
             let quoted = text.replacing("'", with: "''")
-            return try await stage.sql.rows(
+            return try await fixture.sql.rows(
                 "SELECT a::text FROM native_sso.audit_event a WHERE position('\(quoted)' IN a::text) > 0")
         }
     }

@@ -5,25 +5,25 @@ extension Abuse {
     /// Connections over more than one request.
     struct WireScenarioTests {
         /// H-09: what follows a request that could end in two places is never looked at.
-        @Test(arguments: [0, 1]) func aSmuggledRequest(_ door: Int) async throws {
-            let stage = try await Stage.shared
-            var first = HTTPRequest.token(try stage.exchange().parameters)
+        @Test(arguments: [0, 1]) func aSmuggledRequest(_ port: Int) async throws {
+            let fixture = try await Fixture.shared
+            var first = HTTPRequest.token(try fixture.exchange().parameters)
             first.fields.append(("Transfer-Encoding", "chunked"))
-            let second = HTTPRequest.token(try stage.exchange().parameters)
-            let before = try await stage.digest()
-            let connection = try await HTTPConnection.open(port: stage.ports[door])
+            let second = HTTPRequest.token(try fixture.exchange().parameters)
+            let before = try await fixture.digest()
+            let connection = try await HTTPConnection.open(port: fixture.ports[port])
             try await connection.send(first.octets + second.octets)
             #expect(try await connection.receive()?.status == 400)
             #expect(try await connection.receive() == nil)
-            #expect(try await stage.digest() == before)
+            #expect(try await fixture.digest() == before)
         }
 
         /// H-29: a bad form is answered in its turn, and the next request of the connection as well.
-        @Test(arguments: [0, 1]) func requestsOnOneConnection(_ door: Int) async throws {
-            let stage = try await Stage.shared
-            let good = HTTPRequest.token(try stage.exchange().parameters).octets
+        @Test(arguments: [0, 1]) func requestsOnOneConnection(_ port: Int) async throws {
+            let fixture = try await Fixture.shared
+            let good = HTTPRequest.token(try fixture.exchange().parameters).octets
             let bad = HTTPRequest.token([("grant_type", "password")]).octets
-            let connection = try await HTTPConnection.open(port: stage.ports[door])
+            let connection = try await HTTPConnection.open(port: fixture.ports[port])
             try await connection.send(bad + good + bad)
             var answers: [HTTPAnswer] = []
             for _ in 0..<3 { answers.append(try #require(try await connection.receive())) }
@@ -33,16 +33,16 @@ extension Abuse {
 
         /// H-21: a client that does not read blocks only itself.
         @Test func aClientThatDoesNotRead() async throws {
-            let stage = try await Stage.shared
+            let fixture = try await Fixture.shared
             // A broker of its own: what it writes about the flood would be in the way of the others.
-            let broker = try stage.installation.startBroker("flooded")
+            let broker = try fixture.installation.startBroker("flooded")
             try await broker.untilReady()
             let deaf = try await HTTPConnection.open(port: broker.publicPort)
             let request = HTTPRequest.token([("grant_type", "password")]).octets
             let flood = Task {
                 try await deaf.send(Array(repeatElement(request, count: 20_000).joined()))
             }
-            for _ in 0..<20 { #expect(try await broker.settledToken(try stage.exchange()).status == 200) }
+            for _ in 0..<20 { #expect(try await broker.settledToken(try fixture.exchange()).status == 200) }
             deaf.abort()
             try await flood.value
             #expect(try await broker.readiness() == 200)
@@ -54,10 +54,10 @@ extension Abuse {
 /// H-20: clients that send too slowly.
 @Suite(.timeLimit(.minutes(5))) struct SlowRequestTests {
     @Test(arguments: [("a body", 1), ("a header", 60)], [0, 1])
-    func isGivenUp(_ part: (name: String, missing: Int), _ door: Int) async throws {
-        let stage = try await Stage.shared
+    func isGivenUp(_ part: (name: String, missing: Int), _ port: Int) async throws {
+        let fixture = try await Fixture.shared
         let request = HTTPRequest.token([("grant_type", "password")]).octets
-        let connection = try await HTTPConnection.open(port: stage.ports[door])
+        let connection = try await HTTPConnection.open(port: fixture.ports[port])
         try await connection.send(request.dropLast(part.missing))
         let answer = try #require(try await connection.receive())
         #expect(answer.status == 408 && answer.error == "invalid_request" && answer.keepsContract, "\(answer.text)")

@@ -10,12 +10,12 @@ extension Faults {
     struct CodeEnrolmentTests {
         @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
         func fromCodeToSibling(profile: NativeProfile) async throws {
-            let stage = try await CodeStage.shared
-            let token = try stage.freshToken()
-            try stage.gives(token)
-            let form = stage.code(profile)
-            let calls = stage.provider.codeCalls.count
-            let answer = try await stage.broker.token(form)
+            let fixture = try await CodeFixture.shared
+            let token = try fixture.freshToken()
+            try fixture.gives(token)
+            let form = fixture.code(profile)
+            let calls = fixture.provider.codeCalls.count
+            let answer = try await fixture.broker.token(form)
             try #require(answer.status == 200 && answer.keepsContract, "\(answer.text)")
             let json = try #require(answer.json)
             // The identity provider's tokens, as they are.
@@ -25,68 +25,68 @@ extension Faults {
             #expect((json.string("device_secret") == nil) == (profile == .deviceID))
             let idToken = try #require(json.string("id_token"))
             let claims = try UnverifiedToken.claims(of: idToken)
-            #expect(claims.string("iss") == stage.installation.configuration.issuer)
-            #expect(claims.string("nonce") == "n-0S6_WzA2Mj" && claims.string("idp") == stage.provider.issuer)
+            #expect(claims.string("iss") == fixture.installation.configuration.issuer)
+            #expect(claims.string("nonce") == "n-0S6_WzA2Mj" && claims.string("idp") == fixture.provider.issuer)
             #expect(claims.string("at_hash") == IDToken.leftHalfHash("idp-access"))
 
             // What the identity provider saw: the code request, and nothing beside it.
-            let call = try #require(stage.provider.codeCalls.dropFirst(calls).first)
-            #expect(stage.provider.codeCalls.count == calls + 1)
+            let call = try #require(fixture.provider.codeCalls.dropFirst(calls).first)
+            #expect(fixture.provider.codeCalls.count == calls + 1)
             #expect(call.parameter("code") == form["code"] && call.parameter("code_verifier") == form["code_verifier"])
             #expect(call.parameter("client_id") == "app-one" && call.field("authorization") == nil)
             #expect(call.parameter("device_id") == nil && call.parameter("scope") == nil)
 
             // App two, at the other replica.
-            let exchanged = try await stage.replica.token(
+            let exchanged = try await fixture.replica.token(
                 .exchange(
-                    idToken, issuer: stage.installation.configuration.issuer,
-                    device: json.string("device_secret") ?? CodeStage.device, profile: profile, client: "app-two"))
+                    idToken, issuer: fixture.installation.configuration.issuer,
+                    device: json.string("device_secret") ?? CodeFixture.device, profile: profile, client: "app-two"))
             #expect(exchanged.status == 200, "\(exchanged.text)")
         }
 
         /// The answer was lost: the same request gets it again, octet by octet, from any replica, and nobody else gets anything.
         @Test func aLostAnswer() async throws {
-            let stage = try await CodeStage.shared
-            try stage.gives(try stage.freshToken())
-            let form = stage.code(.deviceSecret)
-            let calls = stage.provider.codeCalls.count
-            let first = try await stage.broker.token(form)
+            let fixture = try await CodeFixture.shared
+            try fixture.gives(try fixture.freshToken())
+            let form = fixture.code(.deviceSecret)
+            let calls = fixture.provider.codeCalls.count
+            let first = try await fixture.broker.token(form)
             try #require(first.status == 200, "\(first.text)")
-            #expect(try await stage.replica.token(form).body == first.body)
-            #expect(try await stage.broker.token(form).body == first.body)
+            #expect(try await fixture.replica.token(form).body == first.body)
+            #expect(try await fixture.broker.token(form).body == first.body)
             for (name, value) in [
                 ("code_verifier", Unguessable.make()), ("redirect_uri", "https://other.example/cb"),
-                ("client_id", "app-two"), ("device_id", CodeStage.device), ("scope", "openid device_sso profile"),
+                ("client_id", "app-two"), ("device_id", CodeFixture.device), ("scope", "openid device_sso profile"),
             ] {
                 var other = form
                 other[name] = value
-                let refused = try await stage.replica.token(other)
+                let refused = try await fixture.replica.token(other)
                 #expect(refused.status == 400 && refused.error == "invalid_grant", "\(name): \(refused.text)")
-                #expect(try await stage.reason(refused) == "code_used", "\(name)")
+                #expect(try await fixture.reason(refused) == "code_used", "\(name)")
             }
-            #expect(stage.provider.codeCalls.count == calls + 1)
+            #expect(fixture.provider.codeCalls.count == calls + 1)
             // Half a minute later.
-            let sql = try stage.installation.session()
+            let sql = try fixture.installation.session()
             try await sql.rows("UPDATE native_sso.relayed_code SET valid_until = now() - interval '1 s'")
-            let late = try await stage.broker.token(form)
+            let late = try await fixture.broker.token(form)
             #expect(late.error == "invalid_grant")
-            #expect(try await stage.reason(late) == "code_used")
-            #expect(stage.provider.codeCalls.count == calls + 1)
+            #expect(try await fixture.reason(late) == "code_used")
+            #expect(fixture.provider.codeCalls.count == calls + 1)
             // Nothing of it can be read: it is there once more, and of no use without the request.
             #expect(try await sql.row("SELECT count(*) FROM native_sso.relayed_code WHERE answer LIKE '%idp%'") == "0")
         }
 
         /// Twenty at once over two brokers: one call, one session, one answer.
         @Test func aRace() async throws {
-            let stage = try await CodeStage.shared
-            let token = try stage.freshToken()
-            try stage.gives(token)
-            let form = stage.code(.deviceSecret)
-            let calls = stage.provider.codeCalls.count
+            let fixture = try await CodeFixture.shared
+            let token = try fixture.freshToken()
+            try fixture.gives(token)
+            let form = fixture.code(.deviceSecret)
+            let calls = fixture.provider.codeCalls.count
             let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
                 for number in 0..<20 {
                     group.addTask {
-                        let broker = number.isMultiple(of: 2) ? stage.broker : stage.replica
+                        let broker = number.isMultiple(of: 2) ? fixture.broker : fixture.replica
                         return try await eventually("an answer") {
                             let answer = try await broker.token(form)
                             guard answer.status != 503 else {
@@ -100,10 +100,10 @@ extension Faults {
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(answers.allSatisfy { $0.status == 200 && $0.body == answers[0].body })
-            #expect(stage.provider.codeCalls.count == calls + 1)
+            #expect(fixture.provider.codeCalls.count == calls + 1)
             let sub = try #require(token.claims.string("sub"))
             #expect(
-                try await stage.installation.session().row(
+                try await fixture.installation.session().row(
                     "SELECT count(*) FROM native_sso.session WHERE subject = '\(sub)'") == "1")
         }
 
@@ -111,7 +111,7 @@ extension Faults {
 
         /// E-09: the code of its error, and nothing else of it.
         @Test func itsErrorsPass() async throws {
-            let stage = try await CodeStage.shared
+            let fixture = try await CodeFixture.shared
             let page = "<html>" + String(repeating: "x", count: 1 << 20)
             for (error, status, expected, reason) in [
                 ("invalid_grant", 400, "invalid_grant", "idp_invalid_grant"),
@@ -120,42 +120,42 @@ extension Faults {
                 ("consent_required", 400, "interaction_required", "idp_interaction_required"),
                 ("<b>own_error</b>", 400, "invalid_grant", "idp_other_error"),
             ] {
-                stage.provider.token { _ in
+                fixture.provider.token { _ in
                     .answers(status, "{\"error\":\"\(error)\",\"error_description\":\"\(page)\",\"x\":1}")
                 }
-                let form = stage.code(.deviceSecret)
-                let calls = stage.provider.codeCalls.count
-                let answer = try await stage.broker.token(form)
+                let form = fixture.code(.deviceSecret)
+                let calls = fixture.provider.codeCalls.count
+                let answer = try await fixture.broker.token(form)
                 #expect(answer.status == 400 && answer.error == expected && answer.keepsContract, "\(answer.text)")
                 #expect(answer.body.count < 300 && answer["WWW-Authenticate"] == nil)
-                #expect(try await stage.reason(answer) == reason)
+                #expect(try await fixture.reason(answer) == reason)
                 // Final, at whichever replica, whatever it would say now.
-                try stage.gives(try stage.freshToken())
-                #expect(try await stage.replica.token(form).body == answer.body)
-                #expect(stage.provider.codeCalls.count == calls + 1)
+                try fixture.gives(try fixture.freshToken())
+                #expect(try await fixture.replica.token(form).body == answer.body)
+                #expect(fixture.provider.codeCalls.count == calls + 1)
             }
         }
 
         /// E-10 and more: an outage, once; then a code that is gone. Never a second call, never a session.
         @Test func itFails() async throws {
-            let stage = try await CodeStage.shared
-            let sql = try stage.installation.session()
+            let fixture = try await CodeFixture.shared
+            let sql = try fixture.installation.session()
             let count = "SELECT count(*) FROM native_sso.session"
             let sessions = try await sql.row(count)
-            let token = try stage.freshToken()
-            let good = try stage.answer(token)
+            let token = try fixture.freshToken()
+            let good = try fixture.answer(token)
             func bent(_ change: (inout IDToken) -> Void) throws -> CodeReply {
                 var other = token
                 change(&other)
-                return .answers(200, try stage.answer(other))
+                return .answers(200, try fixture.answer(other))
             }
             let now = try #require(token.claims.number("iat")?.wholeSeconds)
             let replies: [(String, CodeReply)] = [
                 ("idp_unavailable", .answers(503, "")), ("idp_unavailable", .answers(429, "")),
                 ("idp_unavailable", .answers(400, #"{"error":"temporarily_unavailable"}"#)),
                 ("idp_status", .answers(201, good)), ("idp_status", .answers(404, "{}")),
-                ("idp_redirected", .answers(302, good, fields: "Location: \(stage.provider.issuer)/elsewhere\r\n")),
-                ("idp_redirected", .answers(307, good, fields: "Location: \(stage.provider.issuer)/token\r\n")),
+                ("idp_redirected", .answers(302, good, fields: "Location: \(fixture.provider.issuer)/elsewhere\r\n")),
+                ("idp_redirected", .answers(307, good, fields: "Location: \(fixture.provider.issuer)/token\r\n")),
                 ("idp_content_type", .answers(200, good, type: "text/html")),
                 ("idp_content_type", .answers(200, good, fields: "Content-Type: application/json\r\n")),
                 ("idp_content_encoding", .answers(200, good, fields: "Content-Encoding: gzip\r\n")),
@@ -191,30 +191,30 @@ extension Faults {
                 ("idp_at_hash", try bent { $0.claims["at_hash"] = .string(IDToken.leftHalfHash("another")) }),
             ]
             for (reason, reply) in replies {
-                stage.provider.token { _ in reply }
-                let form = stage.code(.deviceSecret)
-                let calls = stage.provider.codeCalls.count
-                let answer = try await stage.broker.token(form)
+                fixture.provider.token { _ in reply }
+                let form = fixture.code(.deviceSecret)
+                let calls = fixture.provider.codeCalls.count
+                let answer = try await fixture.broker.token(form)
                 #expect(answer.isOutage && answer.keepsContract, "\(reason): \(answer.status) \(answer.text)")
-                #expect(try await stage.reason(answer) == reason)
-                stage.provider.token { _ in .answers(200, good) }
-                let again = try await stage.replica.token(form)
+                #expect(try await fixture.reason(answer) == reason)
+                fixture.provider.token { _ in .answers(200, good) }
+                let again = try await fixture.replica.token(form)
                 #expect(again.status != 200, "\(reason)")
-                #expect(stage.provider.codeCalls.count == calls + 1, "\(reason): asked again")
+                #expect(fixture.provider.codeCalls.count == calls + 1, "\(reason): asked again")
             }
             #expect(try await sql.row(count) == sessions)
             // The search for something to say about it was not in vain.
-            try stage.gives(try stage.freshToken())
-            #expect(try await stage.broker.token(stage.code(.deviceSecret)).status == 200)
+            try fixture.gives(try fixture.freshToken())
+            #expect(try await fixture.broker.token(fixture.code(.deviceSecret)).status == 200)
         }
 
         /// E-08: nobody asked for a device session, so there is none.
         @Test func anOrdinaryLogin() async throws {
-            let stage = try await CodeStage.shared
-            let sql = try stage.installation.session()
-            let token = try stage.freshToken()
-            try stage.gives(token)
-            let answer = try await stage.broker.token(stage.code(nil))
+            let fixture = try await CodeFixture.shared
+            let sql = try fixture.installation.session()
+            let token = try fixture.freshToken()
+            try fixture.gives(token)
+            let answer = try await fixture.broker.token(fixture.code(nil))
             #expect(answer.status == 200 && answer.json?.string("device_secret") == nil, "\(answer.text)")
             let parts = answer.json?.string("id_token")?.split(separator: ".")
             #expect(parts?.dropLast() == (try token.signed()).split(separator: ".").dropLast())
@@ -224,14 +224,14 @@ extension Faults {
 
         /// The same of an identity provider that has bound its id_token to a device by itself: its own secret goes with it.
         @Test func anOrdinaryLoginThatIsBound() async throws {
-            let stage = try await CodeStage.shared
-            let sql = try stage.installation.session()
-            var token = try stage.freshToken()
+            let fixture = try await CodeFixture.shared
+            let sql = try fixture.installation.session()
+            var token = try fixture.freshToken()
             token.claims["ds_hash"] = .string(IDToken.leftHalfHash("of-the-provider"))
-            let body = try stage.answer(token).replacing(
+            let body = try fixture.answer(token).replacing(
                 "{\"access", with: "{\"device_secret\":\"of-the-provider\",\"access", maxReplacements: 1)
-            stage.provider.token { _ in .answers(200, body) }
-            let plain = try await stage.broker.token(stage.code(nil))
+            fixture.provider.token { _ in .answers(200, body) }
+            let plain = try await fixture.broker.token(fixture.code(nil))
             #expect(plain.status == 200, "\(plain.text)")
             #expect(plain.json?.string("device_secret") == "of-the-provider")
             let claims = try UnverifiedToken.claims(of: try #require(plain.json?.string("id_token")))
@@ -240,22 +240,22 @@ extension Faults {
             #expect(try await sql.row("SELECT count(*) FROM native_sso.session WHERE subject = '\(sub)'") == "0")
 
             // Enrolled it is bound anew: the one secret goes with the one id_token.
-            let enrolled = try await stage.broker.token(stage.code(.deviceSecret))
+            let enrolled = try await fixture.broker.token(fixture.code(.deviceSecret))
             let secret = try #require(enrolled.json?.string("device_secret"), "\(enrolled.text)")
             let idToken = try #require(enrolled.json?.string("id_token"))
             #expect(secret != "of-the-provider")
             #expect(try UnverifiedToken.claims(of: idToken).string("ds_hash") == IDToken.leftHalfHash(secret))
-            let exchanged = try await stage.replica.token(
+            let exchanged = try await fixture.replica.token(
                 .exchange(
-                    idToken, issuer: stage.installation.configuration.issuer, device: secret, profile: .deviceSecret,
+                    idToken, issuer: fixture.installation.configuration.issuer, device: secret, profile: .deviceSecret,
                     client: "app-two"))
             #expect(exchanged.status == 200, "\(exchanged.text)")
         }
 
         /// RFC 9449: whoever shows a key enrols for that key; a proof is good once, and the key is the app's only one there.
         @Test func byKey() async throws {
-            let stage = try await CodeStage.shared
-            let issuer = stage.installation.configuration.issuer
+            let fixture = try await CodeFixture.shared
+            let issuer = fixture.installation.configuration.issuer
             let (key, otherKey) = (try TestKey(.es256, keyID: "one"), try TestKey(.es256, keyID: "two"))
             func proof(_ key: TestKey) throws -> String {
                 try TestProof(by: key, for: issuer + "/token", at: Int64(time(nil))).signed()
@@ -265,14 +265,14 @@ extension Faults {
             }
             func refused(_ answer: HTTPAnswer, _ error: String, _ reason: String) async throws {
                 #expect(answer.status == 400 && answer.error == error, "\(answer.text)")
-                #expect(try await stage.reason(answer) == reason)
+                #expect(try await fixture.reason(answer) == reason)
             }
-            try stage.gives(try stage.freshToken(of: "app-bound"))
-            let calls = stage.provider.codeCalls.count
-            let form = stage.code(.deviceID, of: "app-bound")
-            try await refused(try await stage.broker.token(form), "invalid_dpop_proof", "dpop_proof_required")
+            try fixture.gives(try fixture.freshToken(of: "app-bound"))
+            let calls = fixture.provider.codeCalls.count
+            let form = fixture.code(.deviceID, of: "app-bound")
+            try await refused(try await fixture.broker.token(form), "invalid_dpop_proof", "dpop_proof_required")
             let used = try proof(key)
-            let first = try await send(form, used, at: stage.broker)
+            let first = try await send(form, used, at: fixture.broker)
             try #require(first.status == 200, "\(first.text)")
             let idToken = try #require(first.json?.string("id_token"))
             #expect(
@@ -280,50 +280,50 @@ extension Faults {
                     == TestProof.thumbprint(of: key))
             // The identity provider's access token is bound to nothing here.
             #expect(first.json?.string("token_type") == "Bearer")
-            #expect(stage.provider.codeCalls.last?.field("dpop") == nil)
+            #expect(fixture.provider.codeCalls.last?.field("dpop") == nil)
 
-            try await refused(try await send(form, used, at: stage.replica), "invalid_dpop_proof", "dpop_replayed")
-            #expect(try await send(form, try proof(key), at: stage.replica).body == first.body)
+            try await refused(try await send(form, used, at: fixture.replica), "invalid_dpop_proof", "dpop_replayed")
+            #expect(try await send(form, try proof(key), at: fixture.replica).body == first.body)
             try await refused(
-                try await send(form, try proof(otherKey), at: stage.replica), "invalid_grant", "code_used")
-            #expect(stage.provider.codeCalls.count == calls + 1)
+                try await send(form, try proof(otherKey), at: fixture.replica), "invalid_grant", "code_used")
+            #expect(fixture.provider.codeCalls.count == calls + 1)
 
             // Another login on the same device.
-            try stage.gives(try stage.freshToken(of: "app-bound"))
+            try fixture.gives(try fixture.freshToken(of: "app-bound"))
             try await refused(
-                try await send(stage.code(.deviceID, of: "app-bound"), try proof(otherKey), at: stage.broker),
+                try await send(fixture.code(.deviceID, of: "app-bound"), try proof(otherKey), at: fixture.broker),
                 "invalid_grant", "pin_conflict")
 
             // The sibling has a key of its own, and it is its only one there, too.
             let exchange = TokenForm.exchange(
-                idToken, issuer: issuer, device: CodeStage.device, profile: .deviceID, client: "app-bound-two")
-            let exchanged = try await send(exchange, try proof(otherKey), at: stage.replica)
+                idToken, issuer: issuer, device: CodeFixture.device, profile: .deviceID, client: "app-bound-two")
+            let exchanged = try await send(exchange, try proof(otherKey), at: fixture.replica)
             #expect(exchanged.json?.string("token_type") == "DPoP", "\(exchanged.text)")
-            #expect(try await send(exchange, try proof(otherKey), at: stage.broker).status == 200)
+            #expect(try await send(exchange, try proof(otherKey), at: fixture.broker).status == 200)
             try await refused(
-                try await send(exchange, try proof(key), at: stage.broker), "invalid_grant", "pin_conflict")
+                try await send(exchange, try proof(key), at: fixture.broker), "invalid_grant", "pin_conflict")
         }
 
         /// D-16: a secret that is presented beside a code is nobody's here; there is a new one.
         @Test func aDeviceSecretBesideACode() async throws {
-            let stage = try await CodeStage.shared
-            try stage.gives(try stage.freshToken())
-            var form = stage.code(.deviceSecret)
+            let fixture = try await CodeFixture.shared
+            try fixture.gives(try fixture.freshToken())
+            var form = fixture.code(.deviceSecret)
             form["device_secret"] = Unguessable.make()
-            let answer = try await stage.broker.token(form)
+            let answer = try await fixture.broker.token(form)
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json?.string("device_secret") != form["device_secret"])
         }
 
         @Test func whatIsRefusedBeforehand() async throws {
-            let stage = try await CodeStage.shared
-            let calls = stage.provider.codeCalls.count
+            let fixture = try await CodeFixture.shared
+            let calls = fixture.provider.codeCalls.count
             func refused(_ change: (inout TokenForm) -> Void) async throws -> String {
-                var form = stage.code(.deviceSecret)
+                var form = fixture.code(.deviceSecret)
                 change(&form)
-                let answer = try await stage.broker.token(form)
+                let answer = try await fixture.broker.token(form)
                 #expect(answer.status == 400 && answer.keepsContract, "\(answer.text)")
-                return "\(answer.error ?? "") \(try await stage.reason(answer))"
+                return "\(answer.error ?? "") \(try await fixture.reason(answer))"
             }
             #expect(try await refused { $0["code"] = nil } == "invalid_request code_missing")
             #expect(try await refused { $0["redirect_uri"] = nil } == "invalid_request redirect_uri_missing")
@@ -340,7 +340,7 @@ extension Faults {
             #expect(try await refused { $0["resource"] = "https://api.example" } == "invalid_target resource_present")
             #expect(
                 try await refused { $0["refresh_token"] = "nsr1.x" } == "invalid_request parameter_of_other_grant")
-            #expect(stage.provider.codeCalls.count == calls)
+            #expect(fixture.provider.codeCalls.count == calls)
         }
     }
 }

@@ -9,68 +9,68 @@ extension Faults {
         /// An app that floods it fills its half of the places: another app enrols. When all places are full nothing else waits:
         /// exchanges and refreshes go on, codes that were answered too.
         @Test func itHangs() async throws {
-            let stage = try await CodeStage.shared
+            let fixture = try await CodeFixture.shared
             let gate = StubGate()
-            let issuer = stage.installation.configuration.issuer
-            try stage.gives(try stage.freshToken())
-            let answered = stage.code(.deviceID)
-            let login = try await stage.broker.token(answered)
+            let issuer = fixture.installation.configuration.issuer
+            try fixture.gives(try fixture.freshToken())
+            let answered = fixture.code(.deviceID)
+            let login = try await fixture.broker.token(answered)
             let idToken = try #require(login.json?.string("id_token"), "\(login.text)")
-            let body = try stage.answer(try stage.freshToken())
-            let other = try stage.answer(try stage.freshToken(of: "app-two"))
-            stage.provider.token { call in
+            let body = try fixture.answer(try fixture.freshToken())
+            let other = try fixture.answer(try fixture.freshToken(of: "app-two"))
+            fixture.provider.token { call in
                 call.parameter("client_id") == "app-two" ? .answers(200, other) : .waits(gate, body)
             }
-            let calls = stage.provider.codeCalls.count
+            let calls = fixture.provider.codeCalls.count
             func hang(_ app: String) -> Task<HTTPAnswer, any Error> {
-                let form = stage.code(.deviceSecret, of: app)
-                return Task { try await stage.broker.token(form) }
+                let form = fixture.code(.deviceSecret, of: app)
+                return Task { try await fixture.broker.token(form) }
             }
-            var hanging = (0..<CodeStage.slots / 2).map { _ in hang("app-one") }
+            var hanging = (0..<CodeFixture.slots / 2).map { _ in hang("app-one") }
             defer { gate.open() }
             _ = try await eventually("one app's places are taken") {
-                stage.provider.codeCalls.count == calls + CodeStage.slots / 2 ? true : nil
+                fixture.provider.codeCalls.count == calls + CodeFixture.slots / 2 ? true : nil
             }
             for _ in 0..<10 {
-                let flood = try await stage.broker.token(stage.code(.deviceSecret))
+                let flood = try await fixture.broker.token(fixture.code(.deviceSecret))
                 #expect(flood.isOutage && flood["Retry-After"] == "1")
-                #expect(try await stage.reason(flood) == "code_relay_share_used")
+                #expect(try await fixture.reason(flood) == "code_relay_share_used")
             }
-            let enrolled = try await stage.broker.token(stage.code(.deviceSecret, of: "app-two"))
+            let enrolled = try await fixture.broker.token(fixture.code(.deviceSecret, of: "app-two"))
             #expect(enrolled.status == 200, "\(enrolled.text)")
 
-            stage.provider.token { _ in .waits(gate, body) }
-            hanging += (0..<CodeStage.slots / 2).map { _ in hang("app-two") }
+            fixture.provider.token { _ in .waits(gate, body) }
+            hanging += (0..<CodeFixture.slots / 2).map { _ in hang("app-two") }
             _ = try await eventually("all places are taken") {
-                stage.provider.codeCalls.count == calls + 1 + CodeStage.slots ? true : nil
+                fixture.provider.codeCalls.count == calls + 1 + CodeFixture.slots ? true : nil
             }
-            let turnedAway = stage.code(.deviceSecret)
-            let busy = try await stage.broker.token(turnedAway)
+            let turnedAway = fixture.code(.deviceSecret)
+            let busy = try await fixture.broker.token(turnedAway)
             #expect(busy.isOutage)
-            #expect(try await stage.reason(busy) == "code_relay_busy")
+            #expect(try await fixture.reason(busy) == "code_relay_busy")
             for _ in 0..<20 {
-                let exchanged = try await stage.broker.token(
+                let exchanged = try await fixture.broker.token(
                     .exchange(
-                        idToken, issuer: issuer, device: CodeStage.device, profile: .deviceID, client: "app-two"))
+                        idToken, issuer: issuer, device: CodeFixture.device, profile: .deviceID, client: "app-two"))
                 let refreshToken = try #require(exchanged.refreshToken, "\(exchanged.text)")
-                #expect(try await stage.broker.token(.refresh(refreshToken, client: "app-two")).status == 200)
+                #expect(try await fixture.broker.token(.refresh(refreshToken, client: "app-two")).status == 200)
             }
-            #expect(try await stage.broker.token(answered).body == login.body)
-            #expect(stage.provider.codeCalls.count == calls + 1 + CodeStage.slots)
+            #expect(try await fixture.broker.token(answered).body == login.body)
+            #expect(fixture.provider.codeCalls.count == calls + 1 + CodeFixture.slots)
             // The deadline is the broker's own: all come back although the gate is shut.
             for task in hanging { #expect(try await task.value.isOutage) }
             // Whoever was turned away has lost nothing.
-            try stage.gives(try stage.freshToken())
-            #expect(try await stage.broker.token(turnedAway).status == 200)
+            try fixture.gives(try fixture.freshToken())
+            #expect(try await fixture.broker.token(turnedAway).status == 200)
         }
 
         /// The broker dies between its reservation of the code and the call: another one has the code, and it goes out once.
         @Test func killedBeforeSending() async throws {
-            let stage = try await CodeStage.shared
-            let broker = try stage.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
+            let fixture = try await CodeFixture.shared
+            let broker = try fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
             try await broker.untilReady()
-            let sql = try stage.installation.session()
-            let holder = try stage.installation.session()
+            let sql = try fixture.installation.session()
+            let holder = try fixture.installation.session()
             // The mark waits for a lock that this test holds.
             for statement in [
                 """
@@ -83,10 +83,10 @@ extension Faults {
                 """,
             ] { try await sql.rows(statement) }
             try await holder.rows("SELECT pg_advisory_lock(4711)")
-            let token = try stage.freshToken()
-            try stage.gives(token)
-            let calls = stage.provider.codeCalls.count
-            let form = stage.code(.deviceSecret)
+            let token = try fixture.freshToken()
+            try fixture.gives(token)
+            let calls = fixture.provider.codeCalls.count
+            let form = fixture.code(.deviceSecret)
             let lost = Task { try? await broker.token(form) }
             let waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory'"
             _ = try await eventually("the mark is held back") { try await sql.rows(waiting).isEmpty ? nil : true }
@@ -101,55 +101,55 @@ extension Faults {
             ] { try await sql.rows(statement) }
             try await sql.rows(
                 "UPDATE native_sso.relayed_code SET valid_until = now() + interval '1 min' WHERE NOT is_sent")
-            let meanwhile = try await stage.replica.token(form)
-            #expect(meanwhile.isOutage && stage.provider.codeCalls.count == calls)
-            #expect(try await stage.reason(meanwhile) == "code_in_flight")
+            let meanwhile = try await fixture.replica.token(form)
+            #expect(meanwhile.isOutage && fixture.provider.codeCalls.count == calls)
+            #expect(try await fixture.reason(meanwhile) == "code_in_flight")
             try await sql.rows("UPDATE native_sso.relayed_code SET valid_until = now() WHERE NOT is_sent")
-            let answer = try await stage.replica.token(form)
+            let answer = try await fixture.replica.token(form)
             #expect(answer.status == 200, "\(answer.text)")
-            #expect(stage.provider.codeCalls.count == calls + 1)
+            #expect(fixture.provider.codeCalls.count == calls + 1)
         }
 
         /// The broker dies while the code is at the identity provider: it may be spent, and nobody asks again.
         @Test func killedWhileAsking() async throws {
-            let stage = try await CodeStage.shared
-            let broker = try stage.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
+            let fixture = try await CodeFixture.shared
+            let broker = try fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
             try await broker.untilReady()
             let gate = StubGate()
-            let body = try stage.answer(try stage.freshToken())
-            stage.provider.token { _ in .waits(gate, body) }
+            let body = try fixture.answer(try fixture.freshToken())
+            fixture.provider.token { _ in .waits(gate, body) }
             defer { gate.open() }
-            let calls = stage.provider.codeCalls.count
-            let form = stage.code(.deviceSecret)
+            let calls = fixture.provider.codeCalls.count
+            let form = fixture.code(.deviceSecret)
             let lost = Task { try? await broker.token(form) }
-            _ = try await eventually("it is asked") { stage.provider.codeCalls.count == calls + 1 ? true : nil }
+            _ = try await eventually("it is asked") { fixture.provider.codeCalls.count == calls + 1 ? true : nil }
             broker.process.signal(SIGKILL)
             #expect(await lost.value == nil)
             gate.open()
-            let meanwhile = try await stage.replica.token(form)
+            let meanwhile = try await fixture.replica.token(form)
             #expect(meanwhile.isOutage)
-            #expect(try await stage.reason(meanwhile) == "code_in_flight")
+            #expect(try await fixture.reason(meanwhile) == "code_in_flight")
             // When the dead broker has had all the time that it may have.
-            try await stage.installation.session().rows(
+            try await fixture.installation.session().rows(
                 "UPDATE native_sso.relayed_code SET valid_until = now() WHERE state = 'asked'")
-            let gone = try await stage.replica.token(form)
+            let gone = try await fixture.replica.token(form)
             #expect(gone.error == "invalid_grant")
-            #expect(try await stage.reason(gone) == "code_used")
-            #expect(stage.provider.codeCalls.count == calls + 1)
+            #expect(try await fixture.reason(gone) == "code_used")
+            #expect(fixture.provider.codeCalls.count == calls + 1)
         }
 
         /// It dies after the identity provider's answer is kept, and before its own: another broker goes on from there.
         @Test func killedBeforeItsAnswer() async throws {
-            let stage = try await CodeStage.shared
-            let broker = try stage.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
+            let fixture = try await CodeFixture.shared
+            let broker = try fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
             try await broker.untilReady()
-            let sql = try stage.installation.session()
-            let token = try stage.freshToken()
-            try stage.gives(token)
-            let calls = stage.provider.codeCalls.count
-            let form = stage.code(.deviceSecret)
+            let sql = try fixture.installation.session()
+            let token = try fixture.freshToken()
+            try fixture.gives(token)
+            let calls = fixture.provider.codeCalls.count
+            let form = fixture.code(.deviceSecret)
             // Holds the session back, with the answer already kept.
-            let holder = try stage.installation.session()
+            let holder = try fixture.installation.session()
             try await holder.rows("BEGIN")
             try await holder.rows("LOCK TABLE native_sso.session IN ACCESS EXCLUSIVE MODE")
             let kept = "SELECT count(*) FROM native_sso.relayed_code WHERE state = 'kept'"
@@ -163,23 +163,23 @@ extension Faults {
                 "UPDATE native_sso.relayed_code SET valid_until = valid_until - interval '60 s' WHERE state = 'kept'")
             try await holder.rows("ROLLBACK")
             let answer = try await eventually("another broker answers") {
-                let answer = try await stage.replica.token(form)
+                let answer = try await fixture.replica.token(form)
                 return answer.isOutage ? nil : answer
             }
             #expect(answer.status == 200, "\(answer.text)")
-            #expect(stage.provider.codeCalls.count == calls + 1)
+            #expect(fixture.provider.codeCalls.count == calls + 1)
             let sub = try #require(token.claims.string("sub"))
             #expect(try await sql.row("SELECT count(*) FROM native_sso.session WHERE subject = '\(sub)'") == "1")
             try await sql.rows(
                 "UPDATE native_sso.relayed_code SET valid_until = valid_until - interval '15 s' WHERE state = 'answered'"
             )
-            #expect(try await stage.replica.token(form).body == answer.body)
+            #expect(try await fixture.replica.token(form).body == answer.body)
         }
 
         /// E-11: what came for a code and no app gets is revoked at the identity provider; nobody waits for that.
         @Test func aTokenThatNoAppGetsIsRevoked() async throws {
-            let stage = try await CodeStage.shared
-            let sql = try stage.installation.session()
+            let fixture = try await CodeFixture.shared
+            let sql = try fixture.installation.session()
             func orphan(_ answer: HTTPAnswer) async throws -> String {
                 let id = answer["X-Request-Id"] ?? ""
                 return try await eventually("the audit knows") {
@@ -191,82 +191,82 @@ extension Faults {
                     ).first
                 }
             }
-            let good = try stage.answer(try stage.freshToken())
+            let good = try fixture.answer(try fixture.freshToken())
             for (reason, body) in [
-                ("idp_id_token_other_client", try stage.answer(try stage.freshToken(of: "app-two"))),
+                ("idp_id_token_other_client", try fixture.answer(try fixture.freshToken(of: "app-two"))),
                 ("idp_answer_malformed", good.replacing("\"bearer\"", with: "\"mac\"")),
                 ("idp_no_id_token", #"{"access_token":"a","token_type":"Bearer","refresh_token":"idp-refresh"}"#),
             ] {
-                let before = stage.provider.revocations.count
-                stage.provider.token { _ in .answers(200, body) }
-                let form = stage.code(.deviceSecret)
-                let refused = try await stage.broker.token(form)
+                let before = fixture.provider.revocations.count
+                fixture.provider.token { _ in .answers(200, body) }
+                let form = fixture.code(.deviceSecret)
+                let refused = try await fixture.broker.token(form)
                 #expect(refused.isOutage, "\(refused.text)")
-                #expect(try await stage.reason(refused) == reason)
+                #expect(try await fixture.reason(refused) == reason)
                 #expect(try await orphan(refused) == "idp_token_revoked app-one")
-                let call = try #require(stage.provider.revocations.last)
-                #expect(stage.provider.revocations.count == before + 1)
+                let call = try #require(fixture.provider.revocations.last)
+                #expect(fixture.provider.revocations.count == before + 1)
                 #expect(call.body == "token=idp-refresh&token_type_hint=refresh_token&client_id=app-one")
                 // And it stays refused, by whichever broker.
-                let again = try await stage.replica.token(form)
-                #expect(try await stage.reason(again) == "code_used")
+                let again = try await fixture.replica.token(form)
+                #expect(try await fixture.reason(again) == "code_used")
             }
-            let explained = try await stage.installation.run(
+            let explained = try await fixture.installation.run(
                 ["explain", "--reason", "idp_token_revoked"])
             #expect(explained.status == 0, "\(explained.output)")
         }
 
         /// A broker that is told to stop has something to do for a code yet: it waits for it, and for its record.
         @Test func toldToStop() async throws {
-            let stage = try await CodeStage.shared
-            let broker = try stage.installation.startBroker("stopped-\(Unguessable.make().prefix(6))")
+            let fixture = try await CodeFixture.shared
+            let broker = try fixture.installation.startBroker("stopped-\(Unguessable.make().prefix(6))")
             try await broker.untilReady()
-            let before = stage.provider.revocations.count
-            stage.provider.revocation { _ in .hangs }
-            defer { stage.provider.revocation { _ in .answers(200, "") } }
-            let body = try stage.answer(try stage.freshToken(of: "app-two"))
-            stage.provider.token { _ in .answers(200, body) }
-            let refused = try await broker.token(stage.code(.deviceSecret))
+            let before = fixture.provider.revocations.count
+            fixture.provider.revocation { _ in .hangs }
+            defer { fixture.provider.revocation { _ in .answers(200, "") } }
+            let body = try fixture.answer(try fixture.freshToken(of: "app-two"))
+            fixture.provider.token { _ in .answers(200, body) }
+            let refused = try await broker.token(fixture.code(.deviceSecret))
             #expect(refused.isOutage, "\(refused.text)")
             _ = try await eventually("it is being revoked") {
-                stage.provider.revocations.count == before + 1 ? true : nil
+                fixture.provider.revocations.count == before + 1 ? true : nil
             }
             #expect(await broker.process.terminate() == 0)
             let id = refused["X-Request-Id"] ?? ""
-            let reasons = try await stage.installation.session().rows(
+            let reasons = try await fixture.installation.session().rows(
                 "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(id)' AND kind = 'code_orphaned'")
             #expect(reasons == ["idp_revocation_failed"])
         }
 
         /// Nothing of a code, its verifier or the identity provider's tokens is written down by anybody.
         @Test func nothingSecretIsWrittenDown() async throws {
-            let stage = try await CodeStage.shared
+            let fixture = try await CodeFixture.shared
             var search = SecretSearch()
             let tokens = (access: Unguessable.make(), refresh: Unguessable.make())
-            var token = try stage.freshToken()
+            var token = try fixture.freshToken()
             token.claims["at_hash"] = nil
-            let body = try stage.answer(token).replacing("idp-access", with: tokens.access)
+            let body = try fixture.answer(token).replacing("idp-access", with: tokens.access)
                 .replacing("idp-refresh", with: tokens.refresh)
-            stage.provider.token { _ in .answers(200, body) }
+            fixture.provider.token { _ in .answers(200, body) }
             search.add(tokens.access, "the provider's access token")
             search.add(tokens.refresh, "the provider's refresh token")
-            let granted = stage.code(.deviceSecret)
-            let answer = try await stage.broker.token(granted)
+            let granted = fixture.code(.deviceSecret)
+            let answer = try await fixture.broker.token(granted)
             #expect(answer.status == 200, "\(answer.text)")
             search.add(try #require(answer.json?.string("device_secret")), "the device secret")
             search.add(try #require(answer.json?.string("id_token")), "our id_token")
-            stage.provider.token { _ in .answers(400, #"{"error":"invalid_grant"}"#) }
-            let refused = stage.code(.deviceSecret)
-            _ = try await stage.broker.token(refused)
-            stage.provider.token { _ in .answers(200, body.replacing("bearer", with: "mac")) }
-            let failed = stage.code(.deviceSecret)
-            _ = try await stage.reason(try await stage.broker.token(failed))
+            fixture.provider.token { _ in .answers(400, #"{"error":"invalid_grant"}"#) }
+            let refused = fixture.code(.deviceSecret)
+            _ = try await fixture.broker.token(refused)
+            fixture.provider.token { _ in .answers(200, body.replacing("bearer", with: "mac")) }
+            let failed = fixture.code(.deviceSecret)
+            _ = try await fixture.reason(try await fixture.broker.token(failed))
             for form in [granted, refused, failed] {
                 search.add(try #require(form["code"]), "a code")
                 search.add(try #require(form["code_verifier"]), "a verifier")
             }
-            #expect(search.findings(in: try stage.broker.logText()).isEmpty)
-            let sql = try stage.installation.session()
+            #expect(search.findings(in: try fixture.broker.logText()).isEmpty)
+            let sql = try fixture.installation.session()
             for table in ["relayed_code", "used_proof", "session", "device", "audit_event"] {
                 let rows = try await sql.rows("SELECT t::text FROM native_sso.\(table) t").joined(separator: "\n")
                 #expect(search.findings(in: rows).isEmpty, "\(table)")

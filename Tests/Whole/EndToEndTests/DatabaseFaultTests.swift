@@ -9,90 +9,90 @@ extension Faults {
         /// Every process of the server is killed: both grants are an outage, never `invalid_grant`, and afterwards the same
         /// refresh token goes on.
         @Test func aDatabaseThatIsGone() async throws {
-            let stage = try await FaultStage.shared
-            let chain = try await stage.logins.chain(at: stage.broker)
-            try await stage.cluster.kill9()
-            for form in [stage.logins.refresh(chain.refreshToken), try stage.logins.exchange(stage.logins.login())] {
-                let answer = try await stage.broker.token(form)
+            let fixture = try await FaultFixture.shared
+            let family = try await fixture.logins.family(at: fixture.broker)
+            try await fixture.cluster.kill9()
+            for form in [fixture.logins.refresh(family.refreshToken), try fixture.logins.exchange(fixture.logins.login())] {
+                let answer = try await fixture.broker.token(form)
                 #expect(answer.isOutage, "\(answer.status) \(answer.text)")
             }
-            #expect(try await HTTPRequest("GET", "/livez").send(to: stage.broker.internalPort).status == 200)
-            let readiness = try await HTTPRequest("GET", "/readyz").send(to: stage.broker.internalPort)
+            #expect(try await HTTPRequest("GET", "/livez").send(to: fixture.broker.internalPort).status == 200)
+            let readiness = try await HTTPRequest("GET", "/readyz").send(to: fixture.broker.internalPort)
             #expect(readiness.status == 503)
             #expect(readiness.failedChecks.contains("database"), "\(readiness.text)")
 
-            try await stage.cluster.restart()
-            try await stage.broker.untilReady()
-            let answer = try await stage.broker.token(stage.logins.refresh(chain.refreshToken))
+            try await fixture.cluster.restart()
+            try await fixture.broker.untilReady()
+            let answer = try await fixture.broker.token(fixture.logins.refresh(family.refreshToken))
             #expect(answer.status == 200, "\(answer.text)")
-            #expect(try await stage.broker.token(try stage.logins.exchange(stage.logins.login())).status == 200)
+            #expect(try await fixture.broker.token(try fixture.logins.exchange(fixture.logins.login())).status == 200)
         }
 
         /// A client that proves itself with an assertion, while nobody can say whether it was used: an outage, and the client is
         /// let in with the same assertion afterwards, and once.
         @Test func anAssertionWhileTheDatabaseIsGone() async throws {
-            let stage = try await FaultStage.shared
-            let signer = try await Signer("signer", at: stage)
+            let fixture = try await FaultFixture.shared
+            let signer = try await Signer("signer", at: fixture)
             let form = try signer.exchange()
-            try await stage.cluster.kill9()
-            let answer = try await stage.broker.token(form)
+            try await fixture.cluster.kill9()
+            let answer = try await fixture.broker.token(form)
             #expect(answer.isOutage, "\(answer.status) \(answer.text)")
-            try await stage.cluster.restart()
-            try await stage.broker.untilReady()
-            #expect(try await stage.broker.token(form).status == 200)
-            #expect(try await stage.broker.token(form).error == "invalid_client")
+            try await fixture.cluster.restart()
+            try await fixture.broker.untilReady()
+            #expect(try await fixture.broker.token(form).status == 200)
+            #expect(try await fixture.broker.token(form).error == "invalid_client")
         }
 
         /// The grant cannot be given: an outage, which has cost no assertion. The same is good afterwards, and once.
         @Test func anOutageOfTheGrantCostsNoAssertion() async throws {
-            let stage = try await FaultStage.shared
-            let signer = try await Signer("late-signer", at: stage)
+            let fixture = try await FaultFixture.shared
+            let signer = try await Signer("late-signer", at: fixture)
             let form = try signer.exchange()
-            let sql = try stage.installation.session()
+            let sql = try fixture.installation.session()
             try await sql.rows("ALTER FUNCTION native_sso.exchange RENAME TO exchange_elsewhere")
-            let outage = try await stage.broker.token(form)
+            let outage = try await fixture.broker.token(form)
             try await sql.rows("ALTER FUNCTION native_sso.exchange_elsewhere RENAME TO exchange")
             #expect(outage.isOutage, "\(outage.status) \(outage.text)")
-            #expect(try await stage.broker.token(form).status == 200)
-            let again = try await stage.broker.token(form)
+            #expect(try await fixture.broker.token(form).status == 200)
+            let again = try await fixture.broker.token(form)
             #expect(again.status == 400 && again.error == "invalid_client", "\(again.text)")
             let requestID = try #require(again["X-Request-Id"])
             let reason = try await eventually("the replay is audited") {
                 try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
             }
             #expect(reason == "client_assertion_replayed")
-            #expect(try await stage.broker.token(try signer.exchange()).status == 200)
+            #expect(try await fixture.broker.token(try signer.exchange()).status == 200)
         }
 
         /// Connections stay open and nothing answers: the broker's own deadline is what ends the wait.
         @Test func aDatabaseThatHangs() async throws {
-            let stage = try await FaultStage.shared
-            let chain = try await stage.logins.chain(at: stage.broker)
-            try await stage.cluster.suspend()
-            let answer = try await stage.broker.token(stage.logins.refresh(chain.refreshToken))
-            try await stage.cluster.resume()
+            let fixture = try await FaultFixture.shared
+            let family = try await fixture.logins.family(at: fixture.broker)
+            try await fixture.cluster.suspend()
+            let answer = try await fixture.broker.token(fixture.logins.refresh(family.refreshToken))
+            try await fixture.cluster.resume()
             #expect(answer.isOutage, "\(answer.status) \(answer.text)")
-            try await stage.broker.untilReady()
+            try await fixture.broker.untilReady()
             // It may have happened meanwhile, or not: the retry gets the successor either way.
-            let retry = try await stage.broker.token(stage.logins.refresh(chain.refreshToken))
+            let retry = try await fixture.broker.token(fixture.logins.refresh(family.refreshToken))
             #expect(retry.status == 200, "\(retry.text)")
         }
 
         /// Until somebody migrates, or restores what was there: an outage, not a defect.
         @Test func aRequestWhileNothingIsMigrated() async throws {
-            let stage = try await FaultStage.shared
-            let chain = try await stage.logins.chain(at: stage.broker)
-            let sql = try stage.installation.session()
+            let fixture = try await FaultFixture.shared
+            let family = try await fixture.logins.family(at: fixture.broker)
+            let sql = try fixture.installation.session()
             try await sql.rows("ALTER SCHEMA native_sso RENAME TO elsewhere")
-            let exchange = try await stage.broker.token(try stage.logins.exchange(stage.logins.login()))
-            let refresh = try await stage.broker.token(stage.logins.refresh(chain.refreshToken))
+            let exchange = try await fixture.broker.token(try fixture.logins.exchange(fixture.logins.login()))
+            let refresh = try await fixture.broker.token(fixture.logins.refresh(family.refreshToken))
             try await sql.rows("ALTER SCHEMA elsewhere RENAME TO native_sso")
             for answer in [exchange, refresh] {
                 #expect(answer.isOutage && answer.keepsContract, "\(answer.status) \(answer.text)")
             }
-            try await stage.broker.untilReady()
-            #expect(try await stage.broker.token(stage.logins.refresh(chain.refreshToken)).status == 200)
-            #expect(try await stage.broker.token(try stage.logins.exchange(stage.logins.login())).status == 200)
+            try await fixture.broker.untilReady()
+            #expect(try await fixture.broker.token(fixture.logins.refresh(family.refreshToken)).status == 200)
+            #expect(try await fixture.broker.token(try fixture.logins.exchange(fixture.logins.login())).status == 200)
         }
     }
 }

@@ -6,12 +6,12 @@ import Testing
 extension DiskRun {
     // MARK: Enrolments
 
-    mutating func enrolments(by app: DiskStage.App, _ profile: NativeProfile) async throws {
-        let (stage, name) = (stage, "\(app), \(profile), enrolment")
+    mutating func enrolments(by app: DiskFixture.App, _ profile: NativeProfile) async throws {
+        let (fixture, name) = (fixture, "\(app), \(profile), enrolment")
         let device = Unguessable.make() + "/+= %"
         func form(_ token: IDToken, device: String) throws -> TokenForm {
             var form = TokenForm.exchange(
-                try token.signed(), issuer: stage.provider.issuer, device: device, profile: profile,
+                try token.signed(), issuer: fixture.provider.issuer, device: device, profile: profile,
                 client: app.rawValue)
             form["requested_token_type"] = "urn:ietf:params:oauth:token-type:id_token"
             guard profile == .deviceSecret else { return form }
@@ -20,20 +20,20 @@ extension DiskRun {
             form["scope"] = "openid device_sso"
             return form
         }
-        let good = try form(stage.freshToken(of: app), device: device)
-        let answer = try await granted(stage.request(good, by: app), name)
+        let good = try form(fixture.freshToken(of: app), device: device)
+        let answer = try await granted(fixture.request(good, by: app), name)
         if profile == .deviceID {
-            _ = try await granted(stage.request(good, by: app), "\(name), again")
+            _ = try await granted(fixture.request(good, by: app), "\(name), again")
             var other = good
             other["actor_token"] = Unguessable.make()
-            try await refused(stage.request(other, by: app), "enrolment_token_used", name)
+            try await refused(fixture.request(other, by: app), "enrolment_token_used", name)
         } else {
-            try await refused(stage.request(good, by: app), "enrolment_token_used", name)
+            try await refused(fixture.request(good, by: app), "enrolment_token_used", name)
         }
-        var strange = stage.freshToken(of: app)
+        var strange = fixture.freshToken(of: app)
         strange.claims["aud"] = .string("somebody-else")
         try await refused(
-            stage.request(form(strange, device: device), by: app), "enrolment_other_client", name)
+            fixture.request(form(strange, device: device), by: app), "enrolment_other_client", name)
         try await exchanges(
             idToken: answer.json?.string("id_token"), device: answer.json?.string("device_secret") ?? device, profile,
             by: app.other, name)
@@ -41,20 +41,20 @@ extension DiskRun {
 
     /// What was enrolled is exchanged.
     private mutating func exchanges(
-        idToken: String?, device: String, _ profile: NativeProfile, by app: DiskStage.App, _ name: String
+        idToken: String?, device: String, _ profile: NativeProfile, by app: DiskFixture.App, _ name: String
     ) async throws {
         let form = TokenForm.exchange(
-            try #require(idToken, "\(name)"), issuer: DiskStage.broker, device: device, profile: profile,
+            try #require(idToken, "\(name)"), issuer: DiskFixture.broker, device: device, profile: profile,
             client: app.rawValue)
-        let exchanged = try await granted(stage.request(form, by: app), "\(name), exchange")
+        let exchanged = try await granted(fixture.request(form, by: app), "\(name), exchange")
         let refresh = TokenForm.refresh(try #require(exchanged.refreshToken), client: "")
-        _ = try await granted(stage.request(refresh, by: app), "\(name), refresh")
+        _ = try await granted(fixture.request(refresh, by: app), "\(name), refresh")
     }
 
     // MARK: Codes
 
     /// - Parameter profile: `nil`: the app wants nothing but the identity provider's answer.
-    mutating func codes(by app: DiskStage.App, _ profile: NativeProfile?) async throws {
+    mutating func codes(by app: DiskFixture.App, _ profile: NativeProfile?) async throws {
         let name = "\(app), \(profile.map(\.rawValue) ?? "no profile"), code"
         let device = Unguessable.make() + "/+= %"
         func form() -> TokenForm {
@@ -70,31 +70,31 @@ extension DiskRun {
             }
             return form
         }
-        give(stage.freshToken(of: app), name)
+        give(fixture.freshToken(of: app), name)
         let good = form()
-        let answer = try await granted(stage.request(good, by: app), name)
-        let again = try await granted(stage.request(good, by: app), "\(name), again")
+        let answer = try await granted(fixture.request(good, by: app), name)
+        let again = try await granted(fixture.request(good, by: app), "\(name), again")
         #expect(again.body == answer.body)
         var other = good
         other["code_verifier"] = Unguessable.make()
-        try await refused(stage.request(other, by: app), "code_used", name)
+        try await refused(fixture.request(other, by: app), "code_used", name)
         if let profile {
             try await exchanges(
                 idToken: answer.json?.string("id_token"), device: answer.json?.string("device_secret") ?? device,
                 profile, by: app.other, name)
         }
-        stage.provider.token { _ in .answers(400, #"{"error":"invalid_grant"}"#) }
-        try await refused(stage.request(form(), by: app), "idp_invalid_grant", name)
+        fixture.provider.token { _ in .answers(400, #"{"error":"invalid_grant"}"#) }
+        try await refused(fixture.request(form(), by: app), "idp_invalid_grant", name)
         guard profile != nil else { return }
         // Of no use to the app: its refresh token is revoked.
-        var strange = stage.freshToken(of: app)
+        var strange = fixture.freshToken(of: app)
         strange.claims["aud"] = .string("somebody-else")
         give(strange, "\(name), orphan")
-        let revocations = stage.provider.revocations.count
-        let orphan = try await send(stage.request(form(), by: app), "\(name), orphan")
+        let revocations = fixture.provider.revocations.count
+        let orphan = try await send(fixture.request(form(), by: app), "\(name), orphan")
         #expect(orphan.status != 200, "\(orphan.text)")
         _ = try await eventually("the orphan is revoked") {
-            stage.provider.revocations.count > revocations ? true : nil
+            fixture.provider.revocations.count > revocations ? true : nil
         }
     }
 
@@ -109,18 +109,18 @@ extension DiskRun {
             {"access_token":"\(access)","token_type":"Bearer","expires_in":3600,"refresh_token":"\(refresh)",\
             "device_secret":"\(device)","scope":"openid profile","id_token":"\(idToken)"}
             """
-        stage.provider.token { _ in .answers(200, body) }
+        fixture.provider.token { _ in .answers(200, body) }
     }
 
     // MARK: Logouts
 
     mutating func logouts() async throws {
-        let login = stage.logins.login()
-        let other = stage.logins.login()
+        let login = fixture.logins.login()
+        let other = fixture.logins.login()
         for login in [login, other] {
-            _ = try await granted(stage.request(try stage.logins.exchange(login), by: .plain), "before the logout")
+            _ = try await granted(fixture.request(try fixture.logins.exchange(login), by: .plain), "before the logout")
         }
-        for token in [stage.logins.logout(login), stage.logins.logoutEverywhere(other)] {
+        for token in [fixture.logins.logout(login), fixture.logins.logoutEverywhere(other)] {
             let request = HTTPRequest.logout(try token.signed())
             let answer = try await send(request, "logout", internally: true)
             #expect(answer.status == 200, "\(answer.text)")
@@ -128,9 +128,9 @@ extension DiskRun {
         }
         for login in [login, other] {
             try await refused(
-                stage.request(try stage.logins.exchange(login), by: .plain), "session_ended", "after the logout")
+                fixture.request(try fixture.logins.exchange(login), by: .plain), "session_ended", "after the logout")
         }
-        var forged = stage.logins.logout(stage.logins.login())
+        var forged = fixture.logins.logout(fixture.logins.login())
         forged.claims["aud"] = .string("somebody-else")
         try await refused(HTTPRequest.logout(try forged.signed()), "logout_token_aud", "logout", internally: true)
     }

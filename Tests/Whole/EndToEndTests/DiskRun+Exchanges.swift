@@ -2,15 +2,15 @@ import BrokerHarness
 import Testing
 
 extension DiskRun {
-    /// An exchange and its chain: rotated, delivered once more, replayed, dead.
-    mutating func exchanges(by app: DiskStage.App, _ profile: NativeProfile) async throws {
-        let (stage, name) = (stage, "\(app), \(profile)")
-        let login = stage.logins.login()
-        let form = try stage.logins.exchange(login, profile)
-        let first = try await granted(stage.request(form, by: app), "\(name), exchange")
+    /// An exchange and its family: rotated, delivered once more, replayed, dead.
+    mutating func exchanges(by app: DiskFixture.App, _ profile: NativeProfile) async throws {
+        let (fixture, name) = (fixture, "\(app), \(profile)")
+        let login = fixture.logins.login()
+        let form = try fixture.logins.exchange(login, profile)
+        let first = try await granted(fixture.request(form, by: app), "\(name), exchange")
         func refresh(_ answer: HTTPAnswer) throws -> HTTPRequest {
             let token = try #require(answer.refreshToken)
-            return try stage.request(.refresh(token, client: app.rawValue), by: app)
+            return try fixture.request(.refresh(token, client: app.rawValue), by: app)
         }
         let second = try await granted(try refresh(first), "\(name), refresh")
         let again = try await granted(try refresh(first), "\(name), the same refresh")
@@ -19,37 +19,37 @@ extension DiskRun {
         try await refused(try refresh(first), "refresh_token_reused", name)
         try await refused(try refresh(third), "grant_revoked", name)
         let other = try await granted(
-            stage.request(stage.logins.exchange(stage.logins.login(), profile), by: app), "\(name), another login")
+            fixture.request(fixture.logins.exchange(fixture.logins.login(), profile), by: app), "\(name), another login")
         try await refused(
-            try stage.request(.refresh(try #require(other.refreshToken), client: ""), by: app.other),
+            try fixture.request(.refresh(try #require(other.refreshToken), client: ""), by: app.other),
             app == .bound ? "dpop_off" : "refresh_token_foreign_client", name)
         try await refused(
-            try stage.request(.refresh("nsr1." + Unguessable.make(), client: ""), by: app), "refresh_token_not_ours",
+            try fixture.request(.refresh("nsr1." + Unguessable.make(), client: ""), by: app), "refresh_token_not_ours",
             name)
         try await refusedExchanges(form, by: app, name)
     }
 
-    private mutating func refusedExchanges(_ good: TokenForm, by app: DiskStage.App, _ name: String) async throws {
+    private mutating func refusedExchanges(_ good: TokenForm, by app: DiskFixture.App, _ name: String) async throws {
         let token = try #require(good["subject_token"])
         var form = good
         form["actor_token"] = Unguessable.make()
-        try await refused(stage.request(form, by: app), "device_hash_mismatch", name)
+        try await refused(fixture.request(form, by: app), "device_hash_mismatch", name)
         form["actor_token"] = Unguessable.make() + "é"
-        try await refused(stage.request(form, by: app), "actor_token_malformed", name)
+        try await refused(fixture.request(form, by: app), "actor_token_malformed", name)
         form = good
         form["subject_token"] = String(token.prefix { $0 != "." }) + "." + Unguessable.make()
-        try await refused(stage.request(form, by: app), "subject_token_malformed", name)
+        try await refused(fixture.request(form, by: app), "subject_token_malformed", name)
         let parts = token.split(separator: ".")
-        form["subject_token"] = "\(parts[0]).\(parts[1]).\(try stage.otherSignature())"
-        try await refused(stage.request(form, by: app), "subject_token_bad_signature", name)
+        form["subject_token"] = "\(parts[0]).\(parts[1]).\(try fixture.otherSignature())"
+        try await refused(fixture.request(form, by: app), "subject_token_bad_signature", name)
         form = good
         form.append("actor_token", Unguessable.make())
-        try await refused(stage.request(form, by: app), "form_duplicate_parameter", name)
+        try await refused(fixture.request(form, by: app), "form_duplicate_parameter", name)
         form = good
         form["actor_token"] = nil
         form["subject_token_type"] = NativeProfile.deviceID.rawValue
-        try await refused(stage.request(form, by: app), "subject_token_type_unsupported", name)
-        var request = try stage.request(good, by: app)
+        try await refused(fixture.request(form, by: app), "subject_token_type_unsupported", name)
+        var request = try fixture.request(good, by: app)
         request.target += "?subject_token=\(token)&actor_token=\(Unguessable.make())"
         try await refused(request, "http_query", name)
         form = good

@@ -5,7 +5,7 @@ import Testing
 extension DiskRun {
     /// A secret where something else belongs, which is how it gets into what is written about requests.
     mutating func misplacedSecrets() async throws {
-        let good = try stage.logins.exchange(stage.logins.login())
+        let good = try fixture.logins.exchange(fixture.logins.login())
         for parameter in [
             "grant_type", "client_id", "audience", "subject_token_type", "actor_token_type", "requested_token_type",
             "scope", "resource", "unknown",
@@ -33,24 +33,24 @@ extension DiskRun {
 
     /// What authenticates an app: wrong, and used up.
     mutating func refusedAuthentication() async throws {
-        let stage = stage
-        func form() throws -> TokenForm { try stage.logins.exchange(stage.logins.login()) }
+        let fixture = fixture
+        func form() throws -> TokenForm { try fixture.logins.exchange(fixture.logins.login()) }
         try await refused(
-            try stage.request(form(), by: .withSecret, secret: Unguessable.make()), "client_authentication_failed",
+            try fixture.request(form(), by: .withSecret, secret: Unguessable.make()), "client_authentication_failed",
             "a secret")
-        let assertion = try stage.assertion()
-        _ = try await granted(try stage.request(form(), by: .signer, assertion: assertion), "an assertion")
+        let assertion = try fixture.assertion()
+        _ = try await granted(try fixture.request(form(), by: .signer, assertion: assertion), "an assertion")
         try await refused(
-            try stage.request(form(), by: .signer, assertion: assertion), "client_assertion_replayed", "an assertion")
+            try fixture.request(form(), by: .signer, assertion: assertion), "client_assertion_replayed", "an assertion")
         let unsigned = assertion.split(separator: ".").prefix(2).joined(separator: ".")
-        let signature = try stage.otherSignature()
+        let signature = try fixture.otherSignature()
         try await refused(
-            try stage.request(form(), by: .signer, assertion: "\(unsigned).\(signature)"),
+            try fixture.request(form(), by: .signer, assertion: "\(unsigned).\(signature)"),
             "client_assertion_bad_signature", "an assertion")
-        let proof = try stage.proof()
-        _ = try await granted(try stage.request(form(), by: .bound, proof: proof), "a proof")
-        try await refused(try stage.request(form(), by: .bound, proof: proof), "dpop_replayed", "a proof")
+        let proof = try fixture.proof()
+        _ = try await granted(try fixture.request(form(), by: .bound, proof: proof), "a proof")
+        try await refused(try fixture.request(form(), by: .bound, proof: proof), "dpop_replayed", "a proof")
         try await refused(
-            try stage.request(form(), by: .bound, proof: "\(unsigned).\(signature)"), "dpop_wrong_typ", "a proof")
+            try fixture.request(form(), by: .bound, proof: "\(unsigned).\(signature)"), "dpop_wrong_typ", "a proof")
     }
 }

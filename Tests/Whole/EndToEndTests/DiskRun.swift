@@ -4,26 +4,26 @@ import Testing
 
 /// Requests of every kind, and the secrets in them and in their answers.
 struct DiskRun {
-    let stage: DiskStage
+    let fixture: DiskFixture
     var secrets: SecretSearch
     /// Why each request was refused that was, by its name in the audit.
     private(set) var refusals: [(requestID: String, reason: String)] = []
 
     /// - Parameter secrets: Those that are in no request.
-    init(_ stage: DiskStage, secrets: SecretSearch) {
-        self.stage = stage
+    init(_ fixture: DiskFixture, secrets: SecretSearch) {
+        self.fixture = fixture
         self.secrets = secrets
     }
 
     mutating func send(_ request: HTTPRequest, _ name: String, internally: Bool = false) async throws -> HTTPAnswer {
         secrets.addCredentials(of: request.octets, name)
-        let answer = try await request.send(to: internally ? stage.running.internalPort : stage.running.publicPort)
+        let answer = try await request.send(to: internally ? fixture.running.internalPort : fixture.running.publicPort)
         secrets.addTokens(of: answer, name)
         if let token = answer.refreshToken { addTag(of: token, name) }
         return answer
     }
 
-    /// The position in the chain that precedes the tag is stored; the tag is what nobody else can make.
+    /// The position in the family that precedes the tag is stored; the tag is what nobody else can make.
     private mutating func addTag(of token: String, _ name: String) {
         guard let octets = Base64URL.decode(String(token.dropFirst("nsr1.".count))), octets.count > 32 else { return }
         secrets.add(octets: Array(octets.suffix(32)), "\(name): the tag of the refresh token")

@@ -9,15 +9,15 @@ import Testing
 /// The server logs every statement with its parameters, so the search also covers the values sent to it.
 @Suite(.timeLimit(.minutes(5))) struct DiskTests {
     @Test func noSecretIsOnTheDatabasesDisk() async throws {
-        let stage = try await DiskStage()
+        let fixture = try await DiskFixture()
         var secrets = SecretSearch()
         // 256 random bits, of which a SHA-256 is kept on purpose.
-        secrets.add(stage.secret, "the client's secret")
-        secrets.add(stage.providerSecret, "the broker's secret at the identity provider")
-        try addKeys(of: stage, to: &secrets)
-        var run = DiskRun(stage, secrets: secrets)
-        for app in DiskStage.App.allCases {
-            for profile in DiskStage.profiles {
+        secrets.add(fixture.secret, "the client's secret")
+        secrets.add(fixture.providerSecret, "the broker's secret at the identity provider")
+        try addKeys(of: fixture, to: &secrets)
+        var run = DiskRun(fixture, secrets: secrets)
+        for app in DiskFixture.App.allCases {
+            for profile in DiskFixture.profiles {
                 try await run.exchanges(by: app, profile)
                 try await run.enrolments(by: app, profile)
                 try await run.codes(by: app, profile)
@@ -29,18 +29,18 @@ import Testing
         try await run.refusedAuthentication()
         try await run.logouts()
         // It writes what it still has to.
-        #expect(await stage.running.process.terminate() == 0)
+        #expect(await fixture.running.process.terminate() == 0)
         for refusal in run.refusals {
-            let reasons = try await stage.sql.rows(
+            let reasons = try await fixture.sql.rows(
                 "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(refusal.requestID)'")
             // What it revoked is on record as well.
             #expect(Set(reasons) == [refusal.reason])
         }
-        try await Control.write(to: stage, lookedForBy: &run.secrets)
-        try await stage.sql.rows("CHECKPOINT")
+        try await Control.write(to: fixture, lookedForBy: &run.secrets)
+        try await fixture.sql.rows("CHECKPOINT")
 
         // Once for all of it: the files are large.
-        let all = try run.secrets.findings(inFilesUnder: URL(filePath: stage.cluster.directory))
+        let all = try run.secrets.findings(inFilesUnder: URL(filePath: fixture.cluster.directory))
         Control.check(all.filter(Control.isOne))
         // The database is told what scope is asked for, to compare it, and keeps none that the app may not have.
         let findings = all.filter {
@@ -53,8 +53,8 @@ import Testing
     }
 
     /// Those of the broker, none of which the database is told.
-    private func addKeys(of stage: DiskStage, to secrets: inout SecretSearch) throws {
-        let directory = stage.installation.directory.appending(path: "keys")
+    private func addKeys(of fixture: DiskFixture, to secrets: inout SecretSearch) throws {
+        let directory = fixture.installation.directory.appending(path: "keys")
         let files = try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
         #expect(files.count >= 3)
         for file in files {
@@ -72,12 +72,12 @@ import Testing
 /// by the database's own functions.
 private enum Control {
     /// Writes it, and has the search look for it.
-    static func write(to stage: DiskStage, lookedForBy search: inout SecretSearch) async throws {
+    static func write(to fixture: DiskFixture, lookedForBy search: inout SecretSearch) async throws {
         // More than one of each: in WAL a page's head may lie in the middle of it.
-        for sid in try await stage.sql.rows("SELECT sid FROM native_sso.session ORDER BY created_at LIMIT 8") {
+        for sid in try await fixture.sql.rows("SELECT sid FROM native_sso.session ORDER BY created_at LIMIT 8") {
             search.add(sid, "control: a sid")
         }
-        let answers = try await stage.sql.rows(
+        let answers = try await fixture.sql.rows(
             "SELECT encode(substr(answer, 1, 60), 'hex') FROM native_sso.relayed_code WHERE state = 'answered' LIMIT 8")
         for answer in answers {
             search.add(octets: try #require(Hexadecimal.decode(answer)), "control: a sealed answer")
@@ -87,8 +87,8 @@ private enum Control {
         let punctuated = Unguessable.make() + "+/=???>>>"
         search.add(secret, "control: plain")
         search.add(punctuated, "control: punctuated")
-        try await stage.sql.rows("CREATE TABLE public.control (text text, octets bytea)")
-        for _ in 0..<8 { try await stage.sql.rows(statement(secret, punctuated)) }
+        try await fixture.sql.rows("CREATE TABLE public.control (text text, octets bytea)")
+        for _ in 0..<8 { try await fixture.sql.rows(statement(secret, punctuated)) }
     }
 
     /// Lines that `encode` breaks are made whole: the search does not see what was cut.

@@ -12,15 +12,15 @@ extension Faults {
         /// Twenty devices with one id_token at two brokers: one gets the session. One device twenty times: all get the same.
         @Test(arguments: [NativeProfile.deviceID, .deviceSecret], [true, false])
         func oneTokenAtTwoBrokers(profile: NativeProfile, isOneDevice: Bool) async throws {
-            let stage = try await EnrolmentStage.shared
-            let sql = try stage.installation.session()
-            let (token, device) = (try stage.freshToken(), Unguessable.make())
+            let fixture = try await EnrolmentFixture.shared
+            let sql = try fixture.installation.session()
+            let (token, device) = (try fixture.freshToken(), Unguessable.make())
             let answers = try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
                 for index in 0..<20 {
-                    let form = try stage.enrolment(
+                    let form = try fixture.enrolment(
                         token, profile, device: isOneDevice ? device : Unguessable.make())
                     group.addTask {
-                        try await (index.isMultiple(of: 2) ? stage.broker : stage.replica).settledToken(form)
+                        try await (index.isMultiple(of: 2) ? fixture.broker : fixture.replica).settledToken(form)
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -29,40 +29,40 @@ extension Faults {
             // Nobody can tell whether two that ask for a secret are one device.
             #expect(granted.count == (isOneDevice && profile == .deviceID ? 20 : 1), "\(answers.map(\.status))")
             #expect(answers.allSatisfy { $0.status == 200 || $0.error == "invalid_grant" })
-            #expect(Set(try granted.map(stage.sid)).count == 1)
-            #expect(try await stage.sessions(of: token, sql) == 1)
+            #expect(Set(try granted.map(fixture.sid)).count == 1)
+            #expect(try await fixture.sessions(of: token, sql) == 1)
         }
 
         /// The app sends and is gone before the answer comes. With its own device value it asks again; who waits for a secret
         /// logs in again.
         @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
         func anAnswerThatIsLost(profile: NativeProfile) async throws {
-            let stage = try await EnrolmentStage.shared
-            let sql = try stage.installation.session()
-            let token = try stage.freshToken()
-            let form = try stage.enrolment(token, profile)
-            let connection = try await HTTPConnection.open(port: stage.broker.publicPort)
+            let fixture = try await EnrolmentFixture.shared
+            let sql = try fixture.installation.session()
+            let token = try fixture.freshToken()
+            let form = try fixture.enrolment(token, profile)
+            let connection = try await HTTPConnection.open(port: fixture.broker.publicPort)
             try await connection.send(HTTPRequest.token(form.parameters).octets)
             connection.abort()
             _ = try await eventually("the enrolment has happened all the same") {
-                try await stage.sessions(of: token, sql) == 1 ? true : nil
+                try await fixture.sessions(of: token, sql) == 1 ? true : nil
             }
-            try await goesOn(stage, token, profile, sql)
+            try await goesOn(fixture, token, profile, sql)
         }
 
         /// Killed when the database has the statement and before it has the answer. The database goes on by itself.
         @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
         func aBrokerThatIsKilledBeforeItsAnswer(profile: NativeProfile) async throws {
-            let stage = try await EnrolmentStage.shared
-            let sql = try stage.installation.session()
-            let doomed = try stage.installation.startBroker("doomed-\(profile == .deviceID)")
+            let fixture = try await EnrolmentFixture.shared
+            let sql = try fixture.installation.session()
+            let doomed = try fixture.installation.startBroker("doomed-\(profile == .deviceID)")
             try await doomed.untilReady()
-            let token = try stage.freshToken()
-            let form = try stage.enrolment(token, profile)
+            let token = try fixture.freshToken()
+            let form = try fixture.enrolment(token, profile)
             let subject = try #require(token.claims.string("sub"))
             // As a logout does, so that the statement waits where it can be met.
-            let holder = try stage.installation.session()
-            let lock = "native_sso.logout_lock('sub', '\(stage.provider.issuer)', '\(subject)')"
+            let holder = try fixture.installation.session()
+            let lock = "native_sso.logout_lock('sub', '\(fixture.provider.issuer)', '\(subject)')"
             let waiting = """
                 SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
                     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -78,43 +78,43 @@ extension Faults {
             try await holder.rows("SELECT pg_advisory_unlock(\(lock))")
             _ = try await eventually("nobody waits any more") { try await sql.row(waiting) == "0" ? true : nil }
             // It was carried out, or it was noticed that nobody is there: the app cannot tell, and need not.
-            try await goesOn(stage, token, profile, sql)
+            try await goesOn(fixture, token, profile, sql)
         }
 
         /// What the app does when it has no answer: it sends the same again, and where that is refused, logs in anew.
         private func goesOn(
-            _ stage: EnrolmentStage, _ token: IDToken, _ profile: NativeProfile, _ sql: SQLSession
+            _ fixture: EnrolmentFixture, _ token: IDToken, _ profile: NativeProfile, _ sql: SQLSession
         ) async throws {
-            var answer = try await stage.replica.settledToken(stage.enrolment(token, profile))
+            var answer = try await fixture.replica.settledToken(fixture.enrolment(token, profile))
             if answer.status != 200 {
                 #expect(profile == .deviceSecret && answer.error == "invalid_grant", "\(answer.text)")
-                #expect(try await stage.reason(of: answer, sql) == "enrolment_token_used")
-                answer = try await stage.replica.token(stage.enrolment(stage.freshToken(), profile))
+                #expect(try await fixture.reason(of: answer, sql) == "enrolment_token_used")
+                answer = try await fixture.replica.token(fixture.enrolment(fixture.freshToken(), profile))
             }
-            #expect(try await stage.sessions(of: token, sql) == 1)
-            let exchanged = try await stage.replica.token(
+            #expect(try await fixture.sessions(of: token, sql) == 1)
+            let exchanged = try await fixture.replica.token(
                 .exchange(
                     try #require(answer.json?.string("id_token"), "\(answer.text)"),
-                    issuer: stage.installation.configuration.issuer,
-                    device: answer.json?.string("device_secret") ?? EnrolmentStage.device, profile: profile,
+                    issuer: fixture.installation.configuration.issuer,
+                    device: answer.json?.string("device_secret") ?? EnrolmentFixture.device, profile: profile,
                     client: "app-two"))
             #expect(exchanged.status == 200, "\(exchanged.text)")
         }
 
         /// Id_token, assertion and proof of one request are used up together: none by an outage, all by a success.
         @Test func aDatabaseThatIsGone() async throws {
-            let stage = try await FaultStage.shared
-            let sql = try stage.installation.session()
+            let fixture = try await FaultFixture.shared
+            let sql = try fixture.installation.session()
             let key = try TestKey(.es256, keyID: "enrolling")
-            let row = ClientRow("enrolling", membership: .init(group: "vendor", issuer: stage.logins.issuer)) {
+            let row = ClientRow("enrolling", membership: .init(group: "vendor", issuer: fixture.logins.issuer)) {
                 $0.authentication = "private_key_jwt"
                 $0.allowedScope = ["openid"]
                 $0.defaultScope = ["openid"]
                 $0.dpop = "required"
             }
             for statement in row.sql { try await sql.rows(statement) }
-            try await stage.installation.addKey(key, of: "enrolling")
-            let issuer = stage.installation.configuration.issuer
+            try await fixture.installation.addKey(key, of: "enrolling")
+            let issuer = fixture.installation.configuration.issuer
             func assertion() throws -> String {
                 try Assertion(client: "enrolling", audience: issuer, key: key).signed()
             }
@@ -122,11 +122,11 @@ extension Faults {
                 try TestProof(by: key, for: issuer + "/token", at: Int64(time(nil))).signed()
             }
             func request(_ assertion: String, _ proof: String) throws -> HTTPRequest {
-                let login = stage.logins.login()
+                let login = fixture.logins.login()
                 var token = login.token
                 token.claims["aud"] = .string("enrolling")
                 let form = TokenForm([
-                    "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "audience": stage.logins.issuer,
+                    "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "audience": fixture.logins.issuer,
                     "subject_token": try token.signed(),
                     "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
                     "requested_token_type": "urn:ietf:params:oauth:token-type:id_token", "actor_token": login.device,
@@ -134,21 +134,21 @@ extension Faults {
                 ]).asserted(assertion)
                 return HTTPRequest.token(form.parameters, fields: [("DPoP", proof)])
             }
-            let port = stage.broker.publicPort
+            let port = fixture.broker.publicPort
             _ = try await eventually("the broker knows the client") {
                 try await request(try assertion(), try proof()).send(to: port).status == 200 ? true : nil
             }
             let (used, shown) = (try assertion(), try proof())
             let asked = try request(used, shown)
-            try await stage.cluster.kill9()
+            try await fixture.cluster.kill9()
             let outage = try await asked.send(to: port)
             #expect(outage.isOutage, "\(outage.status) \(outage.text)")
-            try await stage.cluster.restart()
-            try await stage.broker.untilReady()
+            try await fixture.cluster.restart()
+            try await fixture.broker.untilReady()
             let answer = try await asked.send(to: port)
             #expect(answer.status == 200, "\(answer.text)")
 
-            let after = try stage.installation.session()
+            let after = try fixture.installation.session()
             func reason(_ answer: HTTPAnswer) async throws -> String {
                 let requestID = try #require(answer["X-Request-Id"])
                 return try await eventually("request \(requestID) is audited") {

@@ -17,7 +17,7 @@ extension Faults {
             var bendForm: (inout TokenForm) -> Void = { _ in }
         }
 
-        private static func cases(_ stage: EnrolmentStage) -> [Case] {
+        private static func cases(_ fixture: EnrolmentFixture) -> [Case] {
             let now = Int64(time(nil))
             return [
                 Case(error: "invalid_grant", reason: "enrolment_other_client") {
@@ -55,9 +55,9 @@ extension Faults {
                 // Another identity provider: its own keys count, whatever name they have, and its own name.
                 Case(
                     error: "invalid_request", reason: "subject_token_bad_signature",
-                    bendForm: { $0["audience"] = stage.otherProvider.issuer }),
+                    bendForm: { $0["audience"] = fixture.otherProvider.issuer }),
                 Case(error: "invalid_request", reason: "subject_token_iss") {
-                    $0.claims["iss"] = .string(stage.otherProvider.issuer)
+                    $0.claims["iss"] = .string(fixture.otherProvider.issuer)
                 },
                 Case(error: "invalid_request", reason: "subject_token_alg_not_allowed") {
                     $0.header["alg"] = .string("none")
@@ -76,126 +76,126 @@ extension Faults {
         }
 
         @Test func eachByItsReason() async throws {
-            let stage = try await EnrolmentStage.shared
-            let sql = try stage.installation.session()
-            for refused in Self.cases(stage) {
-                var token = try stage.freshToken(of: refused.client)
+            let fixture = try await EnrolmentFixture.shared
+            let sql = try fixture.installation.session()
+            for refused in Self.cases(fixture) {
+                var token = try fixture.freshToken(of: refused.client)
                 try refused.bendToken(&token)
-                var form = try stage.enrolment(token, refused.profile, client: refused.client)
+                var form = try fixture.enrolment(token, refused.profile, client: refused.client)
                 refused.bendForm(&form)
-                let answer = try await stage.broker.token(form)
+                let answer = try await fixture.broker.token(form)
                 #expect(answer.status == 400 && answer.error == refused.error, "\(refused.reason): \(answer.text)")
                 #expect(answer.keepsContract)
-                #expect(try await stage.reason(of: answer, sql) == refused.reason)
-                #expect(try await stage.sessions(of: token, sql) == 0, "\(refused.reason)")
+                #expect(try await fixture.reason(of: answer, sql) == refused.reason)
+                #expect(try await fixture.sessions(of: token, sql) == 0, "\(refused.reason)")
             }
         }
 
         /// What only the database knows.
         @Test func byState() async throws {
-            let stage = try await EnrolmentStage.shared
-            let sql = try stage.installation.session()
+            let fixture = try await EnrolmentFixture.shared
+            let sql = try fixture.installation.session()
             let device = Unguessable.make()
-            let token = try stage.freshToken()
-            let first = try await stage.broker.token(stage.enrolment(token, .deviceID, device: device))
-            let sid = try stage.sid(first)
-            let stolen = try await stage.broker.token(stage.enrolment(token, .deviceID, device: Unguessable.make()))
+            let token = try fixture.freshToken()
+            let first = try await fixture.broker.token(fixture.enrolment(token, .deviceID, device: device))
+            let sid = try fixture.sid(first)
+            let stolen = try await fixture.broker.token(fixture.enrolment(token, .deviceID, device: Unguessable.make()))
             #expect(stolen.error == "invalid_grant")
-            #expect(try await stage.reason(of: stolen, sql) == "enrolment_token_used")
+            #expect(try await fixture.reason(of: stolen, sql) == "enrolment_token_used")
 
             let digest = try await sql.row(
                 "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = '\(sid)'")
-            try await command(stage, "device", "block", digest)
-            let blocked = try await stage.broker.token(
-                stage.enrolment(stage.freshToken(), .deviceID, device: device))
+            try await command(fixture, "device", "block", digest)
+            let blocked = try await fixture.broker.token(
+                fixture.enrolment(fixture.freshToken(), .deviceID, device: device))
             #expect(blocked.error == "invalid_grant")
-            #expect(try await stage.reason(of: blocked, sql) == "device_blocked")
-            try await command(stage, "device", "unblock", digest)
+            #expect(try await fixture.reason(of: blocked, sql) == "device_blocked")
+            try await command(fixture, "device", "unblock", digest)
 
-            try await command(stage, "session", "end", "--sid", sid)
+            try await command(fixture, "session", "end", "--sid", sid)
             var late = token
             late.claims["jti"] = .string("another")
-            let ended = try await stage.replica.token(stage.enrolment(late, .deviceID, device: device))
+            let ended = try await fixture.replica.token(fixture.enrolment(late, .deviceID, device: device))
             #expect(ended.error == "invalid_grant")
-            #expect(try await stage.reason(of: ended, sql) == "enrolment_login_ended")
+            #expect(try await fixture.reason(of: ended, sql) == "enrolment_login_ended")
         }
 
         /// RFC 9449: a proof is good once at whichever broker; the key of an app on a device is its only one, until an operator
         /// forgets it.
         @Test func byKey() async throws {
-            let stage = try await EnrolmentStage.shared
-            let sql = try stage.installation.session()
+            let fixture = try await EnrolmentFixture.shared
+            let sql = try fixture.installation.session()
             let (key, otherKey) = (try TestKey(.es256, keyID: "one"), try TestKey(.es256, keyID: "two"))
             let device = Unguessable.make()
             func send(_ token: IDToken, _ proof: TestProof, at broker: Broker) async throws -> HTTPAnswer {
-                let form = try stage.enrolment(token, .deviceID, client: "app-bound", device: device)
+                let form = try fixture.enrolment(token, .deviceID, client: "app-bound", device: device)
                 return try await HTTPRequest.token(form.parameters, fields: [("DPoP", try proof.signed())]).send(
                     to: broker.publicPort)
             }
             func proof(_ key: TestKey) -> TestProof {
                 TestProof(
-                    by: key, for: stage.installation.configuration.issuer + "/token", at: Int64(time(nil)))
+                    by: key, for: fixture.installation.configuration.issuer + "/token", at: Int64(time(nil)))
             }
             let used = proof(key)
-            let first = try await send(try stage.freshToken(of: "app-bound"), used, at: stage.broker)
+            let first = try await send(try fixture.freshToken(of: "app-bound"), used, at: fixture.broker)
             try #require(first.status == 200, "\(first.text)")
             #expect(first.json?.string("token_type") == "N_A")
             let idToken = try #require(first.json?.string("id_token"))
             let claims = try UnverifiedToken.claims(of: idToken)
             #expect(claims["cnf"]?.object?.string("jkt") == TestProof.thumbprint(of: key))
 
-            let replayed = try await send(try stage.freshToken(of: "app-bound"), used, at: stage.replica)
+            let replayed = try await send(try fixture.freshToken(of: "app-bound"), used, at: fixture.replica)
             #expect(replayed.error == "invalid_dpop_proof")
-            #expect(try await stage.reason(of: replayed, sql) == "dpop_replayed")
-            let elsewhere = try await send(try stage.freshToken(of: "app-bound"), proof(otherKey), at: stage.replica)
+            #expect(try await fixture.reason(of: replayed, sql) == "dpop_replayed")
+            let elsewhere = try await send(try fixture.freshToken(of: "app-bound"), proof(otherKey), at: fixture.replica)
             #expect(elsewhere.error == "invalid_grant")
-            #expect(try await stage.reason(of: elsewhere, sql) == "pin_conflict")
-            #expect(try await send(try stage.freshToken(of: "app-bound"), proof(key), at: stage.replica).status == 200)
+            #expect(try await fixture.reason(of: elsewhere, sql) == "pin_conflict")
+            #expect(try await send(try fixture.freshToken(of: "app-bound"), proof(key), at: fixture.replica).status == 200)
 
             let digest = try await sql.row(
-                "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = '\(stage.sid(first))'")
-            try await command(stage, "device", "unpin", digest)
+                "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = '\(fixture.sid(first))'")
+            try await command(fixture, "device", "unpin", digest)
             #expect(
-                try await send(try stage.freshToken(of: "app-bound"), proof(otherKey), at: stage.broker).status == 200)
+                try await send(try fixture.freshToken(of: "app-bound"), proof(otherKey), at: fixture.broker).status == 200)
 
             // A sibling has a key of its own, and what it gets is for that.
             var exchange = TokenForm.exchange(
-                idToken, issuer: stage.installation.configuration.issuer, device: device, profile: .deviceID,
+                idToken, issuer: fixture.installation.configuration.issuer, device: device, profile: .deviceID,
                 client: "app-two")
             let exchanged = try await HTTPRequest.token(
                 exchange.parameters, fields: [("DPoP", try proof(try TestKey(.es256, keyID: "three")).signed())]
-            ).send(to: stage.broker.publicPort)
+            ).send(to: fixture.broker.publicPort)
             #expect(exchanged.json?.string("token_type") == "DPoP", "\(exchanged.text)")
             exchange["actor_token"] = Unguessable.make()
-            #expect(try await stage.broker.token(exchange).error == "invalid_grant")
+            #expect(try await fixture.broker.token(exchange).error == "invalid_grant")
         }
 
         /// How long what was enrolled lives: the same ends as that of any login, and the same reasons.
         @Test func byAge() async throws {
-            let stage = try await EnrolmentStage.shared
-            let sql = try stage.installation.session()
-            func chain() async throws -> (sid: String, exchange: TokenForm, refresh: TokenForm) {
-                let enrolled = try await stage.broker.token(stage.enrolment(stage.freshToken(), .deviceID))
+            let fixture = try await EnrolmentFixture.shared
+            let sql = try fixture.installation.session()
+            func family() async throws -> (sid: String, exchange: TokenForm, refresh: TokenForm) {
+                let enrolled = try await fixture.broker.token(fixture.enrolment(fixture.freshToken(), .deviceID))
                 let idToken = try #require(enrolled.json?.string("id_token"), "\(enrolled.text)")
                 let exchange = TokenForm.exchange(
-                    idToken, issuer: stage.installation.configuration.issuer, device: EnrolmentStage.device,
+                    idToken, issuer: fixture.installation.configuration.issuer, device: EnrolmentFixture.device,
                     profile: .deviceID, client: "app-two")
-                let exchanged = try await stage.broker.token(exchange)
+                let exchanged = try await fixture.broker.token(exchange)
                 let refreshToken = try #require(exchanged.refreshToken, "\(exchanged.text)")
-                return (try stage.sid(enrolled), exchange, .refresh(refreshToken, client: "app-two"))
+                return (try fixture.sid(enrolled), exchange, .refresh(refreshToken, client: "app-two"))
             }
             func refused(_ form: TokenForm, _ reason: String) async throws {
-                let answer = try await stage.broker.token(form)
+                let answer = try await fixture.broker.token(form)
                 #expect(answer.status == 400 && answer.error == "invalid_grant", "\(answer.text)")
-                #expect(try await stage.reason(of: answer, sql) == reason)
+                #expect(try await fixture.reason(of: answer, sql) == reason)
             }
-            let old = try await chain()
+            let old = try await family()
             try await sql.rows(
                 "UPDATE native_sso.session SET expires_at = date_trunc('second', now()) WHERE sid = '\(old.sid)'")
             try await refused(old.exchange, "session_expired")
             try await refused(old.refresh, "session_expired")
 
-            let idle = try await chain()
+            let idle = try await family()
             try await sql.rows(
                 """
                 UPDATE native_sso.session SET last_used_at = date_trunc('second', now() - interval '30 days')
@@ -204,7 +204,7 @@ extension Faults {
             try await refused(idle.exchange, "session_idle")
             try await refused(idle.refresh, "session_idle")
 
-            let limited = try await chain()
+            let limited = try await family()
             try await sql.rows(
                 """
                 UPDATE native_sso.sso_grant SET expires_at = date_trunc('second', now())
@@ -215,26 +215,26 @@ extension Faults {
 
         /// Refused again and again, an id_token is told to wait; its user's next login is not.
         @Test func againAndAgain() async throws {
-            let stage = try await EnrolmentStage.shared
-            let strict = try stage.installation.startBroker("strict") { $0.limits["device_failures"] = "3/1h" }
+            let fixture = try await EnrolmentFixture.shared
+            let strict = try fixture.installation.startBroker("strict") { $0.limits["device_failures"] = "3/1h" }
             try await strict.untilReady()
-            let token = try stage.freshToken()
-            #expect(try await strict.token(stage.enrolment(token, .deviceID)).status == 200)
+            let token = try fixture.freshToken()
+            #expect(try await strict.token(fixture.enrolment(token, .deviceID)).status == 200)
             var statuses: [Int] = []
             for _ in 0..<5 {
                 statuses.append(
-                    try await strict.token(stage.enrolment(token, .deviceID, device: Unguessable.make())).status)
+                    try await strict.token(fixture.enrolment(token, .deviceID, device: Unguessable.make())).status)
             }
             #expect(statuses == [400, 400, 400, 429, 429])
             var next = token
             next.claims["jti"] = .string("another")
-            #expect(try await strict.token(stage.enrolment(next, .deviceID)).status == 200)
+            #expect(try await strict.token(fixture.enrolment(next, .deviceID)).status == 200)
             await strict.process.terminate()
         }
 
-        private func command(_ stage: EnrolmentStage, _ arguments: String...) async throws {
-            try await stage.installation.command(
-                arguments + ["--issuer", stage.provider.issuer, "--execute", "--reason", "test"])
+        private func command(_ fixture: EnrolmentFixture, _ arguments: String...) async throws {
+            try await fixture.installation.command(
+                arguments + ["--issuer", fixture.provider.issuer, "--execute", "--reason", "test"])
         }
     }
 }

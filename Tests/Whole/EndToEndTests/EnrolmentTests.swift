@@ -6,14 +6,14 @@ import BrokerHarness
 import Testing
 
 extension Faults {
-    /// The whole chain on real processes: the identity provider knows nothing of Native SSO, app one brings its login, app
+    /// The whole family on real processes: the identity provider knows nothing of Native SSO, app one brings its login, app
     /// two uses it.
     struct EnrolmentTests {
         @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
         func fromLoginToLogout(profile: NativeProfile) async throws {
-            let stage = try await EnrolmentStage.shared
-            let token = try stage.freshToken()
-            let answer = try await stage.broker.token(stage.enrolment(token, profile))
+            let fixture = try await EnrolmentFixture.shared
+            let token = try fixture.freshToken()
+            let answer = try await fixture.broker.token(fixture.enrolment(token, profile))
             try #require(answer.status == 200, "\(answer.text)")
             let json = try #require(answer.json)
             #expect(json.string("token_type") == "N_A")
@@ -21,32 +21,32 @@ extension Faults {
             #expect(json.string("access_token") == json.string("id_token"))
             #expect((json.string("device_secret") == nil) == (profile == .deviceID))
             let idToken = try #require(json.string("id_token"))
-            let device = json.string("device_secret") ?? EnrolmentStage.device
+            let device = json.string("device_secret") ?? EnrolmentFixture.device
             let claims = try UnverifiedToken.claims(of: idToken)
-            #expect(claims.string("iss") == stage.installation.configuration.issuer)
+            #expect(claims.string("iss") == fixture.installation.configuration.issuer)
             #expect(claims.string("nonce") == "n-0S6_WzA2Mj")
 
             // At whichever replica.
             let exchange = TokenForm.exchange(
-                idToken, issuer: stage.installation.configuration.issuer, device: device, profile: profile,
+                idToken, issuer: fixture.installation.configuration.issuer, device: device, profile: profile,
                 client: "app-two")
-            let exchanged = try await stage.replica.token(exchange)
+            let exchanged = try await fixture.replica.token(exchange)
             try #require(exchanged.status == 200, "\(exchanged.text)")
             let refreshToken = try #require(exchanged.refreshToken)
-            let refreshed = try await stage.broker.token(.refresh(refreshToken, client: "app-two"))
+            let refreshed = try await fixture.broker.token(.refresh(refreshToken, client: "app-two"))
             try #require(refreshed.status == 200, "\(refreshed.text)")
 
             // Another device value does not do, nor does the identity provider's name for this broker's token.
             var wrong = exchange
             wrong["actor_token"] = Unguessable.make()
-            #expect(try await stage.broker.token(wrong).error == "invalid_grant")
+            #expect(try await fixture.broker.token(wrong).error == "invalid_grant")
             wrong = exchange
-            wrong["audience"] = stage.provider.issuer
-            #expect(try await stage.broker.token(wrong).error == "invalid_request")
+            wrong["audience"] = fixture.provider.issuer
+            #expect(try await fixture.broker.token(wrong).error == "invalid_request")
 
             // The identity provider tells of a logout by its own sid.
             let sid = try #require(claims.string("sid"))
-            let sql = try stage.installation.session()
+            let sql = try fixture.installation.session()
             let (idpSID, sub) = (
                 try #require(token.claims.string("sid")), try #require(token.claims.string("sub"))
             )
@@ -57,64 +57,64 @@ extension Faults {
             try await sql.rows(
                 """
                 SELECT native_sso.end_sessions(array_agg(session_id), 'logout', 'test', NULL)
-                FROM native_sso.session WHERE idp_issuer = '\(stage.provider.issuer)' AND idp_sid = '\(idpSID)'
+                FROM native_sso.session WHERE idp_issuer = '\(fixture.provider.issuer)' AND idp_sid = '\(idpSID)'
                 """)
             let dead = try #require(refreshed.refreshToken)
-            #expect(try await stage.broker.token(.refresh(dead, client: "app-two")).error == "invalid_grant")
-            #expect(try await stage.replica.token(exchange).error == "invalid_grant")
+            #expect(try await fixture.broker.token(.refresh(dead, client: "app-two")).error == "invalid_grant")
+            #expect(try await fixture.replica.token(exchange).error == "invalid_grant")
             // A second id_token of that session, however fresh, does not bring it back.
             var late = token
             late.claims["jti"] = .string("another")
-            let refused = try await stage.replica.token(stage.enrolment(late, profile))
+            let refused = try await fixture.replica.token(fixture.enrolment(late, profile))
             #expect(refused.status == 400 && refused.error == "invalid_grant" && refused.keepsContract)
         }
 
         /// The same device asks again for an answer that was lost, at whichever replica; nobody else gets anything.
         @Test func aTokenIsGoodForOneDevice() async throws {
-            let stage = try await EnrolmentStage.shared
-            let token = try stage.freshToken()
-            let form = try stage.enrolment(token, .deviceID)
-            let first = try await stage.broker.token(form)
-            let again = try await stage.replica.token(form)
+            let fixture = try await EnrolmentFixture.shared
+            let token = try fixture.freshToken()
+            let form = try fixture.enrolment(token, .deviceID)
+            let first = try await fixture.broker.token(form)
+            let again = try await fixture.replica.token(form)
             try #require(first.status == 200 && again.status == 200, "\(first.text) \(again.text)")
             #expect(
                 try UnverifiedToken.claims(of: try #require(first.json?.string("id_token"))).string("sid")
                     == UnverifiedToken.claims(of: try #require(again.json?.string("id_token"))).string("sid"))
             var thief = form
             thief["actor_token"] = Unguessable.make()
-            #expect(try await stage.broker.token(thief).error == "invalid_grant")
-            #expect(try await stage.replica.token(try stage.enrolment(token, .deviceSecret)).error == "invalid_grant")
+            #expect(try await fixture.broker.token(thief).error == "invalid_grant")
+            #expect(try await fixture.replica.token(try fixture.enrolment(token, .deviceSecret)).error == "invalid_grant")
         }
 
         /// The user is sent to the identity provider of the login: whose id_token it is, the broker's, says nothing of where to log in.
         @Test func aStrongerLogin() async throws {
-            let stage = try await EnrolmentStage.shared
-            let answer = try await stage.broker.token(stage.enrolment(stage.freshToken(), .deviceSecret))
+            let fixture = try await EnrolmentFixture.shared
+            let answer = try await fixture.broker.token(fixture.enrolment(fixture.freshToken(), .deviceSecret))
             let json = try #require(answer.json, "\(answer.text)")
-            let refused = try await stage.replica.token(
+            let refused = try await fixture.replica.token(
                 .exchange(
-                    try #require(json.string("id_token")), issuer: stage.installation.configuration.issuer,
+                    try #require(json.string("id_token")), issuer: fixture.installation.configuration.issuer,
                     device: try #require(json.string("device_secret")), profile: .deviceSecret, client: "app-strict"))
             #expect(refused.status == 400 && refused.error == "interaction_required")
             #expect(
                 refused.json?.string("authorization_uri")
-                    == "\(stage.provider.issuer)/authorize?response_type=code&client_id=app-strict&scope=openid"
+                    == "\(fixture.provider.issuer)/authorize?response_type=code&client_id=app-strict&scope=openid"
                     + "&acr_values=urn%3Aexample%3Aloa2")
-            let sql = try stage.installation.session()
-            #expect(try await stage.reason(of: refused, sql) == "assurance_insufficient")
+            let sql = try fixture.installation.session()
+            #expect(try await fixture.reason(of: refused, sql) == "assurance_insufficient")
         }
 
         @Test func whatIsRefused() async throws {
-            let stage = try await EnrolmentStage.shared
+            let fixture = try await EnrolmentFixture.shared
             func error(_ change: (inout IDToken) -> Void) async throws -> String? {
-                var token = try stage.freshToken()
+                var token = try fixture.freshToken()
                 change(&token)
-                let answer = try await stage.broker.token(stage.enrolment(token, .deviceSecret))
+                let answer = try await fixture.broker.token(fixture.enrolment(token, .deviceSecret))
                 #expect(answer.status == 400 && answer.keepsContract, "\(answer.text)")
                 return answer.error
             }
             #expect(try await error { $0.claims["aud"] = .string("app-two") } == "invalid_grant")
-            let now = try #require(try stage.freshToken().claims.number("iat")?.wholeSeconds)
+            let now = try #require(try fixture.freshToken().claims.number("iat")?.wholeSeconds)
             #expect(
                 try await error {
                     $0.claims["auth_time"] = nil
@@ -127,44 +127,44 @@ extension Faults {
                 } == "invalid_grant")
             #expect(try await error { $0.claims["ds_hash"] = .string("kjUFOPGZj71P1tPEBR__zg") } == "invalid_grant")
             #expect(try await error { $0.header["typ"] = .string("at+jwt") } == "invalid_request")
-            var form = try stage.enrolment(try stage.freshToken(), .deviceSecret)
+            var form = try fixture.enrolment(try fixture.freshToken(), .deviceSecret)
             form["scope"] = "openid device_sso admin"
-            #expect(try await stage.broker.token(form).error == "invalid_scope")
+            #expect(try await fixture.broker.token(form).error == "invalid_scope")
             form["scope"] = nil
-            #expect(try await stage.broker.token(form).error == "invalid_scope")
-            form["audience"] = stage.installation.configuration.issuer
-            #expect(try await stage.broker.token(form).error == "invalid_request")
+            #expect(try await fixture.broker.token(form).error == "invalid_scope")
+            form["audience"] = fixture.installation.configuration.issuer
+            #expect(try await fixture.broker.token(form).error == "invalid_request")
         }
 
         /// Keys that are known go on; one that is not known is a question that hangs, and then an outage, never a refusal, and
         /// no session by half.
         @Test func theIdentityProviderHangs() async throws {
-            let stage = try await EnrolmentStage.shared
-            let sql = try stage.installation.session()
+            let fixture = try await EnrolmentFixture.shared
+            let sql = try fixture.installation.session()
             let count = "SELECT count(*) FROM native_sso.session"
-            var stranger = try stage.freshToken()
+            var stranger = try fixture.freshToken()
             stranger.header["kid"] = .string("unheard-of")
-            let form = try stage.enrolment(stranger, .deviceSecret)
-            stage.provider.jwks(.hangs)
-            defer { stage.provider.jwks(.answers) }
+            let form = try fixture.enrolment(stranger, .deviceSecret)
+            fixture.provider.jwks(.hangs)
+            defer { fixture.provider.jwks(.answers) }
             let before = try await sql.row(count)
             let outage = try await eventually("an outage", within: .seconds(90)) {
-                let answer = try await stage.broker.token(form)
+                let answer = try await fixture.broker.token(form)
                 return answer.isOutage ? answer : nil
             }
             #expect(outage.isOutage)
             #expect(try await sql.row(count) == before)
-            let known = try await stage.broker.token(stage.enrolment(stage.freshToken(), .deviceSecret))
+            let known = try await fixture.broker.token(fixture.enrolment(fixture.freshToken(), .deviceSecret))
             #expect(known.status == 200, "\(known.text)")
         }
     }
 }
 
 /// Two brokers on one database whose identity provider gives id_tokens without any device hash.
-final class EnrolmentStage: Sendable {
-    private static let starting = Task { try await EnrolmentStage() }
+final class EnrolmentFixture: Sendable {
+    private static let starting = Task { try await EnrolmentFixture() }
     /// Started on first use.
-    static var shared: EnrolmentStage { get async throws { try await starting.value } }
+    static var shared: EnrolmentFixture { get async throws { try await starting.value } }
     static let device = Unguessable.make()
 
     let provider: StubIdentityProvider
@@ -227,7 +227,7 @@ final class EnrolmentStage: Sendable {
     }
 
     func enrolment(
-        _ token: IDToken, _ profile: NativeProfile, client: String = "app-one", device: String = EnrolmentStage.device
+        _ token: IDToken, _ profile: NativeProfile, client: String = "app-one", device: String = EnrolmentFixture.device
     ) throws -> TokenForm {
         var form = TokenForm([
             "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "client_id": client,

@@ -10,7 +10,7 @@ import Testing
     @Test func aKeyThatWasJustPublished() async throws {
         let (first, successor) = (try TestKey(.es256, keyID: "first"), try TestKey(.es256, keyID: "successor"))
         let provider = try StubIdentityProvider(keys: [first])
-        let (installation, logins) = try await FaultStage.install(
+        let (installation, logins) = try await FaultFixture.install(
             provider.issuer, first, on: try await PrivateCluster.shared)
         let broker = try installation.startBroker()
         try await broker.untilReady()

@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: Step.allCases) func killed(after step: Step) async throws {
         let key = try TestKey(.es256, keyID: "idp")
         let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultStage.install(
+        let (installation, logins) = try await FaultFixture.install(
             provider.issuer, key, on: try await PrivateCluster.shared)
         let broker = try installation.startBroker()
         let other = try installation.startBroker("other")
@@ -48,9 +48,9 @@ import Testing
             login.token.claims["sub"] = .string(user)
             return login
         }
-        var chains: [String] = []
+        var families: [String] = []
         for _ in 1...3 {
-            chains.append(try #require(try await broker.token(try logins.exchange(login())).refreshToken))
+            families.append(try #require(try await broker.token(try logins.exchange(login())).refreshToken))
         }
         let late = login()
         let (sql, gate) = (try installation.session(), try installation.session())
@@ -99,8 +99,8 @@ import Testing
         #expect(try await other.token(try logins.exchange(late)).error == "invalid_grant")
         #expect(try await other.logout(token).status == 200)
         #expect(try await sql.row(live) == "0")
-        for chain in chains {
-            #expect(try await other.token(logins.refresh(chain)).error == "invalid_grant")
+        for family in families {
+            #expect(try await other.token(logins.refresh(family)).error == "invalid_grant")
         }
         try broker.restart()
         try await broker.untilReady()
@@ -112,7 +112,7 @@ import Testing
     @Test func firstSightsWhileTheUserLogsOut() async throws {
         let key = try TestKey(.es256, keyID: "idp")
         let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultStage.install(
+        let (installation, logins) = try await FaultFixture.install(
             provider.issuer, key, on: try await PrivateCluster.shared)
         let (one, two) = (try installation.startBroker(), try installation.startBroker("other"))
         for broker in [one, two] { try await broker.untilReady() }

@@ -7,23 +7,23 @@ extension Faults {
     struct LostAnswerTests {
         /// The assertion was used up with the grant. The same request is served with a new one, and goes on where it was.
         @Test func theAssertionIsUsedUpAndTheRequestIsNot() async throws {
-            let stage = try await FaultStage.shared
-            let signer = try await Signer("cut-signer", at: stage)
-            let login = stage.logins.login()
-            let chain = """
+            let fixture = try await FaultFixture.shared
+            let signer = try await Signer("cut-signer", at: fixture)
+            let login = fixture.logins.login()
+            let family = """
                 SELECT generation FROM native_sso.sso_grant WHERE client_id = '\(signer.id)' AND revoked_at IS NULL
                     AND session_id = (SELECT session_id FROM native_sso.session WHERE sid = '\(login.sid)')
                 """
-            let exchange = try stage.logins.exchange(login)
-            let exchanged = try await served(exchange, signer, lostOnce: "\(chain) AND generation = 1")
+            let exchange = try fixture.logins.exchange(login)
+            let exchanged = try await served(exchange, signer, lostOnce: "\(family) AND generation = 1")
             let refresh = TokenForm.refresh(try #require(exchanged.refreshToken), client: signer.id)
-            let sql = try stage.installation.session()
-            let generation = try #require(Int(try await sql.row(chain)))
-            let refreshed = try await served(refresh, signer, lostOnce: "\(chain) AND generation = \(generation + 1)")
+            let sql = try fixture.installation.session()
+            let generation = try #require(Int(try await sql.row(family)))
+            let refreshed = try await served(refresh, signer, lostOnce: "\(family) AND generation = \(generation + 1)")
             // The successor that was lost, and no further one.
-            #expect(try await sql.row(chain) == "\(generation + 1)")
+            #expect(try await sql.row(family) == "\(generation + 1)")
             let next = TokenForm.refresh(try #require(refreshed.refreshToken), client: signer.id)
-            let answer = try await stage.broker.token(next.asserted(signer.assertion()))
+            let answer = try await fixture.broker.token(next.asserted(signer.assertion()))
             #expect(answer.status == 200, "\(answer.text)")
         }
 
@@ -31,22 +31,22 @@ extension Faults {
         private func served(
             _ form: TokenForm, _ signer: Signer, lostOnce committed: String
         ) async throws -> HTTPAnswer {
-            let stage = signer.stage
-            let sql = try stage.installation.session()
+            let fixture = signer.fixture
+            let sql = try fixture.installation.session()
             let asked = form.asserted(try signer.assertion())
-            let connection = try await HTTPConnection.open(port: stage.broker.publicPort)
+            let connection = try await HTTPConnection.open(port: fixture.broker.publicPort)
             try await connection.send(HTTPRequest.token(asked.parameters).octets)
             connection.abort()
             _ = try await eventually("it is committed all the same") { try await sql.rows(committed).first }
 
-            let again = try await stage.broker.token(asked)
+            let again = try await fixture.broker.token(asked)
             #expect(again.status == 400 && again.error == "invalid_client", "\(again.text)")
             let requestID = try #require(again["X-Request-Id"])
             let reason = try await eventually("request \(requestID) is audited") {
                 try await sql.rows("SELECT reason FROM native_sso.audit_event WHERE request_id = '\(requestID)'").first
             }
             #expect(reason == "client_assertion_replayed")
-            let answer = try await stage.broker.token(form.asserted(signer.assertion()))
+            let answer = try await fixture.broker.token(form.asserted(signer.assertion()))
             try #require(answer.status == 200, "\(answer.text)")
             return answer
         }

@@ -19,7 +19,7 @@ import Testing
         let schemathesis = try #require(await Schemathesis.installed)
         let key = try TestKey(.es256, keyID: "idp")
         let provider = try StubIdentityProvider(keys: [key])
-        let (installation, logins) = try await FaultStage.install(
+        let (installation, logins) = try await FaultFixture.install(
             provider.issuer, key, on: try await PrivateCluster.shared)
         let broker = try installation.startBroker()
         try await broker.untilReady()
@@ -54,7 +54,7 @@ import Testing
         var text = try String(contentsOf: document, encoding: .utf8)
         for (word, value) in [
             ("\"ID_TOKEN\"", try login.token.signed()), ("\"DEVICE_VALUE\"", login.device),
-            ("\"REFRESH_TOKEN\"", try await logins.chain(at: broker).refreshToken),
+            ("\"REFRESH_TOKEN\"", try await logins.family(at: broker).refreshToken),
             ("audience: \"https://idp.example.com\"", "audience: \"\(logins.issuer)\""),
         ] {
             #expect(text.contains(word))

@@ -6,12 +6,12 @@ extension Faults {
     struct ProcessFaultTests {
         /// nothing that an app was told is lost with the process that told it, and nothing that was spent is good again.
         @Test func aBrokerThatIsKilledBetweenTwoRefreshes() async throws {
-            let stage = try await FaultStage.shared
-            let sql = try stage.installation.session()
-            let broker = try stage.installation.startBroker("killed")
+            let fixture = try await FaultFixture.shared
+            let sql = try fixture.installation.session()
+            let broker = try fixture.installation.startBroker("killed")
             try await broker.untilReady()
-            let chain = try await stage.logins.chain(at: broker)
-            let first = try await broker.token(stage.logins.refresh(chain.refreshToken))
+            let family = try await fixture.logins.family(at: broker)
+            let first = try await broker.token(fixture.logins.refresh(family.refreshToken))
             let successor = try #require(first.refreshToken)
 
             broker.process.signal(SIGKILL)
@@ -19,50 +19,50 @@ extension Faults {
             try broker.restart()
             try await broker.untilReady()
 
-            let second = try await broker.token(stage.logins.refresh(successor))
+            let second = try await broker.token(fixture.logins.refresh(successor))
             #expect(second.status == 200, "\(second.text)")
-            #expect(try await stage.state(of: chain, sql) == "3|f")
+            #expect(try await fixture.state(of: family, sql) == "3|f")
             // And what was spent before the end is still known to be spent.
-            let replayed = try await broker.token(stage.logins.refresh(chain.refreshToken))
+            let replayed = try await broker.token(fixture.logins.refresh(family.refreshToken))
             #expect(replayed.error == "invalid_grant")
-            #expect(try await stage.state(of: chain, sql) == "3|t")
+            #expect(try await fixture.state(of: family, sql) == "3|t")
             await broker.process.terminate()
         }
 
         /// The app sends and is gone before the answer comes: when it asks again it gets what it would have got.
         @Test func anAnswerThatIsLost() async throws {
-            let stage = try await FaultStage.shared
-            let sql = try stage.installation.session()
-            let chain = try await stage.logins.chain(at: stage.broker)
-            let connection = try await HTTPConnection.open(port: stage.broker.publicPort)
-            try await connection.send(HTTPRequest.token(stage.logins.refresh(chain.refreshToken).parameters).octets)
+            let fixture = try await FaultFixture.shared
+            let sql = try fixture.installation.session()
+            let family = try await fixture.logins.family(at: fixture.broker)
+            let connection = try await HTTPConnection.open(port: fixture.broker.publicPort)
+            try await connection.send(HTTPRequest.token(fixture.logins.refresh(family.refreshToken).parameters).octets)
             connection.abort()
             _ = try await eventually("the refresh has happened all the same") {
-                try await stage.state(of: chain, sql) == "2|f" ? true : nil
+                try await fixture.state(of: family, sql) == "2|f" ? true : nil
             }
 
             let retries = [
-                try await stage.broker.token(stage.logins.refresh(chain.refreshToken)),
-                try await stage.broker.token(stage.logins.refresh(chain.refreshToken)),
+                try await fixture.broker.token(fixture.logins.refresh(family.refreshToken)),
+                try await fixture.broker.token(fixture.logins.refresh(family.refreshToken)),
             ]
             #expect(retries.map(\.status) == [200, 200])
             let successor = try #require(retries[0].refreshToken)
             #expect(retries[1].refreshToken == successor)
-            #expect(try await stage.state(of: chain, sql) == "2|f")
-            #expect(try await stage.broker.token(stage.logins.refresh(successor)).status == 200)
-            #expect(try await stage.state(of: chain, sql) == "3|f")
+            #expect(try await fixture.state(of: family, sql) == "2|f")
+            #expect(try await fixture.broker.token(fixture.logins.refresh(successor)).status == 200)
+            #expect(try await fixture.state(of: family, sql) == "3|f")
         }
 
         /// SIGTERM: no new work, and every request that was begun is answered.
         @Test func aBrokerThatStopsWhileItWorks() async throws {
-            let stage = try await FaultStage.shared
-            let broker = try stage.installation.startBroker("stopped")
+            let fixture = try await FaultFixture.shared
+            let broker = try fixture.installation.startBroker("stopped")
             try await broker.untilReady()
             let refused = HTTPRequest.token([("grant_type", "password")]).octets
             var begun: [(HTTPConnection, rest: ArraySlice<UInt8>)] = []
             for _ in 0..<4 {
-                let chain = try await stage.logins.chain(at: broker)
-                let request = HTTPRequest.token(stage.logins.refresh(chain.refreshToken).parameters).octets
+                let family = try await fixture.logins.family(at: broker)
+                let request = HTTPRequest.token(fixture.logins.refresh(family.refreshToken).parameters).octets
                 let connection = try await HTTPConnection.open(port: broker.publicPort)
                 // Half of the request comes with one that is answered: by then the broker has both.
                 try await connection.send(refused + request.prefix(request.count / 2))

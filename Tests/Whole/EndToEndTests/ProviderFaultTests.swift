@@ -9,36 +9,36 @@ extension Faults {
         /// Keys that are known go on verifying while the question for one that is not known hangs. Every other way in which
         /// the answer may be wrong is a matter of IdentityProvider's own tests.
         @Test func cachedKeysGoOn() async throws {
-            let stage = try await FaultStage.shared
-            let provider = stage.provider
-            var stranger = stage.logins.login()
+            let fixture = try await FaultFixture.shared
+            let provider = fixture.provider
+            var stranger = fixture.logins.login()
             stranger.token.header["kid"] = .string("unheard-of")
-            let form = try stage.logins.exchange(stranger)
+            let form = try fixture.logins.exchange(stranger)
             provider.jwks(.hangs)
             defer { provider.jwks(.answers) }
             let before = provider.jwksRequests
             // A key that nobody knows makes the broker ask again, at most every half minute.
             let refused = Task {
                 try await eventually("a request for the unknown key", within: .seconds(90)) {
-                    let answer = try await stage.broker.token(form)
+                    let answer = try await fixture.broker.token(form)
                     return provider.jwksRequests > before ? answer : nil
                 }
             }
             _ = try await eventually("the question", within: .seconds(90)) {
                 provider.jwksRequests > before ? true : nil
             }
-            let answer = try await stage.broker.token(try stage.logins.exchange(stage.logins.login()))
+            let answer = try await fixture.broker.token(try fixture.logins.exchange(fixture.logins.login()))
             #expect(answer.status == 200, "\(answer.text)")
             #expect(try await refused.value.status != 200)
         }
 
         /// The identity provider is down when the broker starts: alive, not ready, an outage. Then it comes, and all is well.
         @Test func aBrokerThatStartsBeforeItsIdentityProvider() async throws {
-            let stage = try await FaultStage.shared
+            let fixture = try await FaultFixture.shared
             let key = try TestKey(.es256, keyID: "late")
             let absent = try StubIdentityProvider(keys: [key])
             absent.stop()
-            let (installation, logins) = try await FaultStage.install(absent.issuer, key, on: stage.cluster)
+            let (installation, logins) = try await FaultFixture.install(absent.issuer, key, on: fixture.cluster)
             let broker = try installation.startBroker()
             try await broker.untilAlive()
             let readiness = try await HTTPRequest("GET", "/readyz").send(to: broker.internalPort)

@@ -7,7 +7,7 @@ import Testing
 /// Two identity providers as processes of their own, each with its profile, algorithm and hash mode, at one broker: what becomes of
 /// one is nothing to the other's apps.
 @Suite(.timeLimit(.minutes(5))) struct SeparateProvidersTests {
-    private struct Stage {
+    private struct Fixture {
         let a: DevelopmentProvider
         let b: DevelopmentProvider
         let installation: Installation
@@ -92,8 +92,8 @@ import Testing
     }
 
     @Test func eachOnItsOwn() async throws {
-        let stage = try await Stage()
-        let (a, b, broker) = (stage.a, stage.b, stage.broker)
+        let fixture = try await Fixture()
+        let (a, b, broker) = (fixture.a, fixture.b, fixture.broker)
         let mine = try await a.login(for: "a-one").run(.deviceID)
         let yours = try await b.login(for: "b-one").run(.deviceSecret)
         // The same person by name and `sub`, and nothing else in common.
@@ -102,65 +102,65 @@ import Testing
         )
         #expect(myClaims.string("sub") == yourClaims.string("sub"))
         #expect(myClaims.string("di_hash")?.utf8.count == 22 && yourClaims.string("ds_hash")?.utf8.count == 64)
-        let first = try await broker.token(stage.exchange(mine, .deviceID, at: a.issuer, client: "a-two"))
+        let first = try await broker.token(fixture.exchange(mine, .deviceID, at: a.issuer, client: "a-two"))
         var myRefresh = try #require(first.refreshToken, "\(first.text)")
-        let second = try await broker.token(stage.exchange(yours, .deviceSecret, at: b.issuer, client: "b-two"))
+        let second = try await broker.token(fixture.exchange(yours, .deviceSecret, at: b.issuer, client: "b-two"))
         let yourRefresh = try #require(second.refreshToken, "\(second.text)")
 
         // Groups never span issuers, and neither does a profile.
         let crossings = [
-            (stage.exchange(mine, .deviceID, at: a.issuer, client: "b-two"), "invalid_grant", "client_not_in_group"),
+            (fixture.exchange(mine, .deviceID, at: a.issuer, client: "b-two"), "invalid_grant", "client_not_in_group"),
             (
-                stage.exchange(yours, .deviceSecret, at: b.issuer, client: "a-two"), "invalid_grant",
+                fixture.exchange(yours, .deviceSecret, at: b.issuer, client: "a-two"), "invalid_grant",
                 "client_not_in_group"
             ),
             (
-                stage.exchange(mine, .deviceSecret, at: a.issuer, client: "a-two"), "invalid_request",
+                fixture.exchange(mine, .deviceSecret, at: a.issuer, client: "a-two"), "invalid_request",
                 "profile_not_enabled"
             ),
             (
-                stage.exchange(yours, .deviceSecret, at: a.issuer, client: "b-two"), "invalid_request",
+                fixture.exchange(yours, .deviceSecret, at: a.issuer, client: "b-two"), "invalid_request",
                 "profile_not_enabled"
             ),
             (
-                stage.exchange(mine, .deviceSecret, at: b.issuer, client: "b-two"), "invalid_request",
+                fixture.exchange(mine, .deviceSecret, at: b.issuer, client: "b-two"), "invalid_request",
                 "subject_token_alg_not_allowed"
             ),
         ]
         for (form, error, reason) in crossings {
             let answer = try await broker.token(form)
             #expect(answer.status == 400 && answer.error == error, "\(answer.text)")
-            #expect(try await stage.reason(answer) == reason)
+            #expect(try await fixture.reason(answer) == reason)
         }
 
         // The user logs out at B, and B says so itself: A's login of the same `sub` lives.
         let page = try await HTTPRequest("GET", "/logout?id_token_hint=\(yours.idToken)").send(to: b.port)
         #expect(page.status == 200, "\(page.text)")
         #expect(try await broker.token(.refresh(yourRefresh, client: "b-two")).error == "invalid_grant")
-        try await stage.aIsServed(&myRefresh)
+        try await fixture.aIsServed(&myRefresh)
 
         // B is frozen: its codes fill its own places, and a broker that starts now cannot judge its logins.
         let survivor = try await b.login(for: "b-one").run(.deviceSecret)
-        let held = try await stage.code(of: "b-one", at: b, .deviceSecret)
+        let held = try await fixture.code(of: "b-one", at: b, .deviceSecret)
         b.signal(SIGSTOP)
         let hanging = (0..<4).map { number in
             let form =
-                number == 0 ? held : stage.request("c\(number)", Unguessable.make(), of: "b-one", at: b, .deviceSecret)
+                number == 0 ? held : fixture.request("c\(number)", Unguessable.make(), of: "b-one", at: b, .deviceSecret)
             return Task { try await broker.token(form) }
         }
-        try await stage.aIsServed(&myRefresh)
+        try await fixture.aIsServed(&myRefresh)
         for task in hanging { #expect(try await task.value.isOutage) }
         // Who has B's keys from before goes on with its logins.
-        let known = try await broker.token(stage.exchange(survivor, .deviceSecret, at: b.issuer, client: "b-two"))
+        let known = try await broker.token(fixture.exchange(survivor, .deviceSecret, at: b.issuer, client: "b-two"))
         #expect(known.status == 200, "\(known.text)")
-        let late = try stage.installation.startBroker("late")
+        let late = try fixture.installation.startBroker("late")
         _ = try await eventually("A's apps are served by a broker that never heard of B") { () -> Bool? in
             let answer = try? await late.token(.refresh(myRefresh, client: "a-two"))
             guard answer?.status == 200, let next = answer?.refreshToken else { return nil }
             myRefresh = next
             return true
         }
-        let unknown = try await late.token(stage.exchange(survivor, .deviceSecret, at: b.issuer, client: "b-two"))
+        let unknown = try await late.token(fixture.exchange(survivor, .deviceSecret, at: b.issuer, client: "b-two"))
         #expect(unknown.isOutage, "\(unknown.text)")
 
         // And killed.
@@ -168,11 +168,11 @@ import Testing
         b.signal(SIGCONT)
         let unreachable = try await eventually("nobody listens") { () -> HTTPAnswer? in
             let answer = try await broker.token(
-                stage.request("gone-\(Unguessable.make())", Unguessable.make(), of: "b-one", at: b, .deviceSecret))
-            return try await stage.reason(answer) == "idp_unreachable" ? answer : nil
+                fixture.request("gone-\(Unguessable.make())", Unguessable.make(), of: "b-one", at: b, .deviceSecret))
+            return try await fixture.reason(answer) == "idp_unreachable" ? answer : nil
         }
         #expect(unreachable.isOutage)
-        try await stage.aIsServed(&myRefresh)
+        try await fixture.aIsServed(&myRefresh)
         for broker in [broker, late] { await broker.process.terminate() }
     }
 }

@@ -8,18 +8,18 @@ extension Faults {
     /// refreshes have their own connections.
     struct SharedPoolTests {
         @Test func enrolmentsCodesAndLogoutsHang() async throws {
-            let stage = try await FaultStage.shared
-            let sql = try stage.installation.session()
-            let broker = try stage.installation.startBroker("small-pool") { configuration in
+            let fixture = try await FaultFixture.shared
+            let sql = try fixture.installation.session()
+            let broker = try fixture.installation.startBroker("small-pool") { configuration in
                 configuration.pool = 3
                 configuration.providers[0].codeRelay = "{ timeout: 2s }"
             }
             try await broker.untilReady()
-            let held = stage.logins.login()
-            let locks = try await Locks(on: held, at: stage)
+            let held = fixture.logins.login()
+            let locks = try await Locks(on: held, at: fixture)
             do {
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    for request in try hanging(held, stage) {
+                    for request in try hanging(held, fixture) {
                         group.addTask {
                             while !Task.isCancelled {
                                 let answer = try await request().send(to: broker)
@@ -29,7 +29,7 @@ extension Faults {
                         }
                     }
                     do {
-                        try await eachHangs(locks, sql) { try await goesOn(broker, stage, locks, sql) }
+                        try await eachHangs(locks, sql) { try await goesOn(broker, fixture, locks, sql) }
                     } catch {
                         // The group does not end before its calls do, and these may hang for as long as the locks are held.
                         group.cancelAll()
@@ -67,14 +67,14 @@ extension Faults {
 
         /// One of each kind, over and over: as many as there are connections, if nothing were left to the others.
         private func hanging(
-            _ login: Login, _ stage: FaultStage
+            _ login: Login, _ fixture: FaultFixture
         ) throws -> [@Sendable () throws -> HangingRequest] {
             [
                 {
                     var token = login.token
                     token.claims["jti"] = .string(Unguessable.make())
                     var form = TokenForm.exchange(
-                        try token.signed(), issuer: stage.logins.issuer, device: login.device, profile: .deviceID,
+                        try token.signed(), issuer: fixture.logins.issuer, device: login.device, profile: .deviceID,
                         client: "app-one")
                     form["requested_token_type"] = "urn:ietf:params:oauth:token-type:id_token"
                     return .token(form)
@@ -87,20 +87,20 @@ extension Faults {
                             "device_id": login.device,
                         ]))
                 },
-                { .logout(stage.logins.logoutEverywhere(login)) },
+                { .logout(fixture.logins.logoutEverywhere(login)) },
             ]
         }
 
         /// Exchange and refresh, readiness, and the audit.
         private func goesOn(
-            _ broker: Broker, _ stage: FaultStage, _ locks: Locks, _ sql: SQLSession
+            _ broker: Broker, _ fixture: FaultFixture, _ locks: Locks, _ sql: SQLSession
         ) async throws {
-            let login = try await locks.loginBeside(at: stage, sql)
-            let exchanged = try await broker.settledToken(try stage.logins.exchange(login))
+            let login = try await locks.loginBeside(at: fixture, sql)
+            let exchanged = try await broker.settledToken(try fixture.logins.exchange(login))
             let refreshToken = try #require(exchanged.refreshToken, "\(exchanged.text)")
-            #expect(try await broker.settledToken(stage.logins.refresh(refreshToken)).status == 200)
+            #expect(try await broker.settledToken(fixture.logins.refresh(refreshToken)).status == 200)
             try await broker.untilReady()
-            var refused = try stage.logins.exchange(login)
+            var refused = try fixture.logins.exchange(login)
             refused["actor_token"] = Unguessable.make()
             let requestID = try #require(try await broker.settledToken(refused)["X-Request-Id"])
             let reason = try await eventually("request \(requestID) is audited") {
@@ -130,10 +130,10 @@ private struct Locks {
     /// What waits, a row each: its backend, and the function that it called.
     let waiting: String
 
-    init(on login: Login, at stage: FaultStage) async throws {
-        holder = try stage.installation.session()
+    init(on login: Login, at fixture: FaultFixture) async throws {
+        holder = try fixture.installation.session()
         let subject = try #require(login.token.claims.string("sub"))
-        heldLock = "native_sso.logout_lock('sub', '\(stage.logins.issuer)', '\(subject)')"
+        heldLock = "native_sso.logout_lock('sub', '\(fixture.logins.issuer)', '\(subject)')"
         for statement in [
             "BEGIN", "LOCK TABLE native_sso.relayed_code IN ACCESS EXCLUSIVE MODE",
             "SELECT pg_advisory_xact_lock(\(heldLock))",
@@ -141,17 +141,17 @@ private struct Locks {
         waiting = """
             SELECT pid, name FROM pg_stat_activity,
                 substring(query FROM 'native_sso\\.(enrol|reserve_code|begin_logout)\\(') AS name
-            WHERE usename = '\(stage.installation.serviceRole)' AND wait_event_type = 'Lock' AND state = 'active'
+            WHERE usename = '\(fixture.installation.serviceRole)' AND wait_event_type = 'Lock' AND state = 'active'
                 AND name IS NOT NULL
             """
     }
 
     /// A login that does not share the held lock: users share 256 of them.
-    func loginBeside(at stage: FaultStage, _ sql: SQLSession) async throws -> Login {
+    func loginBeside(at fixture: FaultFixture, _ sql: SQLSession) async throws -> Login {
         while true {
-            let login = stage.logins.login()
+            let login = fixture.logins.login()
             let subject = try #require(login.token.claims.string("sub"))
-            let lock = "native_sso.logout_lock('sub', '\(stage.logins.issuer)', '\(subject)')"
+            let lock = "native_sso.logout_lock('sub', '\(fixture.logins.issuer)', '\(subject)')"
             if try await sql.rows("SELECT \(lock) <> \(heldLock)") == ["t"] { return login }
         }
     }

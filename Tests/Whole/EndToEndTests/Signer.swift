@@ -2,36 +2,36 @@ import BrokerTesting
 import JOSE
 import BrokerHarness
 
-/// A client of `private_key_jwt` that the broker of a stage knows.
+/// A client of `private_key_jwt` that the broker of a fixture knows.
 struct Signer {
     let id: String
-    let stage: FaultStage
+    let fixture: FaultFixture
     private let key: TestKey
 
-    init(_ id: String, at stage: FaultStage) async throws {
+    init(_ id: String, at fixture: FaultFixture) async throws {
         let key = try TestKey(.es256, keyID: id)
-        (self.id, self.stage, self.key) = (id, stage, key)
-        let sql = try stage.installation.session()
-        let row = ClientRow(id, membership: .init(group: "vendor", issuer: stage.logins.issuer)) {
+        (self.id, self.fixture, self.key) = (id, fixture, key)
+        let sql = try fixture.installation.session()
+        let row = ClientRow(id, membership: .init(group: "vendor", issuer: fixture.logins.issuer)) {
             $0.authentication = "private_key_jwt"
             $0.allowedScope = ["openid"]
             $0.defaultScope = ["openid"]
         }
         for statement in row.sql { try await sql.rows(statement) }
-        try await stage.installation.addKey(key, of: id)
+        try await fixture.installation.addKey(key, of: id)
         let signer = self
         _ = try await eventually("the broker knows the client") {
-            try await stage.broker.token(try signer.exchange()).status == 200 ? true : nil
+            try await fixture.broker.token(try signer.exchange()).status == 200 ? true : nil
         }
     }
 
     /// A good exchange, with an assertion of its own.
     func exchange() throws -> TokenForm {
-        try stage.logins.exchange(stage.logins.login()).asserted(try assertion())
+        try fixture.logins.exchange(fixture.logins.login()).asserted(try assertion())
     }
 
     /// A new one.
     func assertion() throws -> String {
-        try Assertion(client: id, audience: stage.installation.configuration.issuer, key: key).signed()
+        try Assertion(client: id, audience: fixture.installation.configuration.issuer, key: key).signed()
     }
 }

@@ -45,7 +45,7 @@ import Testing
     @Test func theEndOfASessionIsTheEndOfBothApps() async throws {
         let run = try await Development.shared
         let login = try await run.logIn(.deviceID)
-        let chains = try await [Development.source, Development.target].asyncMap { app in
+        let families = try await [Development.source, Development.target].asyncMap { app in
             let answer = try await run.token(run.exchange(login, .deviceID, client: app))
             return (app, try #require(answer.refreshToken, "\(answer.text)"))
         }
@@ -54,7 +54,7 @@ import Testing
             "session", "end", "--issuer", try run.development.text("identity_provider.issuer"), "--sid", sid,
             "--reason", "lost phone", "--execute")
         #expect(ended.status == 0, "\(ended.output)")
-        for (app, token) in chains {
+        for (app, token) in families {
             #expect(try await run.token(.refresh(token, client: app)).error == "invalid_grant")
         }
         #expect(try await run.token(run.exchange(login, .deviceID)).error == "invalid_grant")
@@ -64,14 +64,14 @@ import Testing
     @Test func aLogoutAtTheIdentityProviderIsTheEndOfBothApps() async throws {
         let run = try await Development.shared
         let login = try await run.logIn(.deviceID)
-        let chains = try await [Development.source, Development.target].asyncMap { app in
+        let families = try await [Development.source, Development.target].asyncMap { app in
             let answer = try await run.token(run.exchange(login, .deviceID, client: app))
             return (app, try #require(answer.refreshToken, "\(answer.text)"))
         }
         let page = try await HTTPRequest("GET", "/logout?id_token_hint=\(login.idToken)").send(
             to: try run.development.port("identity_provider.issuer"))
         #expect(page.status == 200, "\(page.text)")
-        for (app, token) in chains {
+        for (app, token) in families {
             #expect(try await run.token(.refresh(token, client: app)).error == "invalid_grant")
         }
         #expect(try await run.token(run.exchange(login, .deviceID)).error == "invalid_grant")

@@ -114,10 +114,10 @@ struct LedgerCheckerTests {
         #expect(Self.violations(meanwhile, Self.final([("a", 5, false)], ended: true)).isEmpty)
     }
 
-    @Test func aReplayedChainThatCameBackIsSeen() {
+    @Test func aReplayedFamilyThatCameBackIsSeen() {
         let entries = Self.honest + [Self.entry(.replay(Self.token("a", 1)), .refused, at: 70)]
         #expect(
-            Self.violations(entries, Self.live) == [.revocationLost(session: "s", "the replayed chain a is live")])
+            Self.violations(entries, Self.live) == [.revocationLost(session: "s", "the replayed family a is live")])
         let used = entries + [Self.entry(.refresh(Self.token("a", 4)), .granted(Self.token("a", 5)), at: 80)]
         #expect(
             Self.violations(used, Self.final([("a", 5, true)])) == [
@@ -125,7 +125,7 @@ struct LedgerCheckerTests {
             ])
     }
 
-    // MARK: Two live chains
+    // MARK: Two live families
 
     @Test func twoSuccessorsOfOneTokenAreSeen() {
         let entries =
@@ -134,25 +134,25 @@ struct LedgerCheckerTests {
             ]
         #expect(
             Self.violations(entries, Self.live) == [
-                .secondChain(session: "s", app: "app", "2 successors of one token")
+                .secondFamily(session: "s", app: "app", "2 successors of one token")
             ])
     }
 
     @Test func aSpentTokenThatIsGoodIsSeen() {
         let entries = Self.honest + [Self.entry(.refresh(Self.token("a", 1)), .granted(Self.token("a", 2)), at: 70)]
         let found = Self.violations(entries, Self.live)
-        #expect(found.contains(.secondChain(session: "s", app: "app", "a spent token of generation 1 was good")))
+        #expect(found.contains(.secondFamily(session: "s", app: "app", "a spent token of generation 1 was good")))
         let onPurpose =
             Self.honest + [Self.entry(.replay(Self.token("a", 3)), .granted(Self.token("a", 4)), at: 70)]
         #expect(
             Self.violations(onPurpose, Self.live) == [
-                .secondChain(session: "s", app: "app", "a spent token of generation 3 was good")
+                .secondFamily(session: "s", app: "app", "a spent token of generation 3 was good")
             ])
     }
 
-    @Test func twoChainsBesideEachOtherAreSeen() {
+    @Test func twoFamiliesBesideEachOtherAreSeen() {
         let rows = Self.final([("a", 4, false), ("b", 1, false)])
-        #expect(Self.violations(Self.honest, rows) == [.secondChain(session: "s", app: "app", "2 live rows")])
+        #expect(Self.violations(Self.honest, rows) == [.secondFamily(session: "s", app: "app", "2 live rows")])
         let entries =
             Self.honest + [
                 Self.entry(.exchange, .granted(Self.token("b", 1)), at: 70),
@@ -160,7 +160,7 @@ struct LedgerCheckerTests {
             ]
         #expect(
             Self.violations(entries, Self.final([("a", 5, true), ("b", 1, false)])) == [
-                .secondChain(session: "s", app: "app", "chain a went on after another one had taken its place")
+                .secondFamily(session: "s", app: "app", "family a went on after another one had taken its place")
             ])
     }
 

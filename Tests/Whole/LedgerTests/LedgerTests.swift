@@ -12,10 +12,10 @@ import Testing
         let figures = try await run.execute()
         let entries = run.ledger.entries
         let checker = LedgerChecker(grace: .seconds(60), downtimes: figures.downtimes)
-        let violations = checker.violations(in: entries, try await run.stage.finalState())
+        let violations = checker.violations(in: entries, try await run.fixture.finalState())
         print(figures.report(entries, violations))
         for violation in violations {
-            Issue.record("\(violation), audit: \(try await run.stage.audit(of: violation) ?? "nothing")")
+            Issue.record("\(violation), audit: \(try await run.fixture.audit(of: violation) ?? "nothing")")
         }
 
         // Far above what it takes on an idle machine: the figure is for people, this is for a failover that hangs.

@@ -32,7 +32,7 @@ final class AuditLimit: Sendable {
         guard refusal.followsProof, let presented else {
             return state.withLock { Self.unproven.admits(&$0.unproven, at: now) }
         }
-        let key = Key(credential: presented.chainHash, reason: refusal.reason)
+        let key = Key(credential: presented.familyHash, reason: refusal.reason)
         return state.withLock { state in
             if state.repeated.count >= Self.mostCredentials, state.repeated[key] == nil { state.repeated = [:] }
             return Self.repeated.admits(&state.repeated[key], at: now)
@@ -58,11 +58,11 @@ extension Refusal {
 
 extension Credential {
     /// Identifies a token, or the family of a refresh token, within this process: Swift's hashes are seeded.
-    fileprivate var chainHash: Int {
+    fileprivate var familyHash: Int {
         var hasher = Hasher()
         // All generations of a token family share the first 27 characters: prefix, key and grant.
-        let chain = secret.utf8.count == RefreshToken.length ? secret.utf8.prefix(27) : secret.utf8.prefix(.max)
-        for octet in chain { hasher.combine(octet) }
+        let family = secret.utf8.count == RefreshToken.length ? secret.utf8.prefix(27) : secret.utf8.prefix(.max)
+        for octet in family { hasher.combine(octet) }
         return hasher.finalize()
     }
 }

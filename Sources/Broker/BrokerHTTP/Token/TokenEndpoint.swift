@@ -22,7 +22,7 @@ package struct TokenEndpoint: Sendable {
     private let logins: any LoginDirectory
     private let proofs: ProofVerifier
     private let issuers: [IssuerPolicy]
-    private let journal: RequestJournal
+    private let requestLog: RequestLog
 
     /// - Parameters:
     ///   - issuer: Ours: the audience of client assertions.
@@ -54,14 +54,14 @@ package struct TokenEndpoint: Sendable {
         self.logins = logins
         self.proofs = proofs
         self.issuers = issuers
-        journal = RequestJournal(
+        requestLog = RequestLog(
             audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger)
     }
 }
 
 extension TokenEndpoint: Responder {
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
-        var record = journal.begin()
+        var record = requestLog.begin()
         do throws(TokenError) {
             let (grantType, reader) = try prepare(arrival, &record)
             let tokens: TokenAnswer
@@ -112,7 +112,7 @@ extension TokenEndpoint: Responder {
     private func ended(_ answer: HTTPAnswer, _ record: RequestRecord, _ error: TokenError?) -> HTTPAnswer {
         var answer = answer
         answer.headers.append(("X-Request-Id", record.requestID.description))
-        journal.end(record, error, status: answer.status)
+        requestLog.end(record, error, status: answer.status)
         return answer
     }
 

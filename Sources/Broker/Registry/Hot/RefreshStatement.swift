@@ -42,12 +42,12 @@ enum RefreshStatement {
         RotationFacts(
             now: try row.instant("seen_at"), effect: try RotationFacts.Effect(try row.text("effect"), "effect"),
             proofWasUsed: try row.bool("proof_used"),
-            assertionWasUsed: try row.bool("assertion_used"), grant: try chain(row))
+            assertionWasUsed: try row.bool("assertion_used"), grant: try family(row))
     }
 
-    private static func chain(_ row: Row) throws -> ChainFacts? {
+    private static func family(_ row: Row) throws -> FamilyFacts? {
         guard let client: ClientID = try row.optionalIdentifier("client") else { return nil }
-        return ChainFacts(
+        return FamilyFacts(
             client: client,
             generation: try row.int32("generation"),
             exchangedGeneration: try row.int32("exchanged_generation"),

@@ -130,14 +130,14 @@ extension CommandFailure {
         }
     }
 
-    /// - Parameter trouble: The message of the last attempt to connect, if there is one.
-    init(_ error: PostgresError, connecting trouble: String? = nil) {
+    /// - Parameter failure: The message of the last attempt to connect, if there is one.
+    init(_ error: PostgresError, connecting failure: String? = nil) {
         switch error {
         case .unavailable(.notWritable):
             self = .infrastructure("the database takes no writes: it is a standby, or read-only")
         case .unavailable(.connectFailed):
             self = .infrastructure(
-                "the database cannot be reached: \(trouble ?? PostgresError.Reason.connectFailed.rawValue)")
+                "the database cannot be reached: \(failure ?? PostgresError.Reason.connectFailed.rawValue)")
         case .unavailable(let reason): self = .infrastructure("the database cannot be reached: \(reason.rawValue)")
         case .outcomeUnknown(let reason):
             self = .infrastructure(

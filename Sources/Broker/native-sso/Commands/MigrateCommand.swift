@@ -69,21 +69,21 @@ extension Cell {
 
 extension GlobalOptions {
     fileprivate func migrate<Value: Sendable>(_ body: (Migrator) async throws -> Value) async throws -> Value {
-        let trouble = ConnectionTrouble()
-        let migrator = Migrator(try configuration().database.connection(pool: 1)) { trouble.note($0) }
+        let failure = ConnectionFailure()
+        let migrator = Migrator(try configuration().database.connection(pool: 1)) { failure.note($0) }
         do {
             return try await body(migrator)
         } catch let error as MigratorError {
-            throw CommandFailure(error, connecting: trouble.message)
+            throw CommandFailure(error, connecting: failure.message)
         }
     }
 }
 
 extension CommandFailure {
-    fileprivate init(_ error: MigratorError, connecting trouble: String?) {
+    fileprivate init(_ error: MigratorError, connecting failure: String?) {
         switch error {
         case .changed, .gap, .databaseIsNewer, .pending: self = .refused(error.description)
-        case .database(let error): self.init(error, connecting: trouble)
+        case .database(let error): self.init(error, connecting: failure)
         case .anotherIsAtWork, .failed: self = .infrastructure(error.description)
         }
     }

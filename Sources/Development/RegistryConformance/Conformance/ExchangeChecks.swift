@@ -13,17 +13,17 @@ extension GrantRegistryConformance {
             #expect(grant.generation == 1)
             #expect(grant.expiresAt == attempt.facts.session?.expiresAt)
 
-            let chain = try #require(try await scenario.refresh(grant).attempt(on: fixture.registry).facts.grant)
-            #expect(chain.client == scenario.target)
-            #expect(chain.generation == 1)
-            #expect(chain.revokedAt == nil)
-            #expect(chain.expiresAt == grant.expiresAt)
-            #expect(chain.scope.tokens == ExchangeScenario.scope.tokens)
-            #expect(chain.audiences == scenario.client.audiences)
-            #expect(chain.sessionID == scenario.sessionID)
-            #expect(chain.session.id == scenario.session?.id)
-            #expect(chain.session.subject == scenario.subject)
-            #expect(chain.login == scenario.login)
+            let family = try #require(try await scenario.refresh(grant).attempt(on: fixture.registry).facts.grant)
+            #expect(family.client == scenario.target)
+            #expect(family.generation == 1)
+            #expect(family.revokedAt == nil)
+            #expect(family.expiresAt == grant.expiresAt)
+            #expect(family.scope.tokens == ExchangeScenario.scope.tokens)
+            #expect(family.audiences == scenario.client.audiences)
+            #expect(family.sessionID == scenario.sessionID)
+            #expect(family.session.id == scenario.session?.id)
+            #expect(family.session.subject == scenario.subject)
+            #expect(family.login == scenario.login)
         },
         GrantRegistryCheck("exchange: a second one advances the same grant, which then holds what it asked for") {
             fixture in
@@ -42,7 +42,7 @@ extension GrantRegistryConformance {
             #expect(late.refusal == .superseded)
             #expect(late.facts.grant?.scope == Scope(["openid"]))
         },
-        GrantRegistryCheck("exchange: the same once more, a moment later, is the same chain where it stands") {
+        GrantRegistryCheck("exchange: the same once more, a moment later, is the same family where it stands") {
             fixture in
             let scenario = try ExchangeScenario()
             try await scenario.put(into: fixture)
@@ -55,7 +55,7 @@ extension GrantRegistryConformance {
             #expect(try await scenario.refresh(first).attempt(on: fixture.registry).success == .advanced)
             #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 3)
         },
-        GrantRegistryCheck("exchange: with another key, or later than a moment, the chain goes on") { fixture in
+        GrantRegistryCheck("exchange: with another key, or later than a moment, the family goes on") { fixture in
             var scenario = try ExchangeScenario()
             scenario.client.proofPolicy = .optional
             scenario.client.authentication = .clientSecretBasic
@@ -74,7 +74,7 @@ extension GrantRegistryConformance {
             try await fixture.put(row)
             #expect(try await late.exchange.attempt(on: fixture.registry).grant?.generation == 5)
         },
-        GrantRegistryCheck("exchange: after a replay only a later login begins a chain") { fixture in
+        GrantRegistryCheck("exchange: after a replay only a later login begins a family") { fixture in
             var scenario = try RefreshScenario()
             try await scenario.put(into: fixture)
             scenario.generation = 3

@@ -80,7 +80,7 @@ extension GrantRegistryConformance {
     ]
 
     private static let bindingChecks = [
-        GrantRegistryCheck("binding: a chain goes on with proofs of its key, each new") { fixture in
+        GrantRegistryCheck("binding: a family goes on with proofs of its key, each new") { fixture in
             let exchange = try ExchangeScenario.bound()
             try await exchange.put(into: fixture)
             var refresh = exchange.refresh(try #require(try await exchange.attempt(on: fixture.registry).grant))
@@ -209,7 +209,7 @@ extension GrantRegistryConformance {
             scenario.generation = 7
             #expect(try await scenario.attempt(on: fixture.registry).refusal == .proofMissing)
         },
-        GrantRegistryCheck("binding: an exchange binds the live chain anew, or to nothing where proofs are off") {
+        GrantRegistryCheck("binding: an exchange binds the live family anew, or to nothing where proofs are off") {
             fixture in
             var scenario = try ExchangeScenario.bound()
             scenario.client = scenario.client.with(authentication: .clientSecretBasic)
@@ -227,7 +227,7 @@ extension GrantRegistryConformance {
             #expect(unbound.success == .advanced)
             #expect(unbound.facts.grant?.key == nil)
         },
-        GrantRegistryCheck("binding: a bound chain has the longer grace for a lost answer, with a new proof") {
+        GrantRegistryCheck("binding: a bound family has the longer grace for a lost answer, with a new proof") {
             fixture in
             var scenario = try RefreshScenario.bound()
             scenario.lose(scenario.exchange.lifetimes.unboundRefreshGrace)

@@ -22,7 +22,7 @@ extension GrantRegistryConformance {
             #expect(attempts.count { $0.refusal == .grantRevoked } == 7)
             #expect(growth == .growth(liveGrants: -1, auditRows: 1))
         },
-        GrantRegistryCheck("race: 8 exchanges at first sight make one session and one chain") { fixture in
+        GrantRegistryCheck("race: 8 exchanges at first sight make one session and one family") { fixture in
             let scenario = try ExchangeScenario.firstSight()
             try await scenario.put(into: fixture)
             let (attempts, growth) = try await fixture.counting {
@@ -33,7 +33,7 @@ extension GrantRegistryConformance {
             #expect(Set(attempts.map { $0.grant?.id }).count == 1)
             #expect(attempts.allSatisfy { $0.grant?.generation == 1 }, "each has an answer that goes on")
         },
-        GrantRegistryCheck("race: 8 siblings at first sight make one session and 8 chains") { fixture in
+        GrantRegistryCheck("race: 8 siblings at first sight make one session and 8 families") { fixture in
             let scenario = try ExchangeScenario.firstSight()
             let siblings = (0..<8).map { scenario.sibling($0) }
             for sibling in siblings { try await sibling.put(into: fixture) }

@@ -3,7 +3,7 @@ import Testing
 
 extension GrantRegistryConformance {
     static let refreshChecks = [
-        GrantRegistryCheck("refresh: the chain goes on by one, the row is its only trace") { fixture in
+        GrantRegistryCheck("refresh: the family goes on by one, the row is its only trace") { fixture in
             var scenario = try RefreshScenario()
             try await scenario.put(into: fixture)
             let before = try await fixture.digestOfState()
@@ -12,15 +12,15 @@ extension GrantRegistryConformance {
             #expect(attempt.facts.effect == .advanced)
             #expect(growth == .growth())
             #expect(try await fixture.digestOfState() != before)
-            let chain = try #require(attempt.facts.grant)
-            #expect(chain.client == scenario.exchange.target)
-            #expect(chain.generation == 5)
-            #expect(chain.scope.tokens == ExchangeScenario.scope.tokens)
-            #expect(chain.audiences == scenario.exchange.client.audiences)
-            #expect(chain.sessionID == scenario.exchange.sessionID)
-            #expect(chain.session.id == scenario.exchange.session?.id)
-            #expect(chain.session.subject == scenario.exchange.subject)
-            #expect(chain.login == scenario.exchange.login)
+            let family = try #require(attempt.facts.grant)
+            #expect(family.client == scenario.exchange.target)
+            #expect(family.generation == 5)
+            #expect(family.scope.tokens == ExchangeScenario.scope.tokens)
+            #expect(family.audiences == scenario.exchange.client.audiences)
+            #expect(family.sessionID == scenario.exchange.sessionID)
+            #expect(family.session.id == scenario.exchange.session?.id)
+            #expect(family.session.subject == scenario.exchange.subject)
+            #expect(family.login == scenario.exchange.login)
 
             scenario.generation = 6
             let next = try await scenario.attempt(on: fixture.registry)

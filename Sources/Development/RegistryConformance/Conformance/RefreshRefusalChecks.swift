@@ -7,9 +7,9 @@ extension GrantRegistryConformance {
     static let refreshRefusals: [GrantRegistryCheck] =
         RefreshRefusal.allCases.filter { $0 != .tokenNotOurs }
         .flatMap { refusal -> [GrantRegistryCheck] in
-            guard !refusal.revokesChain else {
+            guard !refusal.revokesGrant else {
                 return [
-                    GrantRegistryCheck("refresh refused, chain revoked: \(refusal)") { fixture in
+                    GrantRegistryCheck("refresh refused, family revoked: \(refusal)") { fixture in
                         var scenario = try RefreshScenario()
                         scenario.spoil(for: refusal)
                         try await expectRevocation(refusal, of: scenario, on: fixture)
@@ -30,25 +30,25 @@ extension GrantRegistryConformance {
                 },
             ]
         } + [
-            GrantRegistryCheck("refresh refused, chain revoked: spent, and the grace is over") { fixture in
+            GrantRegistryCheck("refresh refused, family revoked: spent, and the grace is over") { fixture in
                 var scenario = try RefreshScenario()
                 scenario.lose(scenario.grace)
                 try await expectRevocation(.late, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("refresh refused, chain revoked: older than the one before, within the grace") {
+            GrantRegistryCheck("refresh refused, family revoked: older than the one before, within the grace") {
                 fixture in
                 var scenario = try RefreshScenario()
                 scenario.grant?.rotated = 0
                 scenario.spoil(for: .replayed)
                 try await expectRevocation(.replayed, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("refresh refused, chain revoked: re-delivery asked for by another client") { fixture in
+            GrantRegistryCheck("refresh refused, family revoked: re-delivery asked for by another client") { fixture in
                 var scenario = try RefreshScenario()
                 scenario.lose(0)
                 scenario.spoil(for: .foreignClient)
                 try await expectRevocation(.foreignClient, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("refresh refused, chain revoked: misuse counts in a session that is over, too") {
+            GrantRegistryCheck("refresh refused, family revoked: misuse counts in a session that is over, too") {
                 fixture in
                 var scenario = try RefreshScenario()
                 scenario.spoil(for: .sessionEnded)

@@ -148,7 +148,7 @@ extension GrantRegistryConformance {
                 #expect(try await later.refresh(since).attempt(on: fixture.registry).success == .advanced)
                 #expect(try await later.attempt(on: fixture.registry).grant?.id == since.id)
             },
-            GrantRegistryCheck("race: a late copy's successor and exchanges leave no chain of the earlier login") {
+            GrantRegistryCheck("race: a late copy's successor and exchanges leave no family of the earlier login") {
                 fixture in
                 for _ in 0..<20 {
                     let late = try scenario(presents: 9, cameLate: true)
@@ -182,7 +182,7 @@ extension GrantRegistryConformance {
             let attempt = try await scenario.attempt(on: fixture.registry)
             #expect(isRight(attempt), "\(attempt.decision)")
             #expect(attempt.defect == nil)
-            let writes = attempt.success == .advanced || attempt.refusal?.revokesChain == true
+            let writes = attempt.success == .advanced || attempt.refusal?.revokesGrant == true
             #expect((try await fixture.digestOfState() != before) == writes)
         }
     }

@@ -7,7 +7,7 @@ extension RefreshScenario {
         try self.init()
         exchange = try ExchangeScenario(using: &randomness)
         if exchange.session == nil || randomness.oneIn(3) { exchange = try ExchangeScenario() }
-        // The exchange that began the chain met its device.
+        // The exchange that began the family met its device.
         exchange.deviceIsBlocked = exchange.deviceIsBlocked ?? false
         client = exchange.client
         guard let session = exchange.session, var row = grant else { return }

@@ -39,34 +39,34 @@ extension RefreshScenario {
         #expect(facts.assertionWasUsed == (assertion != nil && assertion?.id == exchange.usedAssertion), note)
         #expect(
             facts.proofWasUsed == (!facts.assertionWasUsed && proof != nil && proof?.id == exchange.usedProof), note)
-        guard let grant, let chain = facts.grant else {
+        guard let grant, let family = facts.grant else {
             #expect((grant == nil) == (facts.grant == nil), note)
             return
         }
-        #expect(chain.client == grant.client, note)
-        #expect(chain.generation == grant.generation, note)
-        #expect(chain.exchangedGeneration == grant.exchangedGeneration, note)
-        #expect(chain.wasSpent == grant.spent.contains { $0.contains(generation) }, note)
-        #expect(chain.cameLate == (grant.isRevoked && grant.cameLate), note)
-        #expect((chain.revokedAt != nil) == grant.isRevoked, note)
-        #expect(isAbout(facts.now.since(chain.rotatedAt), grant.rotated), note)
-        #expect(isAbout(chain.expiresAt.since(facts.now), grant.expiresIn), note)
-        #expect(chain.scope.tokens == grant.scope.tokens, note)
-        #expect(chain.audiences == grant.audiences, note)
-        #expect(chain.sessionID == exchange.sessionID, note)
-        #expect(chain.login == grant.login, note)
-        #expect(chain.key == grant.key, note)
-        #expect(chain.keylessBefore == grant.keylessBefore, note)
-        #expect(chain.clientIsEnabled == exchange.clientIsEnabled, note)
-        #expect(chain.deviceIsBlocked == (exchange.deviceIsBlocked ?? false), note)
+        #expect(family.client == grant.client, note)
+        #expect(family.generation == grant.generation, note)
+        #expect(family.exchangedGeneration == grant.exchangedGeneration, note)
+        #expect(family.wasSpent == grant.spent.contains { $0.contains(generation) }, note)
+        #expect(family.cameLate == (grant.isRevoked && grant.cameLate), note)
+        #expect((family.revokedAt != nil) == grant.isRevoked, note)
+        #expect(isAbout(facts.now.since(family.rotatedAt), grant.rotated), note)
+        #expect(isAbout(family.expiresAt.since(facts.now), grant.expiresIn), note)
+        #expect(family.scope.tokens == grant.scope.tokens, note)
+        #expect(family.audiences == grant.audiences, note)
+        #expect(family.sessionID == exchange.sessionID, note)
+        #expect(family.login == grant.login, note)
+        #expect(family.key == grant.key, note)
+        #expect(family.keylessBefore == grant.keylessBefore, note)
+        #expect(family.clientIsEnabled == exchange.clientIsEnabled, note)
+        #expect(family.deviceIsBlocked == (exchange.deviceIsBlocked ?? false), note)
         let source = exchange.sourceMember
         let target = exchange.targetMember
         let shares =
             source != nil && target != nil && source?.group == target?.group && source?.role != .target
             && target?.role != .source
-        #expect(chain.sharesLogin == shares, note)
-        #expect(chain.scopeCeiling == target?.scopeCeiling, note)
-        exchange.session?.expectTruth(chain.session, at: facts.now, note)
+        #expect(family.sharesLogin == shares, note)
+        #expect(family.scopeCeiling == target?.scopeCeiling, note)
+        exchange.session?.expectTruth(family.session, at: facts.now, note)
     }
 }
 

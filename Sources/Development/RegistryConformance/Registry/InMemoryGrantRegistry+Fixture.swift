@@ -47,7 +47,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
     package func put(_ grant: GrantRow) throws {
         try state.withLock { state in
             guard state.sessions[grant.session] != nil else { throw PortError.broken("a grant needs its session") }
-            state.chains[grant.id] = RegistryState.Chain(
+            state.families[grant.id] = RegistryState.TokenFamily(
                 session: grant.session, client: grant.client, sourceClient: grant.sourceClient, device: grant.device,
                 generation: grant.generation, exchangedGeneration: grant.exchangedGeneration,
                 keylessBefore: grant.keylessBefore,
@@ -80,8 +80,8 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
     package func counts() -> RegistryCounts {
         state.withLock { state in
             RegistryCounts(
-                sessions: state.sessions.count, grants: state.chains.count,
-                liveGrants: state.chains.values.count { $0.revokedAt == nil },
+                sessions: state.sessions.count, grants: state.families.count,
+                liveGrants: state.families.values.count { $0.revokedAt == nil },
                 devices: state.knownDevices.count, auditRows: state.auditRows,
                 usedProofs: state.usedProofs.count + state.usedAssertions.count)
         }
@@ -93,7 +93,7 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
                 state.clientIsEnabled.map { "client \($0)" } + state.members.map { "member \($0)" }
                 + state.knownDevices.map { "device \($0)" }
                 + state.blockedDevices.map { "blocked \($0)" } + state.sessions.map { "session \($0)" }
-                + state.chains.map { "grant \($0)" } + state.boundKeys.map { "key \($0)" }
+                + state.families.map { "grant \($0)" } + state.boundKeys.map { "key \($0)" }
             return rows.sorted().joined(separator: "\n")
         }
     }

@@ -90,7 +90,7 @@ struct RegistryState: Sendable {
         }
     }
 
-    struct Chain {
+    struct TokenFamily {
         let session: UniqueID
         let client: ClientID
         var sourceClient: ClientID
@@ -129,7 +129,7 @@ struct RegistryState: Sendable {
     var knownDevices: Set<Device> = []
     var blockedDevices: Set<Device> = []
     var sessions: [UniqueID: Session] = [:]
-    var chains: [UniqueID: Chain] = [:]
+    var families: [UniqueID: TokenFamily] = [:]
     var boundKeys: [Place: KeyThumbprint] = [:]
     var usedProofs: Set<ProofID> = []
     var usedAssertions: [AssertionID: UnixTime] = [:]

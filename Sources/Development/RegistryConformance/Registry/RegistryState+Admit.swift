@@ -49,9 +49,9 @@ extension RegistryState {
 
     /// Whether a refresh token of the client was reused in this session, not before the login of the id_token.
     private func wasReplayed(_ asked: Admission, in session: UniqueID) -> Bool {
-        chains.values.contains { chain in
-            guard chain.session == session, chain.client == asked.request.client.id, chain.wasReplayed,
-                let revokedAt = chain.revokedAt
+        families.values.contains { family in
+            guard family.session == session, family.client == asked.request.client.id, family.wasReplayed,
+                let revokedAt = family.revokedAt
             else { return false }
             return asked.idToken.login.authenticatedAt.map { $0 <= revokedAt } ?? true
         }
@@ -86,13 +86,13 @@ extension RegistryState {
 
         let sessionEnd = sessions[session]?.expiresAt ?? now
         let end = asked.checks.grantLifetime.map { min(now.adding($0), sessionEnd) } ?? sessionEnd
-        let live = chains.first { _, chain in
-            chain.session == session && chain.client == client.id && chain.revokedAt == nil
+        let live = families.first { _, family in
+            family.session == session && family.client == client.id && family.revokedAt == nil
         }
         let id = live?.key ?? asked.proposedGrantID
         let repeats = live.map { isRepeated(asked, $0.value) } ?? false
         let generation = (live?.value.generation ?? 0) + (repeats ? 0 : 1)
-        chains[id] = Chain(
+        families[id] = TokenFamily(
             session: session, client: client.id, sourceClient: asked.idToken.sourceClient, device: asked.device,
             generation: generation, exchangedGeneration: generation,
             keylessBefore: live.map { $0.value.key == nil ? generation : $0.value.keylessBefore } ?? 1,
@@ -103,7 +103,7 @@ extension RegistryState {
     }
 
     /// The same exchange within 10 s, before any refresh: the first answer may have been lost.
-    private func isRepeated(_ asked: Admission, _ live: Chain) -> Bool {
+    private func isRepeated(_ asked: Admission, _ live: TokenFamily) -> Bool {
         live.generation == live.exchangedGeneration && now < live.rotatedAt.adding(10)
             && live.key == asked.request.proof?.key && live.sourceClient == asked.idToken.sourceClient
             && live.device == asked.device && live.scope == asked.checks.scope

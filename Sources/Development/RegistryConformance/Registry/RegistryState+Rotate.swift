@@ -9,7 +9,7 @@ extension RegistryState {
         var effect = RotationFacts.Effect.none
         if let seen, !assertionWasUsed, !proofWasUsed {
             if let refusal = refusal(asked, seen, at: now) {
-                if refusal.revokesChain {
+                if refusal.revokesGrant {
                     effect = .revoked
                     revoke(asked.token.grantID, for: refusal)
                 }
@@ -22,60 +22,60 @@ extension RegistryState {
             now: now, effect: effect, proofWasUsed: proofWasUsed, assertionWasUsed: assertionWasUsed, grant: seen)
     }
 
-    private func facts(of asked: Rotation) -> ChainFacts? {
-        guard let chain = chains[asked.token.grantID], let session = sessions[chain.session] else { return nil }
-        let source = members[Member(issuer: session.issuer, client: chain.sourceClient)]
-        let target = members[Member(issuer: session.issuer, client: chain.client)]
-        return ChainFacts(
-            client: chain.client, generation: chain.generation, exchangedGeneration: chain.exchangedGeneration,
-            keylessBefore: chain.keylessBefore, wasSpent: chain.spent.contains { $0.contains(asked.token.generation) },
-            rotatedAt: chain.rotatedAt,
-            revokedAt: chain.revokedAt, cameLate: chain.cameLate, expiresAt: chain.expiresAt, scope: chain.scope,
-            audiences: chain.audiences, sessionID: session.sid, session: session.facts(id: chain.session),
-            login: chain.login, clientIsEnabled: clientIsEnabled[chain.client] ?? false,
+    private func facts(of asked: Rotation) -> FamilyFacts? {
+        guard let family = families[asked.token.grantID], let session = sessions[family.session] else { return nil }
+        let source = members[Member(issuer: session.issuer, client: family.sourceClient)]
+        let target = members[Member(issuer: session.issuer, client: family.client)]
+        return FamilyFacts(
+            client: family.client, generation: family.generation, exchangedGeneration: family.exchangedGeneration,
+            keylessBefore: family.keylessBefore, wasSpent: family.spent.contains { $0.contains(asked.token.generation) },
+            rotatedAt: family.rotatedAt,
+            revokedAt: family.revokedAt, cameLate: family.cameLate, expiresAt: family.expiresAt, scope: family.scope,
+            audiences: family.audiences, sessionID: session.sid, session: session.facts(id: family.session),
+            login: family.login, clientIsEnabled: clientIsEnabled[family.client] ?? false,
             sharesLogin: source != nil && source?.group == target?.group && source?.role != .target
                 && target?.role != .source,
             scopeCeiling: target?.scopeCeiling,
-            deviceIsBlocked: blockedDevices.contains(Device(issuer: session.issuer, digest: chain.device)),
-            key: chain.key)
+            deviceIsBlocked: blockedDevices.contains(Device(issuer: session.issuer, digest: family.device)),
+            key: family.key)
     }
 }
 
 extension RegistryState {
     private mutating func advance(_ asked: Rotation) {
-        guard var chain = chains[asked.token.grantID] else { return }
-        chain.generation += 1
-        chain.rotatedAt = now
-        chains[asked.token.grantID] = chain
-        touch(chain.session, idleLimit: asked.lifetimes.sessionIdle)
+        guard var family = families[asked.token.grantID] else { return }
+        family.generation += 1
+        family.rotatedAt = now
+        families[asked.token.grantID] = family
+        touch(family.session, idleLimit: asked.lifetimes.sessionIdle)
     }
 
     private mutating func revoke(_ id: UniqueID, for refusal: RefreshRefusal) {
-        guard var chain = chains[id] else { return }
+        guard var family = families[id] else { return }
         auditRows += 1
-        if let revokedAt = chain.revokedAt { revokeSuccessors(of: chain, lateAt: revokedAt) }
-        chain.revokedAt = chain.revokedAt ?? now
-        chain.wasReplayed = refusal == .replayed
-        chain.cameLate = refusal == .late
-        chains[id] = chain
-        if chain.wasReplayed { takeBackKey(of: chain) }
+        if let revokedAt = family.revokedAt { revokeSuccessors(of: family, lateAt: revokedAt) }
+        family.revokedAt = family.revokedAt ?? now
+        family.wasReplayed = refusal == .replayed
+        family.cameLate = refusal == .late
+        families[id] = family
+        if family.wasReplayed { takeBackKey(of: family) }
     }
 
     /// What began after a late token is revoked, too, unless its login came later.
-    private mutating func revokeSuccessors(of late: Chain, lateAt: UnixTime) {
-        for (other, chain) in chains where chain.session == late.session && chain.client == late.client {
-            guard chain.revokedAt == nil, chain.login.authenticatedAt.map({ $0 <= lateAt }) ?? true else { continue }
-            chains[other]?.revokedAt = now
-            chains[other]?.wasReplayed = true
-            takeBackKey(of: chain)
+    private mutating func revokeSuccessors(of late: TokenFamily, lateAt: UnixTime) {
+        for (other, family) in families where family.session == late.session && family.client == late.client {
+            guard family.revokedAt == nil, family.login.authenticatedAt.map({ $0 <= lateAt }) ?? true else { continue }
+            families[other]?.revokedAt = now
+            families[other]?.wasReplayed = true
+            takeBackKey(of: family)
             auditRows += 1
         }
     }
 
     /// Takes back the binding of the client on the device, if it is the key of this family.
-    private mutating func takeBackKey(of chain: Chain) {
-        guard let session = sessions[chain.session] else { return }
-        let place = Place(device: Device(issuer: session.issuer, digest: chain.device), client: chain.client)
-        if let key = chain.key, boundKeys[place] == key { boundKeys[place] = nil }
+    private mutating func takeBackKey(of family: TokenFamily) {
+        guard let session = sessions[family.session] else { return }
+        let place = Place(device: Device(issuer: session.issuer, digest: family.device), client: family.client)
+        if let key = family.key, boundKeys[place] == key { boundKeys[place] = nil }
     }
 }

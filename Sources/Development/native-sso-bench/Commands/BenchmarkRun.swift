@@ -103,7 +103,7 @@ struct BenchmarkRun {
                     try await RequestProbe(installation, broker), logins: requests.logins,
                     isProving: kinds.contains(.proven), at: Int64(time(nil)))
                 var newLogins = try await run.bringInLogins(rounds: options.rounds, connections: 64)
-                newLogins.adoptTroubles(of: try await run.bringInKeys(connections: 64))
+                newLogins.adoptFailures(of: try await run.bringInKeys(connections: 64))
                 let others = RequestKind.allCases.filter { $0 != .newLogin }
                 return [(kind: RequestKind.newLogin, figure: newLogins)]
                     + (try await figures(&run, kinds: others.filter(kinds.contains), connections, name))

@@ -58,7 +58,7 @@ struct ExchangeCommand: AsyncParsableCommand {
 
 struct RefreshCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "refresh", abstract: "Refreshes over HTTP, of many chains in turn.")
+        commandName: "refresh", abstract: "Refreshes over HTTP, of many families in turn.")
 
     @OptionGroup var options: LoadOptions
     @OptionGroup var requests: RequestOptions

@@ -12,7 +12,7 @@ struct FuzzLoad {
     private static let queue = 64
 
     let forge: RequestForge
-    let ports: [FuzzDoor: UInt16]
+    let ports: [FuzzTransport: UInt16]
     /// Connections of each kind.
     let connections: Int
 
@@ -45,22 +45,22 @@ struct FuzzLoad {
     func run(_ next: () throws -> FuzzedRequest?) throws -> Result {
         var result = Result()
         var isOver = false
-        var waiting: [FuzzDoor: [FuzzedRequest]] = [:]
-        var peers: [FuzzDoor: [any FuzzPeer]] = [:]
+        var waiting: [FuzzTransport: [FuzzedRequest]] = [:]
+        var peers: [FuzzTransport: [any FuzzPeer]] = [:]
         // What was under way where a connection ended, the last of it.
         var suspects: [FuzzedRequest] = []
         while true {
             // Stops when one queue is full.
             while !isOver, waiting.values.allSatisfy({ $0.count < Self.queue }) {
                 if let request = try next() {
-                    waiting[request.door, default: []].append(request)
+                    waiting[request.transport, default: []].append(request)
                 } else {
                     isOver = true
                 }
             }
-            for door in FuzzDoor.allCases {
+            for transport in FuzzTransport.allCases {
                 do {
-                    try fill(door, &peers[door, default: []], &waiting[door, default: []])
+                    try fill(transport, &peers[transport, default: []], &waiting[transport, default: []])
                 } catch {
                     result.note(Finding(fault: "\(error)"))
                     for suspect in suspects { result.note(Finding(fault: "it may be why \(error)", request: suspect)) }
@@ -88,20 +88,20 @@ struct FuzzLoad {
                 }
                 return result
             }
-            for door in FuzzDoor.allCases {
-                if door.isLone { result.requests += peers[door, default: []].count(where: \.hasEnded) }
-                peers[door]?.removeAll(where: \.hasEnded)
+            for transport in FuzzTransport.allCases {
+                if transport.isLone { result.requests += peers[transport, default: []].count(where: \.hasEnded) }
+                peers[transport]?.removeAll(where: \.hasEnded)
             }
         }
     }
 
-    private func fill(_ door: FuzzDoor, _ peers: inout [any FuzzPeer], _ waiting: inout [FuzzedRequest]) throws {
+    private func fill(_ transport: FuzzTransport, _ peers: inout [any FuzzPeer], _ waiting: inout [FuzzedRequest]) throws {
         guard !waiting.isEmpty else { return }
         var sent = 0
         while sent < waiting.count {
-            var peer = door.isLone ? nil : peers.first { $0.takes(waiting[sent]) }
+            var peer = transport.isLone ? nil : peers.first { $0.takes(waiting[sent]) }
             if peer == nil, peers.count < connections {
-                peers.append(try open(door))
+                peers.append(try open(transport))
                 peer = peers.last
             }
             guard let peer else { break }
@@ -112,9 +112,9 @@ struct FuzzLoad {
         for peer in peers { peer.flush() }
     }
 
-    private func open(_ door: FuzzDoor) throws -> any FuzzPeer {
-        let port = ports[door] ?? 0
-        return switch door {
+    private func open(_ transport: FuzzTransport) throws -> any FuzzPeer {
+        let port = ports[transport] ?? 0
+        return switch transport {
         case .http1, .internal: try FuzzConnection(port: port)
         case .lone: try FuzzConnection(port: port, isLone: true)
         case .http2: try FuzzFrameConnection(port: port)
@@ -134,10 +134,10 @@ struct FuzzLoad {
         return true
     }
 
-    private func take(_ event: FuzzEvent, _ result: inout Result, _ waiting: inout [FuzzDoor: [FuzzedRequest]]) {
+    private func take(_ event: FuzzEvent, _ result: inout Result, _ waiting: inout [FuzzTransport: [FuzzedRequest]]) {
         switch event {
         case .answer(let answer, let request):
-            if !request.door.isLone { result.requests += 1 }
+            if !request.transport.isLone { result.requests += 1 }
             result.answers[answer.status, default: 0] += 1
             if let fault = FuzzVerdict.fault(of: answer, to: request) {
                 result.note(Finding(fault: fault, request: request, answer: answer))
@@ -153,10 +153,10 @@ struct FuzzLoad {
             result.note(Finding(fault: "what came back is no answer", request: request))
         case .end(let unanswered):
             // What was behind a request after which the server closes is sent again, as RFC 9112 §9.3.2 has it.
-            for var request in unanswered.reversed() where !request.door.isLone {
+            for var request in unanswered.reversed() where !request.transport.isLone {
                 request.attempts += 1
                 if request.attempts < Self.attempts {
-                    waiting[request.door, default: []].insert(request, at: 0)
+                    waiting[request.transport, default: []].insert(request, at: 0)
                 } else {
                     result.requests += 1
                     result.note(Finding(fault: "the connection ended under it, each time", request: request))

@@ -117,7 +117,7 @@ extension FuzzLoad.Finding {
         var text = "finding: \(fault)"
         if let request {
             text +=
-                "\nagain: deploy/fuzz --http 1 --seed \(seed) --first \(request.number) (\(request.door.rawValue))\n"
+                "\nagain: deploy/fuzz --http 1 --seed \(seed) --first \(request.number) (\(request.transport.rawValue))\n"
             let octets = request.rawOctets ?? request.message.octets
             text += String(decoding: octets.prefix(4096), as: UTF8.self).debugDescription
         }

@@ -6,9 +6,9 @@ enum FuzzVerdict {
     /// Why an answer is wrong; `nil`: it is not.
     static func fault(of answer: HTTPAnswer, to request: FuzzedRequest) -> String? {
         let expects = request.expects
-        if answer.status == 100 { return request.door.isLone ? nil : "an interim answer that no request asked for" }
+        if answer.status == 100 { return request.transport.isLone ? nil : "an interim answer that no request asked for" }
         // By a mutation, a lone request may be HEAD.
-        let isHead = answer.body.isEmpty && request.door.isLone
+        let isHead = answer.body.isEmpty && request.transport.isLone
         // What was sent twice, because the first connection ended, may have been used up.
         let isRepeated = expects.mustBeRefused || request.attempts > 0
         let mayBeUnavailable = expects.mayBeInFlight && isRepeated && answer.status == 503
@@ -20,7 +20,7 @@ enum FuzzVerdict {
             return expects.mustSucceed && request.attempts == 0 ? "refused, though nothing in it is bent" : nil
         }
         if expects.mustBeRefused { return "granted, though something in it was never signed, proved or given" }
-        return request.door == .internal ? nil : fault(ofGrant: body, to: expects)
+        return request.transport == .internal ? nil : fault(ofGrant: body, to: expects)
     }
 
     /// RFC 6749 §5.1, and whose it is.

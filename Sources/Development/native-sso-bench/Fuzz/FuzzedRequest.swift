@@ -1,5 +1,5 @@
 /// Where a request goes in.
-enum FuzzDoor: String, CaseIterable {
+enum FuzzTransport: String, CaseIterable {
     /// HTTP/1.1 in the clear.
     case http1
     /// The same, over a connection of its own: it may not end where it says.
@@ -19,7 +19,7 @@ enum FuzzDoor: String, CaseIterable {
 struct FuzzedRequest {
     /// By its number, and the seed, it is made again.
     let number: Int
-    var door: FuzzDoor
+    var transport: FuzzTransport
     var message: FuzzMessage
     /// In place of those of the message.
     var rawOctets: [UInt8]?
@@ -27,10 +27,10 @@ struct FuzzedRequest {
     /// How often it has gone over a connection that ended before it was answered.
     var attempts = 0
 
-    init(_ number: Int, _ message: FuzzMessage, at door: FuzzDoor = .http1, _ expects: Expectation = Expectation()) {
+    init(_ number: Int, _ message: FuzzMessage, at transport: FuzzTransport = .http1, _ expects: Expectation = Expectation()) {
         self.number = number
         self.message = message
-        self.door = door
+        self.transport = transport
         self.expects = expects
     }
 

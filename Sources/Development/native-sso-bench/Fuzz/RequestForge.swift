@@ -49,16 +49,16 @@ struct RequestForge {
         var random = random(number)
         let kind = Kind.drawn(&random)
         var request = try request(number, kind, &random)
-        if request.door == .http1, random.oneIn(4) {
+        if request.transport == .http1, random.oneIn(4) {
             if random.oneIn(30) {
-                request.door = .loneFrames
+                request.transport = .loneFrames
                 request.rawOctets = FrameMutation.octets(of: request.message, &random)
                 request.expects.mustSucceed = false
                 // The field of a proof can be lost, or one of two.
                 request.expects.mustBeBound = false
                 if kind == .key { request.expects.mustBeRefused = false }
             } else if request.message.body.count < FuzzFrameConnection.largestBody {
-                request.door = .http2
+                request.transport = .http2
             }
         }
         return request
@@ -72,7 +72,7 @@ struct RequestForge {
             for candidate in number... where self.kind(candidate) == kind {
                 var request = try request(candidate)
                 guard request.expects.mustSucceed else { continue }
-                if request.door != .internal { request.door = .http1 }
+                if request.transport != .internal { request.transport = .http1 }
                 requests.append(request)
                 break
             }
@@ -83,9 +83,9 @@ struct RequestForge {
         let (refreshed, itsToken) = material.logins[1]
         let refresh = FuzzForm(FuzzMaterial.refresh(try material.newRefreshToken(refreshed, itsToken)))
         let expects = FuzzedRequest.Expectation(mustSucceed: true, subjects: [login.subject, refreshed.subject])
-        for door in [FuzzDoor.http1, .http2] {
-            requests.append(FuzzedRequest(number, FuzzMessage(exchange), at: door, expects))
-            requests.append(FuzzedRequest(number, FuzzMessage(refresh), at: door, expects))
+        for transport in [FuzzTransport.http1, .http2] {
+            requests.append(FuzzedRequest(number, FuzzMessage(exchange), at: transport, expects))
+            requests.append(FuzzedRequest(number, FuzzMessage(refresh), at: transport, expects))
         }
         return requests
     }

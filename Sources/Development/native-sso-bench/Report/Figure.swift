@@ -22,7 +22,7 @@ struct Figure: Sendable {
     }
 
     /// Counts the wrong answers of a warm-up, too.
-    mutating func adoptTroubles(of warmUp: Figure) {
+    mutating func adoptFailures(of warmUp: Figure) {
         for name in ["unavailable", "wrong_answers"] { count(name, Int(warmUp.count(name))) }
         if firstWrongAnswer == nil { firstWrongAnswer = warmUp.firstWrongAnswer }
     }

@@ -3,7 +3,7 @@ struct Exchanges: Workload {
     private let logins: SignedLogins
     private let heads: [[UInt8]]
     /// Gets the refresh tokens of the first app.
-    private let chains: Chains?
+    private let families: TokenFamilies?
     private let end: Int
     /// How far it got.
     private(set) var position: Int
@@ -12,9 +12,9 @@ struct Exchanges: Workload {
 
     /// - Parameter range: Which pairs of login and app: number `n` is of login `n % logins.count` and app `n / logins.count`. One
     ///   app alone goes round and round.
-    init(_ logins: SignedLogins, apps: [String], range: Range<Int>, chains: Chains? = nil) {
+    init(_ logins: SignedLogins, apps: [String], range: Range<Int>, families: TokenFamilies? = nil) {
         self.logins = logins
-        self.chains = chains
+        self.families = families
         heads = logins.heads(apps)
         position = range.lowerBound
         end = apps.count == 1 ? range.upperBound : min(range.upperBound, logins.count * apps.count)
@@ -29,6 +29,6 @@ struct Exchanges: Workload {
     }
 
     mutating func answered(_ body: UnsafeRawBufferPointer, on connection: Int) {
-        chains?.take(body, for: underWay[connection])
+        families?.take(body, for: underWay[connection])
     }
 }

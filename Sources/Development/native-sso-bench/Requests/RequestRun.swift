@@ -12,7 +12,7 @@ struct RequestRun {
 
     private let probe: RequestProbe
     private let logins: SignedLogins
-    private let chains: Chains
+    private let families: TokenFamilies
     /// How far the first exchanges of each app got, which none repeats, and how far the others.
     private var newGrants: Int
     private var position = 0
@@ -31,7 +31,7 @@ struct RequestRun {
         proofKeys = isProving ? try ProofKeys(count: count) : nil
         logins = try await SignedLogins.make(
             (0..<count).map { _ in Login.new() }, key: probe.installation.key, at: now)
-        chains = Chains(count: logins.count)
+        families = TokenFamilies(count: logins.count)
         newGrants = logins.count
     }
 
@@ -49,12 +49,12 @@ struct RequestRun {
         let parts = rounds + 1
         for part in 0..<parts {
             let range = logins.count * part / parts..<logins.count * (part + 1) / parts
-            var workload = Exchanges(logins, apps: SampleApps.targets, range: range, chains: chains)
+            var workload = Exchanges(logins, apps: SampleApps.targets, range: range, families: families)
             var warmUp = Figure([:])
             if part == 0 {
                 _ = try await probe.measure(
                     &workload, connections: connections, LoadLimit(seconds: 600), into: &warmUp)
-                figure.adoptTroubles(of: warmUp)
+                figure.adoptFailures(of: warmUp)
             } else {
                 let cryptography = try await cryptography()
                 let round = try await probe.measure(
@@ -97,7 +97,7 @@ struct RequestRun {
             newGrants = workload.position
             guard newGrants < logins.count * SampleApps.targets.count else { throw Exhausted(logins: logins.count) }
         case .repeated:
-            var workload = Exchanges(logins, apps: [SampleApps.targets[0]], range: position..<Int.max, chains: chains)
+            var workload = Exchanges(logins, apps: [SampleApps.targets[0]], range: position..<Int.max, families: families)
             round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
             position = workload.position % logins.count
             bare[connections] = round
@@ -111,7 +111,7 @@ struct RequestRun {
             }
             round = measured
         case .refresh:
-            var workload = Refreshes(chains, app: SampleApps.targets[0], from: position)
+            var workload = Refreshes(families, app: SampleApps.targets[0], from: position)
             round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
             position = workload.position
         }

@@ -7,8 +7,8 @@ import Testing
 @Suite struct EnrolmentTests {
     /// E-13: both or neither.
     @Test func theCurrentProfile() async throws {
-        let stage = try EnrolmentStage()
-        let answer = try await stage.run()
+        let fixture = try EnrolmentFixture()
+        let answer = try await fixture.run()
         let secret = try #require(answer.deviceSecret)
         #expect(secret.utf8.count == 43)
         let token = try #require(UnverifiedJWS(answer.accessToken))
@@ -18,23 +18,23 @@ import Testing
         #expect(!token.claims.contains("di_hash"))
         #expect(answer.scope == "openid device_sso")
         #expect(answer.expiresIn == 3540)
-        #expect(try await stage.run("e30.e31.c2ln").deviceSecret != secret)
+        #expect(try await fixture.run("e30.e31.c2ln").deviceSecret != secret)
     }
 
     @Test func theProfileOf2018() async throws {
-        let stage = try EnrolmentStage(.deviceID)
-        let answer = try await stage.run()
+        let fixture = try EnrolmentFixture(.deviceID)
+        let answer = try await fixture.run()
         #expect(answer.deviceSecret == nil && answer.scope == nil)
         let claims = try #require(UnverifiedJWS(answer.accessToken)).claims
-        #expect(claims.string("di_hash") == stage.device?.hash(function: .sha256))
+        #expect(claims.string("di_hash") == fixture.device?.hash(function: .sha256))
         #expect(!claims.contains("ds_hash"))
     }
 
     @Test func claimsOfTheLoginGoOn() async throws {
-        let stage = try EnrolmentStage()
-        let claims = try #require(UnverifiedJWS(try await stage.run().accessToken)).claims
+        let fixture = try EnrolmentFixture()
+        let claims = try #require(UnverifiedJWS(try await fixture.run().accessToken)).claims
         #expect(claims.string("iss") == Broker.issuer.string)
-        #expect(claims.string("idp") == EnrolmentStage.issuer.string)
+        #expect(claims.string("idp") == EnrolmentFixture.issuer.string)
         #expect(claims.string("sub") == "user")
         #expect(claims.string("aud") == "app-one")
         #expect(claims.string("nonce") == "n-1")
@@ -42,61 +42,61 @@ import Testing
         #expect(claims.string("acr") == "urn:loa" && claims.strings("amr") == ["pwd"])
         #expect(claims.string("jti") != "theirs")
         #expect(!claims.contains("at_hash"))
-        #expect(claims.number("iat")?.wholeSeconds == stage.clock.now.seconds)
+        #expect(claims.number("iat")?.wholeSeconds == fixture.clock.now.seconds)
         // V-02: never the identity provider's, and never one that was used before.
         let sid = try #require(claims.string("sid"))
         #expect(sid != "idp-session" && sid.utf8.count == 22)
-        #expect(stage.registry.entries.map(\.idToken.sessionID?.string) == ["idp-session"])
+        #expect(fixture.registry.entries.map(\.idToken.sessionID?.string) == ["idp-session"])
     }
 
     /// What goes on is what an exchange can read, or nothing is written: an app would hold a login that no sibling can use.
     @Test(arguments: [(10 << 10, 1, true), (11 << 10, 1, false), (10, 100, true), (10, 125, false)])
     func aLoginThatWouldGrowTooLarge(_ length: Int, _ count: Int, _ isGood: Bool) async throws {
-        var stage = try EnrolmentStage()
+        var fixture = try EnrolmentFixture()
         for number in 0..<count {
-            stage.moreClaims["groups-\(number)"] = .string(String(repeating: "g", count: length))
+            fixture.moreClaims["groups-\(number)"] = .string(String(repeating: "g", count: length))
         }
         if isGood {
-            let token = try #require(UnverifiedJWS(try await stage.run().accessToken))
+            let token = try #require(UnverifiedJWS(try await fixture.run().accessToken))
             #expect(token.claims.string("groups-0")?.utf8.count == length)
         } else {
-            #expect(await stage.failure() == .invalidIDToken(.malformed))
-            #expect(stage.registry.entries.isEmpty)
+            #expect(await fixture.failure() == .invalidIDToken(.malformed))
+            #expect(fixture.registry.entries.isEmpty)
         }
     }
 
     @Test func theSameDeviceMayRepeat() async throws {
-        let stage = try EnrolmentStage(.deviceID)
-        let first = try #require(UnverifiedJWS(try await stage.run().accessToken)).claims.string("sid")
-        let again = try #require(UnverifiedJWS(try await stage.run().accessToken)).claims.string("sid")
-        #expect(first == again && stage.registry.sessionCount == 1)
+        let fixture = try EnrolmentFixture(.deviceID)
+        let first = try #require(UnverifiedJWS(try await fixture.run().accessToken)).claims.string("sid")
+        let again = try #require(UnverifiedJWS(try await fixture.run().accessToken)).claims.string("sid")
+        #expect(first == again && fixture.registry.sessionCount == 1)
         // Another signature over the same token is the same token.
         #expect(
-            try #require(UnverifiedJWS(try await stage.run("e30.e30.AAAA").accessToken)).claims.string("sid") == first)
-        var other = stage
+            try #require(UnverifiedJWS(try await fixture.run("e30.e30.AAAA").accessToken)).claims.string("sid") == first)
+        var other = fixture
         other.device = DeviceValue("another-device-of-the-thief", profile: .deviceID)
         #expect(await other.failure() == .refused(.tokenUsed))
     }
 
     /// Nobody can show that a second request is the same device's, so the token is used up.
     @Test func aSecretIsShownOnce() async throws {
-        let stage = try EnrolmentStage()
-        _ = try await stage.run()
-        #expect(await stage.failure() == .refused(.tokenUsed))
-        #expect(stage.registry.sessionCount == 1)
+        let fixture = try EnrolmentFixture()
+        _ = try await fixture.run()
+        #expect(await fixture.failure() == .refused(.tokenUsed))
+        #expect(fixture.registry.sessionCount == 1)
     }
 
     /// RFC 9449 §6.1: whose key the token is for; never the one that the identity provider saw.
     @Test func theKeyThatWasShown() async throws {
-        var stage = try EnrolmentStage()
-        let without = try #require(UnverifiedJWS(try await stage.run().accessToken)).claims
+        var fixture = try EnrolmentFixture()
+        let without = try #require(UnverifiedJWS(try await fixture.run().accessToken)).claims
         #expect(!without.contains("cnf"))
         let proof = PresentedProof.random()
-        stage.proof = proof
-        let claims = try #require(UnverifiedJWS(try await stage.run("e30.e31.c2ln").accessToken)).claims
+        fixture.proof = proof
+        let claims = try #require(UnverifiedJWS(try await fixture.run("e30.e31.c2ln").accessToken)).claims
         #expect(claims["cnf"]?.object?.string("jkt") == proof.key.string)
-        #expect(stage.registry.entries.map(\.request.client.isKnownByKey) == [false, false])
-        #expect(stage.registry.entries.last?.request.proof == proof)
+        #expect(fixture.registry.entries.map(\.request.client.isKnownByKey) == [false, false])
+        #expect(fixture.registry.entries.last?.request.proof == proof)
     }
 
     /// RFC 9449 §5: a public client is known by its key, a confidential one by how it authenticates.
@@ -105,10 +105,10 @@ import Testing
             (.off, .none, false), (.optional, .none, true), (.required, .none, true),
             (.required, .privateKeyJWT, false),
         ] as [(Client.ProofPolicy, Client.Authentication, Bool)] {
-            var stage = try EnrolmentStage()
-            (stage.client.proofPolicy, stage.client.authentication) = (policy, authentication)
-            _ = try await stage.run()
-            #expect(stage.registry.entries.map(\.request.client.isKnownByKey) == [heeds])
+            var fixture = try EnrolmentFixture()
+            (fixture.client.proofPolicy, fixture.client.authentication) = (policy, authentication)
+            _ = try await fixture.run()
+            #expect(fixture.registry.entries.map(\.request.client.isKnownByKey) == [heeds])
         }
     }
 }

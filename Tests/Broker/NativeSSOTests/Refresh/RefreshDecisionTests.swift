@@ -10,7 +10,7 @@ import Testing
     func anotherEffectThanTheRefusals(_ refusal: RefreshRefusal) async throws {
         var scenario = try RefreshScenario()
         scenario.spoil(for: refusal)
-        try await expectDefect(scenario, except: refusal.revokesChain ? .revoked : .none)
+        try await expectDefect(scenario, except: refusal.revokesGrant ? .revoked : .none)
     }
 
     @Test func anotherEffectThanToAdvance() async throws {

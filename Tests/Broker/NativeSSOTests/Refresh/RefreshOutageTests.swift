@@ -38,7 +38,7 @@ import Testing
         broker.signer.fail(with: Self.keyModule)
         #expect(await broker.failure(of: request) == .outage(.keyModule))
         broker.signer.fail(with: nil)
-        // The chain went on at the first try, the answer was lost.
+        // The family went on at the first try, the answer was lost.
         let answer = try await broker.refresh(request)
         var next = scenario
         next.generation = 6

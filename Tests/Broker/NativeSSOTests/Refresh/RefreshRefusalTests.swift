@@ -4,7 +4,7 @@ import NativeSSO
 import Testing
 
 @Suite struct RefreshRefusalTests {
-    /// Every refusal is earned by some request. What shows misuse revokes the chain; nothing else writes anything.
+    /// Every refusal is earned by some request. What shows misuse revokes the family; nothing else writes anything.
     @Test(arguments: RefreshRefusal.allCases)
     func isEarned(_ refusal: RefreshRefusal) async throws {
         var scenario = try RefreshScenario()
@@ -13,8 +13,8 @@ import Testing
         let request = try request(scenario, for: [refusal], at: broker)
         let before = broker.registry.digestOfState()
         #expect(await broker.failure(of: request) == .refused(refusal))
-        #expect((broker.registry.digestOfState() != before) == refusal.revokesChain)
-        #expect(broker.registry.counts().auditRows == (refusal.revokesChain ? 1 : 0))
+        #expect((broker.registry.digestOfState() != before) == refusal.revokesGrant)
+        #expect(broker.registry.counts().auditRows == (refusal.revokesGrant ? 1 : 0))
         #expect(broker.signer.count == 0)
     }
 
@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: RefreshRefusal.allCases)
     func comesBeforeEveryLaterOne(_ earlier: RefreshRefusal) async throws {
         for later in RefreshRefusal.allCases where RefreshScenario.step(of: later) > RefreshScenario.step(of: earlier) {
-            // Another client has no token of a chain that it could call its own.
+            // Another client has no token of a family that it could call its own.
             if later == .foreignClient && earlier == .grantUnknown { continue }
             var scenario = try RefreshScenario()
             scenario.spoil(for: later)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func reuseRevokes() {
-        #expect(RefreshRefusal.allCases.filter(\.revokesChain) == [.foreignClient, .replayed, .late, .stateRegressed])
+        #expect(RefreshRefusal.allCases.filter(\.revokesGrant) == [.foreignClient, .replayed, .late, .stateRegressed])
     }
 
     private func request(

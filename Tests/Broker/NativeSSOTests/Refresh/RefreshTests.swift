@@ -6,7 +6,7 @@ import Testing
 @testable import NativeSSO
 
 @Suite struct RefreshTests {
-    @Test func theChainGoesOnByOne() async throws {
+    @Test func theFamilyGoesOnByOne() async throws {
         var scenario = try RefreshScenario()
         let broker = try await Broker(scenario)
         for generation in 5...20 as ClosedRange<Int32> {
@@ -20,9 +20,9 @@ import Testing
         }
     }
 
-    /// Neither a chain nor an access token outlives the age that the client allows a login; then an exchange says what is
+    /// Neither a family nor an access token outlives the age that the client allows a login; then an exchange says what is
     /// missing.
-    @Test func aChainEndsWhenTheLoginIsTooOld() async throws {
+    @Test func aFamilyEndsWhenTheLoginIsTooOld() async throws {
         var scenario = try ExchangeScenario(profile: .deviceSecret)
         scenario.client.maximumAuthenticationAge = Seconds(2 * 3600 + 400)
         let (broker, client) = (try await Broker(scenario), scenario.client)

@@ -142,7 +142,7 @@ struct PostgresFixture: GrantRegistryFixture {
         while try await run(FixtureSQL.serviceProcesses, [])[0].int64(0) > 0 { await Task.yield() }
     }
 
-    /// Lends one connection of the superuser, the same for every statement.
+    /// Runs `body` with one connection of the superuser for all statements.
     func withOwnConnection(_ body: (ConnectionPool) async throws -> Void) async throws {
         let pool = ConnectionPool(
             try TestDatabase.configuration(

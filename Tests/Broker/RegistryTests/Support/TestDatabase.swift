@@ -6,7 +6,7 @@ import Registry
 
 /// A database of its own for each test, copied from one that was migrated once.
 enum TestDatabase {
-    /// Lends a migrated, empty database.
+    /// Runs `body` with a migrated, empty database.
     ///
     /// - Parameters:
     ///   - overLanes: Whether the hot calls go over batching lanes, as those of a broker do, or over the pool.

@@ -4,7 +4,7 @@ import Glibc
 import NativeSSO
 import Testing
 
-/// Two apps of one group, one live login, and the chain of the second app.
+/// Two apps of one group, one live login, and the family of the second app.
 struct World {
     let grantID: UniqueID
     let sessionRowID: UniqueID

@@ -8,8 +8,8 @@ extension Attack {
     @ListBuilder static var claimAttacks: [Attack] {
         Attack("K-01", "iss is not exactly the issuer") {
             for suffix in ["/", "/x", "?", "#"] {
-                token("with \(suffix)", .malformed("subject_token_iss")) { token, stage in
-                    token.claims["iss"] = .string(stage.issuer + suffix)
+                token("with \(suffix)", .malformed("subject_token_iss")) { token, fixture in
+                    token.claims["iss"] = .string(fixture.issuer + suffix)
                 }
             }
             claim("iss", nil, .malformed("subject_token_iss"))
@@ -17,44 +17,44 @@ extension Attack {
             claim("iss", #""https://evil.example""#, .malformed("subject_token_iss"))
             claim("iss", #""http://169.254.169.254/""#, .malformed("subject_token_iss"))
             claim("iss", #""http://user@127.0.0.1""#, .malformed("subject_token_iss"))
-            token("in capitals", .malformed("subject_token_iss")) { token, stage in
-                token.claims["iss"] = .string(stage.issuer.replacing("http", with: "HTTP"))
+            token("in capitals", .malformed("subject_token_iss")) { token, fixture in
+                token.claims["iss"] = .string(fixture.issuer.replacing("http", with: "HTTP"))
             }
-            token("the other issuer", .malformed("subject_token_iss")) { token, stage in
-                token.claims["iss"] = .string(stage.otherIssuer)
+            token("the other issuer", .malformed("subject_token_iss")) { token, fixture in
+                token.claims["iss"] = .string(fixture.otherIssuer)
             }
-            token("an array", .malformed("subject_token_iss")) { token, stage in
-                token.claims["iss"] = .array([.string(stage.issuer)])
+            token("an array", .malformed("subject_token_iss")) { token, fixture in
+                token.claims["iss"] = .array([.string(fixture.issuer)])
             }
         }
         Attack("K-06", "a login made for an app that may not share") {
-            claim("aud", #""\#(Stage.partner)""#, .unusable("group_mismatch"))
-            claim("aud", #""\#(Stage.loner)""#, .unusable("source_not_in_group"))
+            claim("aud", #""\#(Fixture.partner)""#, .unusable("group_mismatch"))
+            claim("aud", #""\#(Fixture.loner)""#, .unusable("source_not_in_group"))
             claim("aud", #""nobody-knows-it""#, .unusable("source_not_in_group"))
-            claim("aud", #""\#(Stage.targetOnly)""#, .unusable("direction_forbidden"))
-            claim("aud", #""\#(Stage.target)""#, .unusable("self_exchange"))
+            claim("aud", #""\#(Fixture.targetOnly)""#, .unusable("direction_forbidden"))
+            claim("aud", #""\#(Fixture.target)""#, .unusable("self_exchange"))
         }
         Attack("K-07", "several audiences") {
             token("a foreign one, azp ours", .unusable("audience_outside_group")) { token, _ in
-                token.claims["aud"] = .array([.string(Stage.source), .string(Stage.partner)])
-                token.claims["azp"] = .string(Stage.source)
+                token.claims["aud"] = .array([.string(Fixture.source), .string(Fixture.partner)])
+                token.claims["azp"] = .string(Fixture.source)
             }
             token("two without azp", .malformed("subject_token_azp")) { token, _ in
-                token.claims["aud"] = .array([.string(Stage.source), .string(Stage.targetOnly)])
+                token.claims["aud"] = .array([.string(Fixture.source), .string(Fixture.targetOnly)])
             }
             token("azp not among them", .malformed("subject_token_azp")) { token, _ in
-                token.claims["aud"] = .array([.string(Stage.source), .string(Stage.targetOnly)])
-                token.claims["azp"] = .string(Stage.partner)
+                token.claims["aud"] = .array([.string(Fixture.source), .string(Fixture.targetOnly)])
+                token.claims["azp"] = .string(Fixture.partner)
             }
             token("azp differs from the only one", .malformed("subject_token_azp")) { token, _ in
-                token.claims["azp"] = .string(Stage.targetOnly)
+                token.claims["azp"] = .string(Fixture.targetOnly)
             }
             token("azp is no text", .malformed("subject_token_azp")) { token, _ in
                 token.claims["azp"] = .number(JSONNumber(1))
             }
             token("all in the group", .granted) { token, _ in
-                token.claims["aud"] = .array([.string(Stage.source), .string(Stage.targetOnly)])
-                token.claims["azp"] = .string(Stage.source)
+                token.claims["aud"] = .array([.string(Fixture.source), .string(Fixture.targetOnly)])
+                token.claims["azp"] = .string(Fixture.source)
             }
         }
         Attack("K-08", "aud is none") {
@@ -65,7 +65,7 @@ extension Attack {
         Attack("K-09", "another token of the same issuer") {
             token("an access token", .malformed("subject_token_is_access_token")) { token, _ in
                 token.claims["scope"] = .string("openid")
-                token.claims["client_id"] = .string(Stage.source)
+                token.claims["client_id"] = .string(Fixture.source)
             }
             claim(
                 "events", #"{"http://schemas.openid.net/event/backchannel-logout":{}}"#,
@@ -84,13 +84,13 @@ extension Attack {
             token("signed by the issuer", .malformed("subject_token_wrong_typ")) { token, _ in
                 token.header["typ"] = .string("dpop+jwt")
             }
-            token("as an app makes it", .malformed("subject_token_wrong_typ")) { token, stage in
-                token.sign(with: stage.keys.attacker)
+            token("as an app makes it", .malformed("subject_token_wrong_typ")) { token, fixture in
+                token.sign(with: fixture.keys.attacker)
                 token.header["typ"] = .string("dpop+jwt")
-                token.header["jwk"] = .object(stage.keys.attacker.publicKey.json)
+                token.header["jwk"] = .object(fixture.keys.attacker.publicKey.json)
                 token.claims = JSONObject()
                 token.claims["htm"] = .string("POST")
-                token.claims["htu"] = .string(Stage.broker + "/token")
+                token.claims["htu"] = .string(Fixture.broker + "/token")
             }
         }
         Attack("K-10", "sub is none") {
@@ -108,22 +108,22 @@ extension Attack {
             for json in [nil, "null", #""1700000000""#] { claim("iat", json, .malformed("subject_token_iat")) }
         }
         Attack("K-15", "an expired id_token of a live login") {
-            Variant(name: "three days", verdict: .granted) { stage in
-                let login = try await stage.login()
+            Variant(name: "three days", verdict: .granted) { fixture in
+                let login = try await fixture.login()
                 var token = login.token
-                token.claims["iat"] = .number(JSONNumber(stage.now - 3 * 86_400))
-                token.claims["exp"] = .number(JSONNumber(stage.now - 3 * 86_400 + 300))
+                token.claims["iat"] = .number(JSONNumber(fixture.now - 3 * 86_400))
+                token.claims["exp"] = .number(JSONNumber(fixture.now - 3 * 86_400 + 300))
                 token.claims["auth_time"] = nil
-                return HTTPRequest.token(try stage.form(token, device: login.device).parameters)
+                return HTTPRequest.token(try fixture.form(token, device: login.device).parameters)
             }
             // Only a token that is still good shows that the login is.
-            token("of a login that nobody has seen", .unusable("session_unknown")) { token, stage in
-                token.claims["exp"] = .number(JSONNumber(stage.now - 1))
+            token("of a login that nobody has seen", .unusable("session_unknown")) { token, fixture in
+                token.claims["exp"] = .number(JSONNumber(fixture.now - 1))
             }
         }
         Attack("K-16", "an id_token older than any login") {
-            token("400 days", .unusable("subject_token_too_old")) { token, stage in
-                token.claims["iat"] = .number(JSONNumber(stage.now - 400 * 86_400))
+            token("400 days", .unusable("subject_token_too_old")) { token, fixture in
+                token.claims["iat"] = .number(JSONNumber(fixture.now - 400 * 86_400))
                 token.claims["auth_time"] = nil
             }
             token("1970", .unusable("subject_token_too_old")) { token, _ in
@@ -132,18 +132,18 @@ extension Attack {
             }
         }
         Attack("K-17", "an id_token from the future") {
-            token("10 s", .granted) { token, stage in token.claims["iat"] = .number(JSONNumber(stage.now + 10)) }
-            token("70 s", .malformed("subject_token_iat")) { token, stage in
-                token.claims["iat"] = .number(JSONNumber(stage.now + 70))
+            token("10 s", .granted) { token, fixture in token.claims["iat"] = .number(JSONNumber(fixture.now + 10)) }
+            token("70 s", .malformed("subject_token_iat")) { token, fixture in
+                token.claims["iat"] = .number(JSONNumber(fixture.now + 70))
             }
-            token("nbf in an hour", .malformed("subject_token_nbf")) { token, stage in
-                token.claims["nbf"] = .number(JSONNumber(stage.now + 3600))
+            token("nbf in an hour", .malformed("subject_token_nbf")) { token, fixture in
+                token.claims["nbf"] = .number(JSONNumber(fixture.now + 3600))
             }
-            token("auth_time after iat", .malformed("subject_token_auth_time")) { token, stage in
-                token.claims["auth_time"] = .number(JSONNumber(stage.now + 3600))
+            token("auth_time after iat", .malformed("subject_token_auth_time")) { token, fixture in
+                token.claims["auth_time"] = .number(JSONNumber(fixture.now + 3600))
             }
-            token("exp before iat", .malformed("subject_token_exp")) { token, stage in
-                token.claims["exp"] = .number(JSONNumber(stage.now - 3600))
+            token("exp before iat", .malformed("subject_token_exp")) { token, fixture in
+                token.claims["exp"] = .number(JSONNumber(fixture.now - 3600))
             }
         }
         Attack("K-18", "numbers that are none, or too many") {
@@ -161,32 +161,32 @@ extension Attack {
             for json in [nil, #""""#, "7", "null", #""\#(String(repeating: "s", count: 256))""#, #""a\nb""#] {
                 claim("sid", json, .malformed("subject_token_sid"))
             }
-            Variant(name: "of another user", verdict: .unusable("subject_mismatch")) { stage in
-                let login = try await stage.login()
-                var token = try stage.idToken(device: login.device)
+            Variant(name: "of another user", verdict: .unusable("subject_mismatch")) { fixture in
+                let login = try await fixture.login()
+                var token = try fixture.idToken(device: login.device)
                 token.claims["sid"] = login.token.claims["sid"]
                 token.claims["sub"] = .string("somebody-else")
-                return HTTPRequest.token(try stage.form(token, device: login.device).parameters)
+                return HTTPRequest.token(try fixture.form(token, device: login.device).parameters)
             }
-            Variant(name: "of a login that was ended", verdict: .unusable("session_ended")) { stage in
-                let login = try await stage.login()
-                try await stage.end(login)
-                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
+            Variant(name: "of a login that was ended", verdict: .unusable("session_ended")) { fixture in
+                let login = try await fixture.login()
+                try await fixture.end(login)
+                return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
             }
-            Variant(name: "of a login that has expired", verdict: .unusable("session_expired")) { stage in
-                let login = try await stage.login()
-                try await stage.expire(login)
-                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
+            Variant(name: "of a login that has expired", verdict: .unusable("session_expired")) { fixture in
+                let login = try await fixture.login()
+                try await fixture.expire(login)
+                return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
             }
-            Variant(name: "of a name that had an end since", verdict: .unusable("subject_token_before_end")) { stage in
-                let login = try await stage.login()
-                try await stage.outdateTokens(of: login)
-                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
+            Variant(name: "of a name that had an end since", verdict: .unusable("subject_token_before_end")) { fixture in
+                let login = try await fixture.login()
+                try await fixture.outdateTokens(of: login)
+                return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
             }
-            Variant(name: "of a login that was long idle", verdict: .unusable("session_idle")) { stage in
-                let login = try await stage.login()
-                try await stage.idle(login)
-                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
+            Variant(name: "of a login that was long idle", verdict: .unusable("session_idle")) { fixture in
+                let login = try await fixture.login()
+                try await fixture.idle(login)
+                return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
             }
         }
         Attack("K-21", "the hash of another device value") {
@@ -228,13 +228,13 @@ extension Attack {
                     profile == .deviceSecret
                     ? .refused(status: 400, error: "interaction_required", reason: "assurance_insufficient")
                     : .unusable("assurance_insufficient")
-                strict("acr too low, \(profile)", verdict, profile) { token, stage in
+                strict("acr too low, \(profile)", verdict, profile) { token, fixture in
                     token.claims["acr"] = .string("urn:example:loa1")
-                    token.claims["auth_time"] = .number(JSONNumber(stage.now - 70))
+                    token.claims["auth_time"] = .number(JSONNumber(fixture.now - 70))
                 }
-                strict("20 hours ago, \(profile)", verdict, profile) { token, stage in
+                strict("20 hours ago, \(profile)", verdict, profile) { token, fixture in
                     token.claims["acr"] = .string("urn:example:loa2")
-                    token.claims["auth_time"] = .number(JSONNumber(stage.now - 72_000))
+                    token.claims["auth_time"] = .number(JSONNumber(fixture.now - 72_000))
                 }
                 strict("nobody knows when, \(profile)", verdict, profile) { token, _ in
                     token.claims["acr"] = .string("urn:example:loa2")
@@ -259,9 +259,9 @@ extension Attack {
         }
         Attack("V-09", "somebody acting for somebody") {
             claim("act", #"{"sub":"admin"}"#, .malformed("subject_token_act"))
-            claim("may_act", #"{"client_id":"\#(Stage.partner)"}"#, .malformed("may_act_other_client"))
+            claim("may_act", #"{"client_id":"\#(Fixture.partner)"}"#, .malformed("may_act_other_client"))
             claim("may_act", "7", .malformed("subject_token_may_act"))
-            claim("may_act", #"{"client_id":"\#(Stage.target)"}"#, .granted)
+            claim("may_act", #"{"client_id":"\#(Fixture.target)"}"#, .granted)
         }
     }
 }
@@ -269,22 +269,22 @@ extension Attack {
 extension Attack {
     /// A good id_token but for `di_hash`, which is made from the device value in a wrong way.
     fileprivate static func hash(_ name: String, _ wrong: @escaping @Sendable (String) -> String) -> Variant {
-        Variant(name: "di_hash: \(name)", verdict: .unusable("device_hash_mismatch")) { stage in
+        Variant(name: "di_hash: \(name)", verdict: .unusable("device_hash_mismatch")) { fixture in
             let device = Unguessable.make()
-            var token = try stage.idToken(device: device)
+            var token = try fixture.idToken(device: device)
             token.claims["di_hash"] = .string(wrong(device))
-            return HTTPRequest.token(try stage.form(token, device: device).parameters)
+            return HTTPRequest.token(try fixture.form(token, device: device).parameters)
         }
     }
 
     /// An exchange by the app that wants a strong and recent login.
     fileprivate static func strict(
         _ name: String, _ verdict: Verdict, _ profile: NativeProfile,
-        _ bend: @escaping @Sendable (inout IDToken, Stage) throws -> Void
+        _ bend: @escaping @Sendable (inout IDToken, Fixture) throws -> Void
     ) -> Variant {
-        Variant(name: name, verdict: verdict) { stage in
-            var form = try stage.exchange(profile) { try bend(&$0, stage) }
-            form["client_id"] = Stage.strict
+        Variant(name: name, verdict: verdict) { fixture in
+            var form = try fixture.exchange(profile) { try bend(&$0, fixture) }
+            form["client_id"] = Fixture.strict
             return HTTPRequest.token(form.parameters)
         }
     }

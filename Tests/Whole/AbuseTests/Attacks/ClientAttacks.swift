@@ -13,49 +13,49 @@ extension Attack {
             form("unknown", .client("client_unknown")) { $0["client_id"] = "nope" }
             form("in other letters", .client("client_unknown")) { $0["client_id"] = "APP-TWO" }
             form("with an accent", .client("client_unknown")) { $0["client_id"] = "app-two\u{301}" }
-            form("disabled", .client("client_disabled")) { $0["client_id"] = Stage.disabled }
+            form("disabled", .client("client_disabled")) { $0["client_id"] = Fixture.disabled }
             basic("unknown", "nope:", .challenged("client_unknown"))
-            basic("disabled", "\(Stage.disabled):", .challenged("client_disabled"))
+            basic("disabled", "\(Fixture.disabled):", .challenged("client_disabled"))
         }
         Attack("C-04", "a client that may not use the grant") {
             form("exchange", .refused(status: 400, error: "unauthorized_client", reason: "grant_not_allowed")) {
-                $0["client_id"] = Stage.refreshOnly
+                $0["client_id"] = Fixture.refreshOnly
             }
             refresh("refresh", .refused(status: 400, error: "unauthorized_client", reason: "grant_not_allowed")) {
                 form, _ in
-                form["client_id"] = Stage.exchangeOnly
+                form["client_id"] = Fixture.exchangeOnly
             }
         }
         Attack("C-05", "a secret where there should be none") {
             form("in the body", .client("client_secret_post")) { $0["client_secret"] = "x" }
-            basic("in the header", "\(Stage.target):x", .challenged("client_method_mismatch"))
+            basic("in the header", "\(Fixture.target):x", .challenged("client_method_mismatch"))
             form("a confidential client without its secret", .client("client_method_mismatch")) {
-                $0["client_id"] = Stage.confidential
+                $0["client_id"] = Fixture.confidential
             }
             basic(
-                "a confidential client with an empty one", "\(Stage.confidential):",
+                "a confidential client with an empty one", "\(Fixture.confidential):",
                 .challenged("client_method_mismatch"))
             secret("the right one", .granted) { $0 }
             secret("a wrong one", .challenged("client_authentication_failed")) { _ in "x" }
             secret("one character less", .challenged("client_authentication_failed")) { String($0.dropLast()) }
             secret("one character more", .challenged("client_authentication_failed")) { $0 + "A" }
             secret("in other letters", .challenged("client_authentication_failed")) { Self.inOtherCase($0) }
-            secret("of another client", .challenged("client_method_mismatch"), client: Stage.target) { $0 }
+            secret("of another client", .challenged("client_method_mismatch"), client: Fixture.target) { $0 }
             secret("of an unknown client", .challenged("client_unknown"), client: "nope") { $0 }
-            secret("where an assertion is due", .challenged("client_method_mismatch"), client: Stage.signer) { $0 }
-            secret("where none is made yet", .challenged("client_authentication_failed"), client: Stage.unarmed) { $0 }
-            Variant(name: "the right one, in the body", verdict: .client("client_secret_post")) { stage in
-                var form = try stage.exchange()
-                form["client_id"] = Stage.confidential
-                form["client_secret"] = stage.secret
+            secret("where an assertion is due", .challenged("client_method_mismatch"), client: Fixture.signer) { $0 }
+            secret("where none is made yet", .challenged("client_authentication_failed"), client: Fixture.unarmed) { $0 }
+            Variant(name: "the right one, in the body", verdict: .client("client_secret_post")) { fixture in
+                var form = try fixture.exchange()
+                form["client_id"] = Fixture.confidential
+                form["client_secret"] = fixture.secret
                 return HTTPRequest.token(form.parameters)
             }
         }
         Attack("C-08", "two mechanisms at once") {
-            basic("a secret in the body", "\(Stage.target):", .malformed("client_several_mechanisms")) {
+            basic("a secret in the body", "\(Fixture.target):", .malformed("client_several_mechanisms")) {
                 $0["client_secret"] = "x"
             }
-            basic("an assertion in the body", "\(Stage.target):", .malformed("client_several_mechanisms")) {
+            basic("an assertion in the body", "\(Fixture.target):", .malformed("client_several_mechanisms")) {
                 $0["client_assertion"] = "x"
             }
             form("two in the body", .malformed("client_several_mechanisms")) {
@@ -67,10 +67,10 @@ extension Attack {
             }
         }
         Attack("C-09", "another client in the body than in the header") {
-            basic("another", "\(Stage.source):", .malformed("client_id_mismatch")) {
-                $0["client_id"] = Stage.target
+            basic("another", "\(Fixture.source):", .malformed("client_id_mismatch")) {
+                $0["client_id"] = Fixture.target
             }
-            basic("the same", "\(Stage.target):", .granted) { $0["client_id"] = Stage.target }
+            basic("the same", "\(Fixture.target):", .granted) { $0["client_id"] = Fixture.target }
         }
         Attack("C-11", "credentials that are decoded once") {
             basic("escaped", "app%2Dtwo:", .granted) { $0["client_id"] = nil }
@@ -100,8 +100,8 @@ extension Attack {
         _ name: String, _ credentials: String, _ verdict: Verdict,
         _ bend: @escaping @Sendable (inout TokenForm) -> Void = { _ in }
     ) -> Variant {
-        Variant(name: "Basic, \(name)", verdict: verdict) { stage in
-            var form = try stage.exchange()
+        Variant(name: "Basic, \(name)", verdict: verdict) { fixture in
+            var form = try fixture.exchange()
             form["client_id"] = nil
             bend(&form)
             let header = "Basic " + Base64.encode(Array(credentials.utf8))
@@ -115,13 +115,13 @@ extension Attack {
 
     /// The same with what is made of the confidential client's secret.
     fileprivate static func secret(
-        _ name: String, _ verdict: Verdict, client: String = Stage.confidential,
+        _ name: String, _ verdict: Verdict, client: String = Fixture.confidential,
         _ bend: @escaping @Sendable (String) -> String
     ) -> Variant {
-        Variant(name: "a secret, \(name)", verdict: verdict) { stage in
-            var form = try stage.exchange()
+        Variant(name: "a secret, \(name)", verdict: verdict) { fixture in
+            var form = try fixture.exchange()
             form["client_id"] = nil
-            let header = "Basic " + Base64.encode(Array("\(client):\(bend(stage.secret))".utf8))
+            let header = "Basic " + Base64.encode(Array("\(client):\(bend(fixture.secret))".utf8))
             return HTTPRequest.token(form.parameters, fields: [("Authorization", header)])
         }
     }

@@ -17,8 +17,8 @@ extension Attack {
         }
         Attack("D-04", "a profile that the issuer does not offer") {
             for profile in [NativeProfile.deviceSecret, .transitional] {
-                Variant(name: profile.rawValue, verdict: .malformed("profile_not_enabled")) { stage in
-                    var form = try stage.exchangeAtOtherIssuer()
+                Variant(name: profile.rawValue, verdict: .malformed("profile_not_enabled")) { fixture in
+                    var form = try fixture.exchangeAtOtherIssuer()
                     form["actor_token_type"] = profile.rawValue
                     return HTTPRequest.token(form.parameters)
                 }
@@ -54,9 +54,9 @@ extension Attack {
             }
         }
         Attack("D-12", "the device of one user, the id_token of another") {
-            Variant(name: "a shared phone", verdict: .unusable("device_hash_mismatch")) { stage in
-                let (first, second) = (try await stage.login(), try await stage.login())
-                return HTTPRequest.token(try stage.form(second.token, device: first.device).parameters)
+            Variant(name: "a shared phone", verdict: .unusable("device_hash_mismatch")) { fixture in
+                let (first, second) = (try await fixture.login(), try await fixture.login())
+                return HTTPRequest.token(try fixture.form(second.token, device: first.device).parameters)
             }
         }
         Attack("D-14", "a token in place of the device value") {
@@ -87,10 +87,10 @@ extension Attack {
                 boundTo: "abcdefghijklmnopqrstuv")
         }
         Attack("D-21", "a device that the operator has blocked") {
-            Variant(name: "blocked", verdict: .unusable("device_blocked")) { stage in
-                let login = try await stage.login()
-                try await stage.blockDevice(of: login)
-                return HTTPRequest.token(try stage.form(login.token, device: login.device).parameters)
+            Variant(name: "blocked", verdict: .unusable("device_blocked")) { fixture in
+                let login = try await fixture.login()
+                try await fixture.blockDevice(of: login)
+                return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
             }
         }
     }
@@ -101,9 +101,9 @@ extension Attack {
     fileprivate static func device(
         _ name: String, _ verdict: Verdict, _ value: String, boundTo bound: String? = nil
     ) -> Variant {
-        Variant(name: name, verdict: verdict) { stage in
-            let token = try stage.idToken(device: bound ?? value)
-            return HTTPRequest.token(try stage.form(token, device: value).parameters)
+        Variant(name: name, verdict: verdict) { fixture in
+            let token = try fixture.idToken(device: bound ?? value)
+            return HTTPRequest.token(try fixture.form(token, device: value).parameters)
         }
     }
 }

@@ -21,8 +21,8 @@ extension Attack {
             ] { code(address ?? "none") { $0["redirect_uri"] = address } }
         }
         Attack("E-05", "a code of another client") {
-            code("of the source") { $0["client_id"] = Stage.source }
-            code("of a confidential client") { $0["client_id"] = Stage.confidential }
+            code("of the source") { $0["client_id"] = Fixture.source }
+            code("of a confidential client") { $0["client_id"] = Fixture.confidential }
             code("of nobody") { $0["client_id"] = "nope" }
         }
         Attack("E-06", "a code that was used or has expired") {
@@ -61,7 +61,7 @@ extension Attack {
     ) -> Variant {
         Variant(name: name, verdict: verdict) { _ in
             var form = TokenForm([
-                "grant_type": "authorization_code", "client_id": Stage.source, "code": Unguessable.make(),
+                "grant_type": "authorization_code", "client_id": Fixture.source, "code": Unguessable.make(),
                 "redirect_uri": "https://app.example/cb", "code_verifier": Unguessable.make(),
             ])
             bend(&form)

@@ -25,8 +25,8 @@ extension Attack {
             raw("two spaces", .malformed("http_content_type"), unsayable: requestLine) { _ in
                 Array("POST  /token  HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
             }
-            raw("an empty line before it", .granted, unsayable: requestLine) { stage in
-                [0x0D, 0x0A] + HTTPRequest.token(try stage.exchange().parameters).octets
+            raw("an empty line before it", .granted, unsayable: requestLine) { fixture in
+                [0x0D, 0x0A] + HTTPRequest.token(try fixture.exchange().parameters).octets
             }
         }
         Attack("H-07", "almost the path") {

@@ -161,13 +161,13 @@ extension Attack {
     fileprivate static func head(_ name: String, _ reason: String, _ line: String, inHTTP2: InHTTP2 = .malformed)
         -> Variant
     {
-        Variant(name: name, verdict: .malformed(reason), inHTTP2: inHTTP2) { stage in
-            let good = HTTPRequest.token(try stage.exchange().parameters).octets
+        Variant(name: name, verdict: .malformed(reason), inHTTP2: inHTTP2) { fixture in
+            let good = HTTPRequest.token(try fixture.exchange().parameters).octets
             guard let end = good.firstRange(of: Array("\r\n".utf8)) else { return good }
             return good[..<end.upperBound] + Array((line + "\r\n").utf8) + good[end.upperBound...]
-        } twin: { stage in
+        } twin: { fixture in
             let parts = line.split(separator: ": ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            return HTTPRequest.token(try stage.exchange().parameters, fields: [(parts[0], parts[1])])
+            return HTTPRequest.token(try fixture.exchange().parameters, fields: [(parts[0], parts[1])])
         }
     }
 }

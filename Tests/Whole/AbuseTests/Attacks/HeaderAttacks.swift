@@ -40,17 +40,17 @@ extension Attack {
             }
         }
         Attack("J-04", "an algorithm that the issuer may not use") {
-            token("ES384", .malformed("subject_token_alg_not_allowed")) { token, stage in
-                token.sign(with: stage.keys.es384)
+            token("ES384", .malformed("subject_token_alg_not_allowed")) { token, fixture in
+                token.sign(with: fixture.keys.es384)
             }
-            token("PS256", .malformed("subject_token_alg_not_allowed")) { token, stage in
-                token.sign(with: try stage.keys.rs256.renamed(stage.keys.rs256.keyID, algorithm: .ps256))
+            token("PS256", .malformed("subject_token_alg_not_allowed")) { token, fixture in
+                token.sign(with: try fixture.keys.rs256.renamed(fixture.keys.rs256.keyID, algorithm: .ps256))
             }
-            token("RS256 is allowed", .granted) { token, stage in token.sign(with: stage.keys.rs256) }
+            token("RS256 is allowed", .granted) { token, fixture in token.sign(with: fixture.keys.rs256) }
         }
         Attack("J-05", "one algorithm's signature under another's name") {
-            token("ES256 with an RSA key's id", .malformed("subject_token_alg_not_allowed")) { token, stage in
-                token.header["kid"] = stage.keys.rs256.keyID.map { .string($0) }
+            token("ES256 with an RSA key's id", .malformed("subject_token_alg_not_allowed")) { token, fixture in
+                token.header["kid"] = fixture.keys.rs256.keyID.map { .string($0) }
             }
             token("RS256 over ES256", .malformed("subject_token_alg_not_allowed")) { token, _ in
                 token.header["alg"] = .string("RS256")
@@ -69,42 +69,42 @@ extension Attack {
             }
         }
         Attack("J-06", "a key that is not for signatures") {
-            token("use=enc", .malformed("subject_token_unknown_key")) { token, stage in
-                token.sign(with: stage.keys.encryption)
+            token("use=enc", .malformed("subject_token_unknown_key")) { token, fixture in
+                token.sign(with: fixture.keys.encryption)
             }
-            token("key_ops without verify", .malformed("subject_token_unknown_key")) { token, stage in
-                token.sign(with: stage.keys.otherOperations)
+            token("key_ops without verify", .malformed("subject_token_unknown_key")) { token, fixture in
+                token.sign(with: fixture.keys.otherOperations)
             }
         }
         Attack("J-07", "a key that the token brings along") {
-            token("jwk", .malformed("subject_token_unknown_key")) { token, stage in
-                token.sign(with: stage.keys.attacker)
-                token.header["jwk"] = .object(stage.keys.attacker.publicKey.json)
+            token("jwk", .malformed("subject_token_unknown_key")) { token, fixture in
+                token.sign(with: fixture.keys.attacker)
+                token.header["jwk"] = .object(fixture.keys.attacker.publicKey.json)
             }
-            token("jwk and a known kid", .malformed("subject_token_bad_signature")) { token, stage in
+            token("jwk and a known kid", .malformed("subject_token_bad_signature")) { token, fixture in
                 let kid = token.header["kid"]
-                token.sign(with: stage.keys.attacker)
+                token.sign(with: fixture.keys.attacker)
                 token.header["kid"] = kid
-                token.header["jwk"] = .object(stage.keys.attacker.publicKey.json)
+                token.header["jwk"] = .object(fixture.keys.attacker.publicKey.json)
             }
-            token("x5c", .malformed("subject_token_unknown_key")) { token, stage in
-                token.sign(with: stage.keys.attacker)
+            token("x5c", .malformed("subject_token_unknown_key")) { token, fixture in
+                token.sign(with: fixture.keys.attacker)
                 token.header["x5c"] = .array([.string("MIIB")])
             }
         }
         Attack("J-08", "an address where the key would be") {
             for name in ["jku", "x5u"] {
                 for address in ["attacker", "http://169.254.169.254/", "file:///etc/passwd"] {
-                    token("\(name) \(address)", .malformed("subject_token_unknown_key")) { token, stage in
-                        token.sign(with: stage.keys.attacker)
-                        token.header[name] = .string(address == "attacker" ? stage.trap.issuer + "/jwks" : address)
+                    token("\(name) \(address)", .malformed("subject_token_unknown_key")) { token, fixture in
+                        token.sign(with: fixture.keys.attacker)
+                        token.header[name] = .string(address == "attacker" ? fixture.trap.issuer + "/jwks" : address)
                     }
                 }
             }
         }
         Attack("J-11", "no kid") {
-            token("one key for the algorithm", .granted) { token, stage in
-                token.sign(with: stage.keys.rs256)
+            token("one key for the algorithm", .granted) { token, fixture in
+                token.sign(with: fixture.keys.rs256)
                 token.header["kid"] = nil
             }
             token("several", .malformed("subject_token_unknown_key")) { token, _ in token.header["kid"] = nil }
@@ -119,12 +119,12 @@ extension Attack {
             }
         }
         Attack("J-12", "the key of another issuer") {
-            token("by its kid", .malformed("subject_token_unknown_key")) { token, stage in
-                token.sign(with: stage.keys.otherIssuer)
+            token("by its kid", .malformed("subject_token_unknown_key")) { token, fixture in
+                token.sign(with: fixture.keys.otherIssuer)
             }
-            token("under our kid", .malformed("subject_token_bad_signature")) { token, stage in
+            token("under our kid", .malformed("subject_token_bad_signature")) { token, fixture in
                 let kid = token.header["kid"]
-                token.sign(with: stage.keys.otherIssuer)
+                token.sign(with: fixture.keys.otherIssuer)
                 token.header["kid"] = kid
             }
         }
@@ -190,21 +190,21 @@ extension Attack {
             claimsText("a comment", "subject_token_malformed") { $0 + "//" }
         }
         Attack("J-23", "RSA at its edges") {
-            token("a key of 1024 bits", .malformed("subject_token_unknown_key")) { token, stage in
-                token.sign(with: try stage.keys.rs256.renamed("weak"))
+            token("a key of 1024 bits", .malformed("subject_token_unknown_key")) { token, fixture in
+                token.sign(with: try fixture.keys.rs256.renamed("weak"))
             }
-            token("an exponent of one", .malformed("subject_token_unknown_key")) { token, stage in
-                token.sign(with: try stage.keys.rs256.renamed("exponent-one"))
+            token("an exponent of one", .malformed("subject_token_unknown_key")) { token, fixture in
+                token.sign(with: try fixture.keys.rs256.renamed("exponent-one"))
             }
-            token("a signature of zeros", .malformed("subject_token_bad_signature")) { token, stage in
-                token.sign(with: stage.keys.rs256)
+            token("a signature of zeros", .malformed("subject_token_bad_signature")) { token, fixture in
+                token.sign(with: fixture.keys.rs256)
                 token.rewritesToken = { text in
                     text.prefix(through: text.lastIndex(of: ".") ?? text.startIndex)
                         + Base64URL.encode([UInt8](repeating: 0, count: 256))
                 }
             }
-            token("a signature one octet longer", .malformed("subject_token_bad_signature")) { token, stage in
-                token.sign(with: stage.keys.rs256)
+            token("a signature one octet longer", .malformed("subject_token_bad_signature")) { token, fixture in
+                token.sign(with: fixture.keys.rs256)
                 token.rewritesToken = { text in
                     text.prefix(through: text.lastIndex(of: ".") ?? text.startIndex)
                         + Base64URL.encode([UInt8](repeating: 1, count: 257))
@@ -212,8 +212,8 @@ extension Attack {
             }
         }
         Attack("J-25", "a header that fits another token") {
-            token("the payload of a second token", .malformed("subject_token_bad_signature")) { token, stage in
-                let other = try stage.idToken().signed()
+            token("the payload of a second token", .malformed("subject_token_bad_signature")) { token, fixture in
+                let other = try fixture.idToken().signed()
                 token.rewritesToken = { text in
                     let (own, foreign) = (text.split(separator: "."), other.split(separator: "."))
                     return "\(own[0]).\(foreign[1]).\(own[2])"

@@ -8,13 +8,13 @@ struct LogoutAttack: Sendable, CustomTestStringConvertible {
     let id: String
     let name: String
     let reason: String
-    let bend: @Sendable (inout LogoutToken, Stage) throws -> Void
+    let bend: @Sendable (inout LogoutToken, Fixture) throws -> Void
 
     var testDescription: String { "\(id) \(name)" }
 
     init(
         _ id: String, _ name: String, _ reason: String,
-        _ bend: @escaping @Sendable (inout LogoutToken, Stage) throws -> Void
+        _ bend: @escaping @Sendable (inout LogoutToken, Fixture) throws -> Void
     ) {
         self.id = id
         self.name = name
@@ -29,8 +29,8 @@ struct LogoutAttack: Sendable, CustomTestStringConvertible {
     }
 
     private static func time(_ id: String, _ name: String, _ offset: Int64, _ reason: String) -> LogoutAttack {
-        LogoutAttack(id, "\(name) \(offset) s from now", reason) { token, stage in
-            token.claims[name] = .number(JSONNumber(stage.now + offset))
+        LogoutAttack(id, "\(name) \(offset) s from now", reason) { token, fixture in
+            token.claims[name] = .number(JSONNumber(fixture.now + offset))
         }
     }
 
@@ -38,12 +38,12 @@ struct LogoutAttack: Sendable, CustomTestStringConvertible {
         LogoutAttack("L-02", "the attacker's key under the issuer's name", "logout_token_bad_signature") {
             $0.key = try $1.keys.attacker.renamed($1.keys.es256.keyID)
         },
-        LogoutAttack("L-02", "an unknown kid", "logout_token_unknown_key") { token, stage in
-            token.key = stage.keys.attacker
+        LogoutAttack("L-02", "an unknown kid", "logout_token_unknown_key") { token, fixture in
+            token.key = fixture.keys.attacker
             token.header["kid"] = .string("attacker")
         },
-        LogoutAttack("L-02", "another algorithm", "logout_token_alg_not_allowed") { token, stage in
-            token.key = stage.keys.es384
+        LogoutAttack("L-02", "another algorithm", "logout_token_alg_not_allowed") { token, fixture in
+            token.key = fixture.keys.es384
             token.header["alg"] = .string("ES384")
             token.header["kid"] = .string("curve-384")
         },
@@ -60,11 +60,11 @@ struct LogoutAttack: Sendable, CustomTestStringConvertible {
         },
         claim("L-04", "iss", nil, "logout_token_iss"),
         claim("L-04", "iss", #""https://evil.example""#, "logout_token_iss"),
-        LogoutAttack("L-04", "iss with a slash", "logout_token_iss") { token, stage in
-            token.claims["iss"] = .string(stage.issuer + "/")
+        LogoutAttack("L-04", "iss with a slash", "logout_token_iss") { token, fixture in
+            token.claims["iss"] = .string(fixture.issuer + "/")
         },
-        LogoutAttack("L-13", "another issuer's name under this one's key", "logout_token_unknown_key") { token, stage in
-            token.claims["iss"] = .string(stage.otherIssuer)
+        LogoutAttack("L-13", "another issuer's name under this one's key", "logout_token_unknown_key") { token, fixture in
+            token.claims["iss"] = .string(fixture.otherIssuer)
         },
         claim("L-04", "aud", nil, "logout_token_aud"),
         claim("L-04", "aud", #""another-client""#, "logout_token_aud"),

@@ -8,18 +8,18 @@ extension Attack {
     /// A DPoP proof that proves nothing. RFC 9449 §4.3.
     @ListBuilder static var proofAttacks: [Attack] {
         Attack("P-03", "more than one proof") {
-            Variant(name: "two fields", verdict: .proof("dpop_header_repeated")) { stage in
-                try request(of: stage, proofs: [stage.proof().signed(), stage.proof().signed()])
+            Variant(name: "two fields", verdict: .proof("dpop_header_repeated")) { fixture in
+                try request(of: fixture, proofs: [fixture.proof().signed(), fixture.proof().signed()])
             }
-            Variant(name: "twice the same", verdict: .proof("dpop_header_repeated")) { stage in
-                let proof = try stage.proof().signed()
-                return try request(of: stage, proofs: [proof, proof])
+            Variant(name: "twice the same", verdict: .proof("dpop_header_repeated")) { fixture in
+                let proof = try fixture.proof().signed()
+                return try request(of: fixture, proofs: [proof, proof])
             }
-            Variant(name: "joined by a comma", verdict: .proof("dpop_header_repeated")) { stage in
-                try request(of: stage, proofs: [stage.proof().signed() + ", " + stage.proof().signed()])
+            Variant(name: "joined by a comma", verdict: .proof("dpop_header_repeated")) { fixture in
+                try request(of: fixture, proofs: [fixture.proof().signed() + ", " + fixture.proof().signed()])
             }
-            Variant(name: "none", verdict: .proof("dpop_proof_required")) { stage in
-                try request(of: stage, proofs: [])
+            Variant(name: "none", verdict: .proof("dpop_proof_required")) { fixture in
+                try request(of: fixture, proofs: [])
             }
         }
         Attack("P-04", "a wrong typ or alg") {
@@ -54,11 +54,11 @@ extension Attack {
                 $0.header["jwk"] = nil
                 $0.header["kid"] = .string("first")
             }
-            Variant(name: "by address", verdict: .proof("dpop_jwk")) { stage in
-                var proof = stage.proof()
+            Variant(name: "by address", verdict: .proof("dpop_jwk")) { fixture in
+                var proof = fixture.proof()
                 proof.header["jwk"] = nil
-                proof.header["jku"] = .string(stage.trap.issuer + "/jwks")
-                return try request(of: stage, proofs: [proof.signed()])
+                proof.header["jku"] = .string(fixture.trap.issuer + "/jwks")
+                return try request(of: fixture, proofs: [proof.signed()])
             }
             proof("a point off the curve", .proof("dpop_jwk")) { proof in
                 proof.header["jwk"] = changed(proof.header["jwk"]) { $0["x"] = $0["y"] }
@@ -69,10 +69,10 @@ extension Attack {
         }
         Attack("P-07", "a proof of another time, place or request") {
             for seconds in [-3600, -300, 300, 3600] as [Int64] {
-                Variant(name: "\(seconds) s", verdict: .proof("dpop_iat")) { stage in
-                    var proof = stage.proof()
-                    proof.claims["iat"] = .number(JSONNumber(stage.now + seconds))
-                    return try request(of: stage, proofs: [proof.signed()])
+                Variant(name: "\(seconds) s", verdict: .proof("dpop_iat")) { fixture in
+                    var proof = fixture.proof()
+                    proof.claims["iat"] = .number(JSONNumber(fixture.now + seconds))
+                    return try request(of: fixture, proofs: [proof.signed()])
                 }
             }
             proof("no iat", .proof("dpop_iat")) { $0.claims["iat"] = nil }
@@ -82,14 +82,14 @@ extension Attack {
                 $0.claims["jti"] = .string(String(repeating: "j", count: 300))
             }
             proof("htm", .proof("dpop_htm")) { $0.claims["htm"] = .string("GET") }
-            for target in ["https://idp.example.test/token", "\(Stage.broker)/other", "/token", ""] {
+            for target in ["https://idp.example.test/token", "\(Fixture.broker)/other", "/token", ""] {
                 proof("htu \(target)", .proof("dpop_htu")) { $0.claims["htu"] = .string(target) }
             }
-            Variant(name: "where the request says it is", verdict: .proof("dpop_htu")) { stage in
-                var proof = stage.proof()
+            Variant(name: "where the request says it is", verdict: .proof("dpop_htu")) { fixture in
+                var proof = fixture.proof()
                 proof.claims["htu"] = .string("https://evil.example/token")
                 return HTTPRequest.token(
-                    try stage.exchange(by: Stage.bound).parameters,
+                    try fixture.exchange(by: Fixture.bound).parameters,
                     fields: [("X-Forwarded-Host", "evil.example"), ("DPoP", try proof.signed())]
                 )
             }
@@ -100,16 +100,16 @@ extension Attack {
     private static func proof(
         _ name: String, _ verdict: Verdict, _ bend: @escaping @Sendable (inout TestProof) throws -> Void
     ) -> Variant {
-        Variant(name: name, verdict: verdict) { stage in
-            var proof = stage.proof()
+        Variant(name: name, verdict: verdict) { fixture in
+            var proof = fixture.proof()
             try bend(&proof)
-            return try request(of: stage, proofs: [proof.signed()])
+            return try request(of: fixture, proofs: [proof.signed()])
         }
     }
 
-    private static func request(of stage: Stage, proofs: [String]) throws -> HTTPRequest {
+    private static func request(of fixture: Fixture, proofs: [String]) throws -> HTTPRequest {
         HTTPRequest.token(
-            try stage.exchange(by: Stage.bound).parameters, fields: proofs.map { ("DPoP", $0) }
+            try fixture.exchange(by: Fixture.bound).parameters, fields: proofs.map { ("DPoP", $0) }
         )
     }
 

@@ -23,45 +23,45 @@ extension Attack {
             presented("zeros") { _ in "nsr1." + Base64URL.encode([UInt8](repeating: 0, count: 53)) }
         }
         Attack("R-04", "another token in its place") {
-            refresh("an access token", .unusable("refresh_token_not_ours")) { form, stage in
-                form["refresh_token"] = try await stage.chain().accessToken.prefix(512) + ""
+            refresh("an access token", .unusable("refresh_token_not_ours")) { form, fixture in
+                form["refresh_token"] = try await fixture.family().accessToken.prefix(512) + ""
             }
-            refresh("a device value", .unusable("refresh_token_not_ours")) { form, stage in
-                form["refresh_token"] = try await stage.login().device
+            refresh("a device value", .unusable("refresh_token_not_ours")) { form, fixture in
+                form["refresh_token"] = try await fixture.login().device
             }
         }
-        Attack("R-05", "a chain that has come to its end") {
-            Variant(name: "used daily", verdict: .unusable("grant_expired")) { stage in
-                let chain = try await stage.chain()
-                try await stage.expire(chain)
-                return HTTPRequest.token(TokenForm.refresh(chain.refreshToken, client: Stage.target).parameters)
+        Attack("R-05", "a family that has come to its end") {
+            Variant(name: "used daily", verdict: .unusable("grant_expired")) { fixture in
+                let family = try await fixture.family()
+                try await fixture.expire(family)
+                return HTTPRequest.token(TokenForm.refresh(family.refreshToken, client: Fixture.target).parameters)
             }
         }
         Attack("R-09", "the token after its login") {
-            after("the login was ended", "session_ended") { chain, stage in try await stage.end(chain.login) }
-            after("the login has expired", "session_expired") { chain, stage in try await stage.expire(chain.login)
+            after("the login was ended", "session_ended") { family, fixture in try await fixture.end(family.login) }
+            after("the login has expired", "session_expired") { family, fixture in try await fixture.expire(family.login)
             }
-            after("the login was long idle", "session_idle") { chain, stage in try await stage.idle(chain.login) }
-            after("the device was blocked", "device_blocked") { chain, stage in
-                try await stage.blockDevice(of: chain.login)
+            after("the login was long idle", "session_idle") { family, fixture in try await fixture.idle(family.login) }
+            after("the device was blocked", "device_blocked") { family, fixture in
+                try await fixture.blockDevice(of: family.login)
             }
-            after("the grant was revoked", "grant_revoked") { chain, stage in try await stage.revoke(chain) }
+            after("the grant was revoked", "grant_revoked") { family, fixture in try await fixture.revoke(family) }
         }
         Attack("R-19", "a refresh token anywhere but in the form") {
-            Variant(name: "in a cookie", verdict: .malformed("refresh_token_missing")) { stage in
-                let token = try await stage.chain().refreshToken
-                var form = TokenForm.refresh(token, client: Stage.target)
+            Variant(name: "in a cookie", verdict: .malformed("refresh_token_missing")) { fixture in
+                let token = try await fixture.family().refreshToken
+                var form = TokenForm.refresh(token, client: Fixture.target)
                 form["refresh_token"] = nil
                 return HTTPRequest.token(form.parameters, fields: [("Cookie", "refresh_token=\(token)")])
             }
-            Variant(name: "in Authorization", verdict: .challenged("client_scheme_unknown")) { stage in
-                let token = try await stage.chain().refreshToken
-                var form = TokenForm.refresh(token, client: Stage.target)
+            Variant(name: "in Authorization", verdict: .challenged("client_scheme_unknown")) { fixture in
+                let token = try await fixture.family().refreshToken
+                var form = TokenForm.refresh(token, client: Fixture.target)
                 form["refresh_token"] = nil
                 return HTTPRequest.token(form.parameters, fields: [("Authorization", "Bearer \(token)")])
             }
-            Variant(name: "in the query", verdict: .malformed("http_query")) { stage in
-                let token = try await stage.chain().refreshToken
+            Variant(name: "in the query", verdict: .malformed("http_query")) { fixture in
+                let token = try await fixture.family().refreshToken
                 var request = HTTPRequest.token(TokenForm(["grant_type": "refresh_token"]).parameters)
                 request.target += "?refresh_token=\(token)"
                 return request
@@ -73,8 +73,8 @@ extension Attack {
             refresh("narrower", .granted) { form, _ in form["scope"] = "openid" }
         }
         Attack("D-17", "a device_secret beside a refresh") {
-            refresh("of another login", .granted) { form, stage in
-                form["device_secret"] = try await stage.login().device
+            refresh("of another login", .granted) { form, fixture in
+                form["device_secret"] = try await fixture.login().device
             }
         }
     }
@@ -90,21 +90,21 @@ extension Attack {
 }
 
 extension Attack {
-    /// A live chain's token, changed: found out before any database is asked.
+    /// A live family's token, changed: found out before any database is asked.
     fileprivate static func presented(_ name: String, _ change: @escaping @Sendable (String) -> String) -> Variant {
         refresh(name, .unusable("refresh_token_not_ours")) { form, _ in
             form["refresh_token"] = form["refresh_token"].map(change)
         }
     }
 
-    /// A good token of a chain to which something happened.
+    /// A good token of a family to which something happened.
     fileprivate static func after(
-        _ name: String, _ reason: String, _ event: @escaping @Sendable (Chain, Stage) async throws -> Void
+        _ name: String, _ reason: String, _ event: @escaping @Sendable (TokenFamily, Fixture) async throws -> Void
     ) -> Variant {
-        Variant(name: name, verdict: .unusable(reason)) { stage in
-            let chain = try await stage.chain()
-            try await event(chain, stage)
-            return HTTPRequest.token(TokenForm.refresh(chain.refreshToken, client: Stage.target).parameters)
+        Variant(name: name, verdict: .unusable(reason)) { fixture in
+            let family = try await fixture.family()
+            try await event(family, fixture)
+            return HTTPRequest.token(TokenForm.refresh(family.refreshToken, client: Fixture.target).parameters)
         }
     }
 }

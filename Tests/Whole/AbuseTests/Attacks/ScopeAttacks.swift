@@ -13,7 +13,7 @@ extension Attack {
         Attack("S-03", "a scope beyond what is allowed") {
             form("beyond the client", .scope("scope_exceeds_client")) { $0["scope"] = "openid admin" }
             form("beyond the member", .scope("scope_exceeds_member")) {
-                $0["client_id"] = Stage.narrow
+                $0["client_id"] = Fixture.narrow
                 $0["scope"] = "openid orders.write"
             }
             form("nobody has it", .scope("scope_exceeds_client")) { $0["scope"] = "unheard.of" }
@@ -40,11 +40,11 @@ extension Attack {
         Attack("S-06", "nothing left of the scope") {
             form("device_sso alone is as if there were none", .granted) { $0["scope"] = "device_sso" }
             form("device_sso alone, of a client without a default", .scope("scope_empty")) {
-                $0["client_id"] = Stage.scopeless
+                $0["client_id"] = Fixture.scopeless
                 $0["scope"] = "device_sso"
             }
             form("a client without a default", .scope("scope_empty")) {
-                $0["client_id"] = Stage.scopeless
+                $0["client_id"] = Fixture.scopeless
                 $0["scope"] = nil
             }
         }
@@ -63,15 +63,15 @@ extension Attack {
         }
         Attack("U-02", "an audience that is not the issuer of the id_token") {
             form("an API", .target("audience_unknown")) { $0["audience"] = "https://api.example.test" }
-            form("ourselves", .target("audience_unknown")) { $0["audience"] = Stage.broker }
+            form("ourselves", .target("audience_unknown")) { $0["audience"] = Fixture.broker }
             form("a trailing slash", .target("audience_unknown")) { $0["audience"]?.append("/") }
             form("in capitals", .target("audience_unknown")) { $0["audience"] = $0["audience"]?.uppercased() }
             form("a slide's slip", .target("audience_unknown")) {
                 $0["audience"] = "https%3F%2F%2Fidp.example.test"
             }
-            Variant(name: "the other issuer", verdict: .malformed("subject_token_unknown_key")) { stage in
-                var form = try stage.exchange()
-                form["audience"] = stage.otherIssuer
+            Variant(name: "the other issuer", verdict: .malformed("subject_token_unknown_key")) { fixture in
+                var form = try fixture.exchange()
+                form["audience"] = fixture.otherIssuer
                 return HTTPRequest.token(form.parameters)
             }
         }
@@ -102,25 +102,25 @@ extension Attack {
             }
         }
         Attack("U-08", "an app outside the group") {
-            form("of another group", .unusable("group_mismatch")) { $0["client_id"] = Stage.partner }
-            form("of none", .unusable("client_not_in_group")) { $0["client_id"] = Stage.loner }
+            form("of another group", .unusable("group_mismatch")) { $0["client_id"] = Fixture.partner }
+            form("of none", .unusable("client_not_in_group")) { $0["client_id"] = Fixture.loner }
             form("that may only lend its login", .unusable("direction_forbidden")) {
-                $0["client_id"] = Stage.sourceOnly
+                $0["client_id"] = Fixture.sourceOnly
             }
-            form("for which the login was made", .unusable("self_exchange")) { $0["client_id"] = Stage.source }
-            form("that may exchange its own", .granted) { $0["client_id"] = Stage.target }
+            form("for which the login was made", .unusable("self_exchange")) { $0["client_id"] = Fixture.source }
+            form("that may exchange its own", .granted) { $0["client_id"] = Fixture.target }
         }
         Attack("V-10", "the session of one tenant, the client of another") {
-            Variant(name: "the other issuer's login", verdict: .unusable("client_not_in_group")) { stage in
-                var form = try stage.exchangeAtOtherIssuer()
-                form["client_id"] = Stage.narrow
+            Variant(name: "the other issuer's login", verdict: .unusable("client_not_in_group")) { fixture in
+                var form = try fixture.exchangeAtOtherIssuer()
+                form["client_id"] = Fixture.narrow
                 return HTTPRequest.token(form.parameters)
             }
             // Known there by the same sid, and yet another login.
-            Variant(name: "the sid of another issuer", verdict: .unusable("session_unknown")) { stage in
-                let login = try await stage.login()
+            Variant(name: "the sid of another issuer", verdict: .unusable("session_unknown")) { fixture in
+                let login = try await fixture.login()
                 return HTTPRequest.token(
-                    try stage.exchangeAtOtherIssuer { $0.claims["sid"] = login.token.claims["sid"] }.parameters
+                    try fixture.exchangeAtOtherIssuer { $0.claims["sid"] = login.token.claims["sid"] }.parameters
                 )
             }
         }

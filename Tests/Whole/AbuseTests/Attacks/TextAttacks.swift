@@ -60,8 +60,8 @@ extension Attack {
         }
         Attack("K-18", "whole numbers written otherwise") {
             for (name, text) in [("with a fraction", ".0"), ("with zeros", ".000")] {
-                token(name, .granted) { token, stage in
-                    token.rewritesClaims = { $0.dropLast() + #","nbf":\#(stage.now - 60)\#(text)}"# }
+                token(name, .granted) { token, fixture in
+                    token.rewritesClaims = { $0.dropLast() + #","nbf":\#(fixture.now - 60)\#(text)}"# }
                 }
             }
             token("with an exponent", .granted) { token, _ in

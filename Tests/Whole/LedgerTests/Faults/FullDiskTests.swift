@@ -25,13 +25,13 @@ struct FullDiskTests {
         let disk = try SmallDisk(mebibytes: part == .data ? 160 : 48)
         let cluster = try await Self.cluster(part, on: disk)
         defer { try? FileManager.default.removeItem(atPath: cluster.directory) }
-        let stage = try await DiskStage(on: cluster)
-        let broker = try stage.installation.startBroker()
+        let fixture = try await DiskFixture(on: cluster)
+        let broker = try fixture.installation.startBroker()
         try await broker.untilReady()
         let wire = Wire(ledger: Ledger(), brokers: [broker])
         let (ledger, crowd) = (wire.ledger, Crowd())
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<Self.apps { group.addTask { try await crowd.live(stage.logins, wire) } }
+            for _ in 0..<Self.apps { group.addTask { try await crowd.live(fixture.logins, wire) } }
             _ = try await eventually("exchanges and refreshes") { ledger.acknowledged > 100 ? true : nil }
 
             try disk.fill()
@@ -55,7 +55,7 @@ struct FullDiskTests {
         }
         #expect(broker.process.isRunning)
         let violations = LedgerChecker(grace: .seconds(60))
-            .violations(in: ledger.entries, try await stage.installation.finalState())
+            .violations(in: ledger.entries, try await fixture.installation.finalState())
         #expect(violations.isEmpty, "\(violations)")
         await broker.process.terminate()
         try await cluster.stop()
@@ -80,7 +80,7 @@ struct FullDiskTests {
 }
 
 /// Apps that share logins, at brokers on one server.
-private struct DiskStage: Sendable {
+private struct DiskFixture: Sendable {
     let installation: Installation
     let logins: LoginFactory
     private let provider: StubIdentityProvider

@@ -5,15 +5,15 @@ import Testing
 /// One fault at a time, on a replicated database that all of these tests use in turn; each leaves it whole, and has a
 /// broker of its own.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ReplicationFaults {
-    private static let starting = Task { try await ReplicatedStage() }
-    static var stage: ReplicatedStage { get async throws { try await starting.value } }
+    private static let starting = Task { try await ReplicatedFixture() }
+    static var fixture: ReplicatedFixture { get async throws { try await starting.value } }
 
     /// Deadline of a call and the wait for a connection, and what a busy machine adds.
     static let deadline = Duration.seconds(4)
 }
 
-extension ReplicatedStage {
-    /// `generation|revoked` of the only chain of a login, where the database is now.
+extension ReplicatedFixture {
+    /// `generation|revoked` of the only family of a login, where the database is now.
     func state(of login: Login) async throws -> String {
         try await rows(
             """

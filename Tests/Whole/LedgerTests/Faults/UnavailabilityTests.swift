@@ -6,62 +6,62 @@ extension ReplicationFaults {
     struct UnavailabilityTests {
         /// The primary is frozen, and the standby is no help: what it has may be old. Then it runs on.
         @Test func aPrimaryThatHangs() async throws {
-            let stage = try await ReplicationFaults.stage
-            let (broker, logins) = (try await stage.startBroker(), stage.logins())
-            let chain = try await logins.chain(at: broker)
-            let primary = await stage.pair.primary
+            let fixture = try await ReplicationFaults.fixture
+            let (broker, logins) = (try await fixture.startBroker(), fixture.logins())
+            let family = try await logins.family(at: broker)
+            let primary = await fixture.pair.primary
             try await primary.suspend()
             let began = ContinuousClock.now
-            let answers = try await stage.atOnce(8, logins.refresh(chain.refreshToken), at: broker)
+            let answers = try await fixture.atOnce(8, logins.refresh(family.refreshToken), at: broker)
             #expect(ContinuousClock.now - began < ReplicationFaults.deadline)
             #expect(answers.allSatisfy { $0.isOutage }, "\(answers.map(\.status))")
             #expect(try await broker.readiness() == 503)
             try await primary.resume()
             try await broker.untilReady()
-            let retry = try await broker.token(logins.refresh(chain.refreshToken))
+            let retry = try await broker.token(logins.refresh(family.refreshToken))
             #expect(retry.status == 200, "\(retry.text)")
-            #expect(try await stage.state(of: chain.login) == "2|f")
+            #expect(try await fixture.state(of: family.login) == "2|f")
             await broker.process.terminate()
         }
 
         /// Commits wait for a standby that is gone: nobody is told of a success that might not last, neither an app nor the
         /// operator. When it is back, everybody gets what was asked for, once.
         @Test func aStandbyThatIsGone() async throws {
-            let stage = try await ReplicationFaults.stage
-            let (broker, logins) = (try await stage.startBroker(), stage.logins())
-            let chain = try await logins.chain(at: broker)
-            let other = try await logins.chain(at: broker)
-            let standby = await stage.pair.standby
+            let fixture = try await ReplicationFaults.fixture
+            let (broker, logins) = (try await fixture.startBroker(), fixture.logins())
+            let family = try await logins.family(at: broker)
+            let other = try await logins.family(at: broker)
+            let standby = await fixture.pair.standby
             try await standby.kill9()
-            let command = Task { (status: try await stage.end(other.login), at: ContinuousClock.now) }
+            let command = Task { (status: try await fixture.end(other.login), at: ContinuousClock.now) }
             for _ in 1...2 {
                 let began = ContinuousClock.now
-                let answers = try await stage.atOnce(8, logins.refresh(chain.refreshToken), at: broker)
+                let answers = try await fixture.atOnce(8, logins.refresh(family.refreshToken), at: broker)
                 #expect(ContinuousClock.now - began < ReplicationFaults.deadline)
                 #expect(answers.allSatisfy { $0.isOutage }, "\(answers.map(\.status))")
             }
             let exchange = try await broker.token(try logins.exchange(logins.login()))
             #expect(exchange.isOutage, "\(exchange.status) \(exchange.text)")
             // None of it can be seen by anybody.
-            #expect(try await stage.state(of: chain.login) == "1|f")
+            #expect(try await fixture.state(of: family.login) == "1|f")
             // Reads are answered all the same, so that only a commit tells. However often it is asked, one probe waits.
             _ = try await eventually("the missing standby in /readyz") {
                 let answer = try await HTTPRequest("GET", "/readyz").send(to: broker.internalPort)
                 return answer.status == 503 && answer.text.contains("standby_missing") ? true : nil
             }
             for _ in 1...5 { #expect(try await broker.readiness() == 503) }
-            #expect(["0", "1"].contains(try await stage.rows(Self.probes)))
+            #expect(["0", "1"].contains(try await fixture.rows(Self.probes)))
 
             let returned = ContinuousClock.now
             try await standby.restart()
             try await broker.untilReady()
             let retry = try await eventually("a success") {
-                let answer = try await broker.token(logins.refresh(chain.refreshToken))
+                let answer = try await broker.token(logins.refresh(family.refreshToken))
                 return answer.isOutage ? nil : answer
             }
             let successor = try #require(retry.refreshToken, "\(retry.text)")
-            #expect(try await stage.state(of: chain.login) == "2|f")
-            let again = try await broker.token(logins.refresh(chain.refreshToken))
+            #expect(try await fixture.state(of: family.login) == "2|f")
+            let again = try await broker.token(logins.refresh(family.refreshToken))
             #expect(again.refreshToken == successor)
             #expect(try await broker.token(logins.refresh(successor)).status == 200)
             let ended = try await command.value
@@ -75,20 +75,20 @@ extension ReplicationFaults {
             ("default_transaction_read_only = on", "read_only"), ("synchronous_commit = off", "synchronous_commit_off"),
         ])
         func aServerThatKeepsNothing(setting: String, problem: String) async throws {
-            let stage = try await ReplicationFaults.stage
-            let (broker, logins) = (try await stage.startBroker(), stage.logins())
-            let chain = try await logins.chain(at: broker)
-            try await stage.rows("ALTER SYSTEM SET \(setting)")
-            try await stage.rows("SELECT pg_reload_conf()")
+            let fixture = try await ReplicationFaults.fixture
+            let (broker, logins) = (try await fixture.startBroker(), fixture.logins())
+            let family = try await logins.family(at: broker)
+            try await fixture.rows("ALTER SYSTEM SET \(setting)")
+            try await fixture.rows("SELECT pg_reload_conf()")
             _ = try await eventually("\(problem) in /readyz") {
                 let answer = try await HTTPRequest("GET", "/readyz").send(to: broker.internalPort)
                 return answer.status == 503 && answer.text.contains(problem) ? true : nil
             }
-            if problem == "read_only" { #expect(try await broker.token(logins.refresh(chain.refreshToken)).isOutage) }
-            try await stage.rows("ALTER SYSTEM RESET \(setting.prefix { $0 != " " })")
-            try await stage.rows("SELECT pg_reload_conf()")
+            if problem == "read_only" { #expect(try await broker.token(logins.refresh(family.refreshToken)).isOutage) }
+            try await fixture.rows("ALTER SYSTEM RESET \(setting.prefix { $0 != " " })")
+            try await fixture.rows("SELECT pg_reload_conf()")
             try await broker.untilReady()
-            #expect(try await broker.token(logins.refresh(chain.refreshToken)).status == 200)
+            #expect(try await broker.token(logins.refresh(family.refreshToken)).status == 200)
             await broker.process.terminate()
         }
 
@@ -97,41 +97,41 @@ extension ReplicationFaults {
 
         /// The service may have fewer connections than it wants: it answers what it can. It may have none: an outage.
         @Test func aRoleWithoutConnections() async throws {
-            let stage = try await ReplicationFaults.stage
-            let (broker, logins) = (try await stage.startBroker(), stage.logins())
-            let chain = try await logins.chain(at: broker)
-            let role = stage.installation.serviceRole
+            let fixture = try await ReplicationFaults.fixture
+            let (broker, logins) = (try await fixture.startBroker(), fixture.logins())
+            let family = try await logins.family(at: broker)
+            let role = fixture.installation.serviceRole
             func limit(_ count: Int) async throws {
-                try await stage.rows(
+                try await fixture.rows(
                     """
                     ALTER ROLE \(role) CONNECTION LIMIT \(count);
                     SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '\(role)';
                     """)
             }
             try await limit(2)
-            let answers = try await stage.atOnce(8, logins.refresh(chain.refreshToken), at: broker)
+            let answers = try await fixture.atOnce(8, logins.refresh(family.refreshToken), at: broker)
             #expect(answers.allSatisfy { $0.status == 200 || $0.isOutage }, "\(answers.map(\.status))")
 
             try await limit(0)
             let connections = "SELECT count(*) FROM pg_stat_activity WHERE usename = '\(role)'"
             _ = try await eventually("the end of all connections") {
-                try await stage.rows(connections) == "0" ? true : nil
+                try await fixture.rows(connections) == "0" ? true : nil
             }
             let began = ContinuousClock.now
-            #expect(try await broker.token(logins.refresh(chain.refreshToken)).isOutage)
+            #expect(try await broker.token(logins.refresh(family.refreshToken)).isOutage)
             #expect(ContinuousClock.now - began < ReplicationFaults.deadline)
             #expect(try await broker.readiness() == 503)
 
             try await limit(-1)
             try await broker.untilReady()
-            #expect(try await broker.token(logins.refresh(chain.refreshToken)).status == 200)
-            #expect(try await stage.state(of: chain.login) == "2|f")
+            #expect(try await broker.token(logins.refresh(family.refreshToken)).status == 200)
+            #expect(try await fixture.state(of: family.login) == "2|f")
             await broker.process.terminate()
         }
     }
 }
 
-extension ReplicatedStage {
+extension ReplicatedFixture {
     /// Sends one request over several connections at once.
     func atOnce(_ count: Int, _ form: TokenForm, at broker: Broker) async throws -> [HTTPAnswer] {
         try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in

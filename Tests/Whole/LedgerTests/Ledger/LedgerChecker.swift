@@ -1,5 +1,5 @@
 /// Holds everything that was recorded, and what the database holds in the end, against the promises of the broker:
-/// no acknowledged rotation or revocation is lost, no app has two live chains in a session, no honest app is refused.
+/// no acknowledged rotation or revocation is lost, no app has two live families in a session, no honest app is refused.
 ///
 /// Pure. An answer that was lost on its way counts as given: the broker gave it.
 struct LedgerChecker: Sendable {
@@ -16,7 +16,7 @@ struct LedgerChecker: Sendable {
             let grants = grants[session] ?? []
             found.formUnion(lostRotations(entries, grants))
             found.formUnion(lostRevocations(session, entries, grants, isEnded: final.endedSessions.contains(session)))
-            found.formUnion(secondChains(session, entries, grants))
+            found.formUnion(secondFamilies(session, entries, grants))
             found.formUnion(refusals(session, entries))
             found.formUnion(answersOutsideTheContract(session, entries))
         }
@@ -25,7 +25,7 @@ struct LedgerChecker: Sendable {
 
     // MARK: Nothing acknowledged is lost
 
-    /// A chain never stands before a generation that was given out, neither in a later answer nor in the end.
+    /// A family never stands before a generation that was given out, neither in a later answer nor in the end.
     private func lostRotations(_ entries: [LedgerEntry], _ grants: [FinalState.Grant]) -> [Violation] {
         let generations = Dictionary(grants.map { ($0.id, $0.generation) }) { first, _ in first }
         let answers = entries.filter { $0.granted != nil }
@@ -58,7 +58,7 @@ struct LedgerChecker: Sendable {
     }
 
     /// After the end of a session was acknowledged nothing of it has a success, after the refusal of a replay nothing of
-    /// that chain; and so it is in the database.
+    /// that family; and so it is in the database.
     private func lostRevocations(
         _ session: String, _ entries: [LedgerEntry], _ grants: [FinalState.Grant], isEnded: Bool
     ) -> [Violation] {
@@ -72,7 +72,7 @@ struct LedgerChecker: Sendable {
         for replay in entries where replay.isReplay && replay.outcome == .refused {
             let grant = replay.presented?.grant
             if !grants.contains(where: { $0.id == grant && $0.isRevoked }) {
-                found.append(.revocationLost(session: session, "the replayed chain \(grant ?? "") is live"))
+                found.append(.revocationLost(session: session, "the replayed family \(grant ?? "") is live"))
             }
             for success in successes where replay.precedes(success) && success.granted?.grant == grant {
                 found.append(.revocationLost(session: session, "a success sent at \(success.sentAt), after a replay"))
@@ -81,18 +81,18 @@ struct LedgerChecker: Sendable {
         return found
     }
 
-    // MARK: One live chain
+    // MARK: One live family
 
-    private func secondChains(
+    private func secondFamilies(
         _ session: String, _ entries: [LedgerEntry], _ grants: [FinalState.Grant]
     ) -> [Violation] {
         var found: [Violation] = []
         for (app, live) in Dictionary(grouping: grants.filter { !$0.isRevoked }, by: \.app) where live.count > 1 {
-            found.append(.secondChain(session: session, app: app, "\(live.count) live rows"))
+            found.append(.secondFamily(session: session, app: app, "\(live.count) live rows"))
         }
         for (app, entries) in Dictionary(grouping: entries.filter { $0.granted != nil }, by: \.app) {
             let what = forks(entries) + spentTokens(entries) + returns(entries)
-            found += what.map { .secondChain(session: session, app: app, $0) }
+            found += what.map { .secondFamily(session: session, app: app, $0) }
         }
         return found
     }
@@ -116,7 +116,7 @@ struct LedgerChecker: Sendable {
         }
     }
 
-    /// A chain that another one has replaced does not come back.
+    /// A family that another one has replaced does not come back.
     private func returns(_ successes: [LedgerEntry]) -> [String] {
         guard Set(successes.map { $0.granted?.grant }).count > 1 else { return [] }
         return successes.compactMap { entry in
@@ -125,7 +125,7 @@ struct LedgerChecker: Sendable {
                 guard new.granted?.grant != grant, new.precedes(entry) else { return false }
                 return successes.contains { $0.granted?.grant == grant && $0.precedes(new) }
             }
-            return wasReplaced ? "chain \(grant) went on after another one had taken its place" : nil
+            return wasReplaced ? "family \(grant) went on after another one had taken its place" : nil
         }
     }
 

@@ -1,10 +1,10 @@
 import StrictCoding
 
-/// A refresh token as an app got it, and the place in its chain that it speaks of. An app cannot read that; the ledger
+/// A refresh token as an app got it, and the place in its family that it speaks of. An app cannot read that; the ledger
 /// can, because it knows the form: `nsr1.` base64url(key id 1, grant id 16, generation 4, tag 32).
 struct RefreshToken: Hashable, Sendable {
     let text: String
-    /// Of the grant whose chain it belongs to, as PostgreSQL writes a `uuid`.
+    /// Of the grant whose family it belongs to, as PostgreSQL writes a `uuid`.
     let grant: String
     let generation: Int
 

@@ -1,11 +1,11 @@
 /// A broken promise of the broker.
 enum Violation: Hashable, Sendable, CustomStringConvertible {
-    /// An app was given `acknowledged`, and later the chain stood at `found` (`nil`: it was gone).
+    /// An app was given `acknowledged`, and later the family stood at `found` (`nil`: it was gone).
     case rotationLost(grant: String, acknowledged: Int, found: Int?)
     /// Something that was known to be dead had a success, or is not dead in the database.
     case revocationLost(session: String, String)
     /// Two tokens of which at most one may be good are both good.
-    case secondChain(session: String, app: String, String)
+    case secondFamily(session: String, app: String, String)
     /// An app that did nothing wrong was told that its login is void.
     case honestAppRefused(session: String, app: String, sentAt: Duration, String, request: String)
     case unexpectedAnswer(session: String, sentAt: Duration, String)
@@ -17,7 +17,7 @@ enum Violation: Hashable, Sendable, CustomStringConvertible {
         case .rotationLost(let grant, let acknowledged, let found):
             "lost rotation: \(grant) was acknowledged at \(acknowledged) and found at \(found.map(String.init) ?? "none")"
         case .revocationLost(let session, let what): "lost revocation in \(session): \(what)"
-        case .secondChain(let session, let app, let what): "second chain of \(app) in \(session): \(what)"
+        case .secondFamily(let session, let app, let what): "second family of \(app) in \(session): \(what)"
         case .honestAppRefused(let session, let app, let sentAt, let what, let request):
             "\(app) refused in \(session), \(what) sent at \(sentAt), request \(request)"
         case .unexpectedAnswer(let session, let sentAt, let what):

@@ -6,11 +6,11 @@ import BrokerTesting
 struct AppUser {
     let run: LedgerRun
     var random: SeededRandom
-    private var live: [HeldChain] = []
+    private var live: [HeldFamily] = []
     /// Of these nothing may ever succeed again.
-    private var dead: [HeldChain] = []
+    private var dead: [HeldFamily] = []
 
-    private static let chainsAtOnce = 8
+    private static let familiesAtOnce = 8
 
     init(_ run: LedgerRun, random: SeededRandom) {
         self.run = run
@@ -23,65 +23,65 @@ struct AppUser {
     }
 
     private mutating func step() async throws {
-        if live.count < Self.chainsAtOnce, live.isEmpty || random.chance(60) { return logIn() }
+        if live.count < Self.familiesAtOnce, live.isEmpty || random.chance(60) { return logIn() }
         if !dead.isEmpty, random.chance(30) {
             return try await probe(dead[Int.random(in: dead.indices, using: &random)])
         }
         let now = run.ledger.now
         let awake = live.indices.filter { live[$0].restsUntil <= now }
         guard let index = awake.randomElement(using: &random) else {
-            if live.count < Self.chainsAtOnce { return logIn() }
+            if live.count < Self.familiesAtOnce { return logIn() }
             return try await Task.sleep(for: .milliseconds(10))
         }
-        var chain = live.remove(at: index)
-        if try await use(&chain) { live.append(chain) } else { bury(chain) }
+        var family = live.remove(at: index)
+        if try await use(&family) { live.append(family) } else { bury(family) }
     }
 
     private mutating func logIn() {
-        let login = run.stage.logins().login()
-        let apps = random.chance(500) ? ReplicatedStage.targets : [ReplicatedStage.targets[0]]
-        live += apps.map { HeldChain(login: login, app: $0) }
+        let login = run.fixture.logins().login()
+        let apps = random.chance(500) ? ReplicatedFixture.targets : [ReplicatedFixture.targets[0]]
+        live += apps.map { HeldFamily(login: login, app: $0) }
     }
 
     /// What it is dead of may be a replay: then its user logs in again.
-    private mutating func bury(_ chain: HeldChain) {
-        dead.append(chain)
-        if case .replay = chain.pending, random.chance(500) {
-            live.append(HeldChain(login: run.stage.logins().login(), app: chain.app))
+    private mutating func bury(_ family: HeldFamily) {
+        dead.append(family)
+        if case .replay = family.pending, random.chance(500) {
+            live.append(HeldFamily(login: run.fixture.logins().login(), app: family.app))
         }
     }
 
-    // MARK: One chain
+    // MARK: One family
 
     /// False when it is dead.
-    private mutating func use(_ chain: inout HeldChain) async throws -> Bool {
+    private mutating func use(_ family: inout HeldFamily) async throws -> Bool {
         let broker = Int.random(in: run.wire.brokers.indices, using: &random)
-        if let pending = chain.pending { return try await send(pending, &chain, to: broker) }
-        guard let token = chain.token else { return false }
-        if random.chance(30), let spent = chain.spentToken {
-            chain.pending = .replay(spent)
+        if let pending = family.pending { return try await send(pending, &family, to: broker) }
+        guard let token = family.token else { return false }
+        if random.chance(30), let spent = family.spentToken {
+            family.pending = .replay(spent)
         } else if random.chance(40) {
-            chain.pending = .exchange
-            if random.chance(300) { return try await race(&chain) }
+            family.pending = .exchange
+            if random.chance(300) { return try await race(&family) }
         } else {
-            chain.pending = .refresh(token)
-            if random.chance(80) { return try await race(&chain) }
+            family.pending = .refresh(token)
+            if random.chance(80) { return try await race(&family) }
         }
-        guard let act = chain.pending else { return false }
-        return try await send(act, &chain, to: broker)
+        guard let act = family.pending else { return false }
+        return try await send(act, &family, to: broker)
     }
 
     private mutating func send(
-        _ act: LedgerEntry.Act, _ chain: inout HeldChain, to broker: Int, _ given: Wire.Fate? = nil
+        _ act: LedgerEntry.Act, _ family: inout HeldFamily, to broker: Int, _ given: Wire.Fate? = nil
     ) async throws -> Bool {
         let fate: Wire.Fate = random.chance(80) ? .losesAnswer : random.chance(50) ? .losesApp : .arrives
-        return try await digest(await deliver(act, chain, to: broker, given ?? fate), &chain)
+        return try await digest(await deliver(act, family, to: broker, given ?? fate), &family)
     }
 
     /// The same request at every broker at once.
-    private mutating func race(_ chain: inout HeldChain) async throws -> Bool {
-        guard let act = chain.pending else { return false }
-        let copy = chain
+    private mutating func race(_ family: inout HeldFamily) async throws -> Bool {
+        guard let act = family.pending else { return false }
+        let copy = family
         let answers = try await withThrowingTaskGroup(of: Wire.Knowledge.self) { group in
             for broker in run.wire.brokers.indices {
                 group.addTask { [self] in try await deliver(act, copy, to: broker, .arrives) }
@@ -91,68 +91,68 @@ struct AppUser {
         // A success last: it ends what the other one left open.
         var isAlive = true
         for answer in answers.sorted(by: { !$0.isSuccess && $1.isSuccess }) {
-            isAlive = try await digest(answer, &chain) && isAlive
+            isAlive = try await digest(answer, &family) && isAlive
         }
         return isAlive
     }
 
     private func deliver(
-        _ act: LedgerEntry.Act, _ chain: HeldChain, to broker: Int, _ fate: Wire.Fate
+        _ act: LedgerEntry.Act, _ family: HeldFamily, to broker: Int, _ fate: Wire.Fate
     ) async throws -> Wire.Knowledge {
-        let form = try chain.form(for: act, run.stage.logins(for: chain.app))
-        return await run.wire.send(act, form, session: chain.login.sid, app: chain.app, to: broker, fate)
+        let form = try family.form(for: act, run.fixture.logins(for: family.app))
+        return await run.wire.send(act, form, session: family.login.sid, app: family.app, to: broker, fate)
     }
 
-    /// False when the chain is dead.
-    private mutating func digest(_ answer: Wire.Knowledge, _ chain: inout HeldChain) async throws -> Bool {
+    /// False when the family is dead.
+    private mutating func digest(_ answer: Wire.Knowledge, _ family: inout HeldFamily) async throws -> Bool {
         switch answer {
         case .outcome(.granted(let token)):
-            chain.receive(token)
-            run.sawLive(chain.login.sid)
+            family.receive(token)
+            run.sawLive(family.login.sid)
         case .outcome(.refused), .outcome(.ended), .outcome(.unexpected): return false
         case .nothing(isSettled: true): break
         case .outcome(.unavailable), .outcome(.unknown), .nothing(isSettled: false):
-            chain.unsettledAt = run.ledger.now
+            family.unsettledAt = run.ledger.now
             // A tenth of what Retry-After asks for, to be there when the brokers are back.
             try await Task.sleep(for: .milliseconds(Int.random(in: 20...100, using: &random)))
         }
         return true
     }
 
-    /// Nothing of a dead chain may succeed.
-    private mutating func probe(_ chain: HeldChain) async throws {
-        guard let token = chain.token else { return }
+    /// Nothing of a dead family may succeed.
+    private mutating func probe(_ family: HeldFamily) async throws {
+        guard let token = family.token else { return }
         let broker = Int.random(in: run.wire.brokers.indices, using: &random)
-        _ = try await deliver(.refresh(token), chain, to: broker, .arrives)
+        _ = try await deliver(.refresh(token), family, to: broker, .arrives)
     }
 
     // MARK: The end
 
-    /// Brings everything that is under way to its end, and then asks every broker for each chain once more: what is live
+    /// Brings everything that is under way to its end, and then asks every broker for each family once more: what is live
     /// goes on, and nothing else.
     mutating func settle() async throws {
-        var chains = live
-        for index in chains.indices { try await finish(&chains[index]) }
-        let rest = (chains.map(\.restsUntil).max() ?? .zero) - run.ledger.now
+        var families = live
+        for index in families.indices { try await finish(&families[index]) }
+        let rest = (families.map(\.restsUntil).max() ?? .zero) - run.ledger.now
         if rest > .zero { try await Task.sleep(for: rest) }
         for broker in run.wire.brokers.indices {
-            for index in chains.indices where chains[index].isLive {
-                chains[index].pending = chains[index].token.map { .refresh($0) }
-                try await finish(&chains[index], at: broker)
+            for index in families.indices where families[index].isLive {
+                families[index].pending = families[index].token.map { .refresh($0) }
+                try await finish(&families[index], at: broker)
             }
-            for chain in dead + chains.filter({ !$0.isLive }) {
-                guard let token = chain.token else { continue }
-                _ = try await deliver(.refresh(token), chain, to: broker, .arrives)
+            for family in dead + families.filter({ !$0.isLive }) {
+                guard let token = family.token else { continue }
+                _ = try await deliver(.refresh(token), family, to: broker, .arrives)
             }
         }
     }
 
     /// Until there is an answer.
-    private mutating func finish(_ chain: inout HeldChain, at broker: Int = 0) async throws {
+    private mutating func finish(_ family: inout HeldFamily, at broker: Int = 0) async throws {
         let deadline = run.ledger.now + .seconds(30)
-        while let pending = chain.pending, chain.isLive {
-            chain.isLive = try await send(pending, &chain, to: broker, .arrives)
-            guard run.ledger.now < deadline else { throw LedgerRun.NoAnswer(session: chain.login.sid) }
+        while let pending = family.pending, family.isLive {
+            family.isLive = try await send(pending, &family, to: broker, .arrives)
+            guard run.ledger.now < deadline else { throw LedgerRun.NoAnswer(session: family.login.sid) }
         }
     }
 }

@@ -11,7 +11,7 @@ final class LedgerRun: Sendable {
     }
 
     let options: LedgerOptions
-    let stage: ReplicatedStage
+    let fixture: ReplicatedFixture
     let ledger = Ledger()
     let wire: Wire
     private let state = Mutex(State())
@@ -29,8 +29,8 @@ final class LedgerRun: Sendable {
 
     init(_ options: LedgerOptions) async throws {
         self.options = options
-        stage = try await ReplicatedStage()
-        let brokers = try await [stage.startBroker("first"), stage.startBroker("second")]
+        fixture = try await ReplicatedFixture()
+        let brokers = try await [fixture.startBroker("first"), fixture.startBroker("second")]
         wire = Wire(ledger: ledger, brokers: brokers)
     }
 
@@ -68,7 +68,7 @@ final class LedgerRun: Sendable {
 
     func stop() async throws {
         for broker in wire.brokers { await broker.process.terminate() }
-        try await stage.pair.stop()
+        try await fixture.pair.stop()
     }
 
     // MARK: What everybody knows
@@ -121,12 +121,12 @@ final class LedgerRun: Sendable {
                     state.withLock { $0.figures.sessionsEnded } > ends ? true : nil
                 }
             }
-            try await stage.pair.killPrimary()
+            try await fixture.pair.killPrimary()
             let killedAt = ledger.now
             if round % 3 == 2 { state.withLock { $0.isBrokerDue = true } }
-            try await stage.pair.promoteStandby()
+            try await fixture.pair.promoteStandby()
             let promotedAt = ledger.now
-            try await stage.pair.rejoin()
+            try await fixture.pair.rejoin()
             let failover = LedgerFigures.Failover(killedAt: killedAt, promotedAt: promotedAt, rejoinedAt: ledger.now)
             state.withLock { $0.figures.failovers.append(failover) }
         }
@@ -166,12 +166,12 @@ final class LedgerRun: Sendable {
 
     private func end(_ session: String) async throws {
         let command = [
-            "session", "end", "--issuer", stage.logins().issuer, "--sid", session, "--reason", "ledger", "--execute",
+            "session", "end", "--issuer", fixture.logins().issuer, "--sid", session, "--reason", "ledger", "--execute",
         ]
         var mayHaveHappened = false
         while true {
             let sentAt = ledger.now
-            let run = try await stage.installation.run(command)
+            let run = try await fixture.installation.run(command)
             let outcome: LedgerEntry.Outcome =
                 switch run.status {
                 case 0: .ended

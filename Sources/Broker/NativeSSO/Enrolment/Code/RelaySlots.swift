@@ -6,32 +6,32 @@ import Synchronization
 /// One app holds at most half of an IdP's slots, and one address at most a quarter. A flood blocks only callers with
 /// the same client identifier or the same address.
 final class RelaySlots: Sendable {
-    private enum Taker: Hashable {
+    private enum Holder: Hashable {
         case everybody(Issuer)
         case client(Issuer, ClientID)
         case origin(Issuer, UInt64)
     }
 
-    private let taken = Mutex<[Taker: Int]>([:])
+    private let taken = Mutex<[Holder: Int]>([:])
 
     /// - Returns: `nil`: a place is taken, and must be given back by ``leave(_:)``.
     func enter(_ request: CodeRequest, atMost limit: Int) -> RelayRefusal? {
-        let takers = Self.takers(request)
+        let holders = Self.holders(request)
         return taken.withLock { taken in
-            for taker in takers where taken[taker, default: 0] >= Self.share(of: taker, limit) {
-                if case .everybody = taker { return .relayBusy }
+            for holder in holders where taken[holder, default: 0] >= Self.share(of: holder, limit) {
+                if case .everybody = holder { return .relayBusy }
                 return .relayShareUsed
             }
-            for taker in takers { taken[taker, default: 0] += 1 }
+            for holder in holders { taken[holder, default: 0] += 1 }
             return nil
         }
     }
 
     func leave(_ request: CodeRequest) {
         taken.withLock { taken in
-            for taker in Self.takers(request) {
-                let left = taken[taker, default: 1] - 1
-                taken[taker] = left > 0 ? left : nil
+            for holder in Self.holders(request) {
+                let left = taken[holder, default: 1] - 1
+                taken[holder] = left > 0 ? left : nil
             }
         }
     }
@@ -42,15 +42,15 @@ final class RelaySlots: Sendable {
         }
     }
 
-    private static func takers(_ request: CodeRequest) -> [Taker] {
+    private static func holders(_ request: CodeRequest) -> [Holder] {
         let issuer = request.issuer.issuer
         return [.everybody(issuer), .client(issuer, request.client.id)]
             + (request.origin.map { [.origin(issuer, $0)] } ?? [])
     }
 
     /// Rounded up: every caller may use a single slot.
-    private static func share(of taker: Taker, _ limit: Int) -> Int {
-        switch taker {
+    private static func share(of holder: Holder, _ limit: Int) -> Int {
+        switch holder {
         case .everybody: limit
         case .client: (limit + 1) / 2
         case .origin: (limit + 3) / 4

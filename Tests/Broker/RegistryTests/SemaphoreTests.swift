@@ -2,42 +2,42 @@ import Testing
 
 @testable import Registry
 
-@Suite(.timeLimit(.minutes(1))) struct TurnstileTests {
+@Suite(.timeLimit(.minutes(1))) struct SemaphoreTests {
     @Test func whoComesWhenTheLineIsFullIsTurnedAway() async {
-        let turnstile = Turnstile(width: 1, queue: 1)
-        #expect(await turnstile.enter())
-        async let second = turnstile.enter()
-        while turnstile.waiting == 0 { await Task.yield() }
-        #expect(await !turnstile.enter())
-        turnstile.leave()
+        let semaphore = Semaphore(width: 1, queue: 1)
+        #expect(await semaphore.enter())
+        async let second = semaphore.enter()
+        while semaphore.waiting == 0 { await Task.yield() }
+        #expect(await !semaphore.enter())
+        semaphore.leave()
         #expect(await second)
-        turnstile.leave()
-        #expect(await turnstile.enter())
+        semaphore.leave()
+        #expect(await semaphore.enter())
     }
 
     @Test func whoWaitedTooLongIsTurnedAwayWhenSomebodyLeaves() async {
-        let turnstile = Turnstile(width: 1, queue: 8, patience: .zero)
-        #expect(await turnstile.enter())
-        async let second = turnstile.enter()
-        async let third = turnstile.enter()
-        while turnstile.waiting < 2 { await Task.yield() }
-        turnstile.leave()
+        let semaphore = Semaphore(width: 1, queue: 8, patience: .zero)
+        #expect(await semaphore.enter())
+        async let second = semaphore.enter()
+        async let third = semaphore.enter()
+        while semaphore.waiting < 2 { await Task.yield() }
+        semaphore.leave()
         #expect(await !second)
         #expect(await !third)
-        #expect(await turnstile.enter())
+        #expect(await semaphore.enter())
     }
 
     @Test func neverMoreThanItsWidth() async {
-        let turnstile = Turnstile(width: 2, queue: 100)
+        let semaphore = Semaphore(width: 2, queue: 100)
         let inside = Inside()
         await withTaskGroup { group in
             for _ in 0..<50 {
                 group.addTask {
-                    guard await turnstile.enter() else { return }
+                    guard await semaphore.enter() else { return }
                     await inside.enter()
                     await Task.yield()
                     await inside.leave()
-                    turnstile.leave()
+                    semaphore.leave()
                 }
             }
         }

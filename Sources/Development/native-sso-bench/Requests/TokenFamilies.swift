@@ -1,5 +1,5 @@
 /// The refresh token of each login for one app, as the last answer gave it.
-final class Chains {
+final class TokenFamilies {
     let count: Int
     private var tokens: [UInt8] = []
     /// Of every token; 0 before the first.

@@ -3,7 +3,7 @@ import BrokerHarness
 import Testing
 
 /// A way into a broker.
-enum Door: CaseIterable {
+enum Transport: CaseIterable {
     case clear
     case tls
     case http2
@@ -24,12 +24,12 @@ enum Door: CaseIterable {
     /// - Returns: `nil` where there is rightly none: the stream was reset, the log says so and the connection goes on, or the
     ///   connection was ended with GOAWAY.
     func send(
-        _ message: Attack.Message, _ inHTTP2: Attack.InHTTP2, on stage: Stage, _ comment: Comment
+        _ message: Attack.Message, _ inHTTP2: Attack.InHTTP2, on fixture: Fixture, _ comment: Comment
     ) async throws -> HTTPAnswer? {
         switch self {
         case .clear, .tls:
             let connection = try await HTTPConnection.open(
-                port: self == .clear ? stage.running.publicPort : stage.tunnel.port)
+                port: self == .clear ? fixture.running.publicPort : fixture.tunnel.port)
             try await connection.send(message.octets)
             let isHead = message.octets.starts(with: Array("HEAD ".utf8))
             guard let answer = try await connection.receive(hasNoBody: isHead) else {
@@ -38,22 +38,22 @@ enum Door: CaseIterable {
             return answer
         case .http2:
             let request = try #require(message.request, comment)
-            return try await send(request, inHTTP2, on: stage, comment)
+            return try await send(request, inHTTP2, on: fixture, comment)
         }
     }
 
     private func send(
-        _ request: HTTPRequest, _ inHTTP2: Attack.InHTTP2, on stage: Stage, _ comment: Comment
+        _ request: HTTPRequest, _ inHTTP2: Attack.InHTTP2, on fixture: Fixture, _ comment: Comment
     ) async throws -> HTTPAnswer? {
-        let malformed = try stage.malformedMessages()
-        let connection = try await HTTP2Connection.open(port: stage.tunnelOfFrames.port)
+        let malformed = try fixture.malformedMessages()
+        let connection = try await HTTP2Connection.open(port: fixture.tunnelOfFrames.port)
         let end = try await connection.send(request)
         switch (end, inHTTP2) {
         case (.answer(let answer), .same), (.answer(let answer), .other), (.answer(let answer), .malformed):
             return answer
         case (.reset, .malformed):
             _ = try await eventually("\(comment) is logged") {
-                try stage.malformedMessages() > malformed ? true : nil
+                try fixture.malformedMessages() > malformed ? true : nil
             }
             // Behind a proxy the other streams of a connection are other callers'.
             let next = try await connection.send(HTTPRequest.token([("grant_type", "password")]))
@@ -68,7 +68,7 @@ enum Door: CaseIterable {
     }
 }
 
-extension Stage {
+extension Fixture {
     /// Requests over TLS so far that broke the rules of HTTP.
     fileprivate func malformedMessages() throws -> Int {
         try secured.logText().split(separator: "\n").count { $0.contains(#""reason":"http_malformed""#) }

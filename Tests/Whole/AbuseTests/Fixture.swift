@@ -5,7 +5,7 @@ import StrictCoding
 import BrokerHarness
 
 /// Everything that the attacks meet: one broker, two issuers, and apps of every kind.
-final class Stage: Sendable {
+final class Fixture: Sendable {
     static let broker = "https://sso.example.test"
     /// The app that logged in.
     static let source = "app-one"
@@ -38,11 +38,11 @@ final class Stage: Sendable {
     static let loner = "lonely-app"
     static let atOtherIssuer = "other-one"
 
-    private static let starting = Task { try await Stage() }
+    private static let starting = Task { try await Fixture() }
     /// Started on first use, for all tests of the process.
-    static var shared: Stage { get async throws { try await starting.value } }
+    static var shared: Fixture { get async throws { try await starting.value } }
 
-    let keys: StageKeys
+    let keys: FixtureKeys
     /// Never asked for anything, unless somebody follows an address in a token.
     let trap: StubIdentityProvider
     let running: Broker
@@ -66,7 +66,7 @@ final class Stage: Sendable {
     var now: Int64 { Int64(time(nil)) }
 
     private init() async throws {
-        keys = try StageKeys()
+        keys = try FixtureKeys()
         provider = try StubIdentityProvider(keys: [keys.es256])
         otherProvider = try StubIdentityProvider(keys: [keys.otherIssuer])
         trap = try StubIdentityProvider(keys: [keys.attacker])

@@ -1,7 +1,7 @@
 import BrokerHarness
 
 /// What an operator, or time, does to a login.
-extension Stage {
+extension Fixture {
     private func session(_ login: Login) -> String { "issuer = '\(issuer)' AND sid = '\(login.sid)'" }
 
     func end(_ login: Login) async throws {
@@ -41,29 +41,29 @@ extension Stage {
             """)
     }
 
-    func expire(_ chain: Chain) async throws {
+    func expire(_ family: TokenFamily) async throws {
         try await sql.rows(
-            "UPDATE native_sso.sso_grant SET expires_at = now() - interval '1 second' WHERE \(grant(chain))")
+            "UPDATE native_sso.sso_grant SET expires_at = now() - interval '1 second' WHERE \(grant(family))")
     }
 
-    func revoke(_ chain: Chain) async throws {
+    func revoke(_ family: TokenFamily) async throws {
         try await sql.rows(
-            "UPDATE native_sso.sso_grant SET revoked_at = now(), revoke_reason = 'test' WHERE \(grant(chain))")
+            "UPDATE native_sso.sso_grant SET revoked_at = now(), revoke_reason = 'test' WHERE \(grant(family))")
     }
 
     /// Its successor was made longer ago than the grace lasts.
-    func outliveGrace(_ chain: Chain) async throws {
+    func outliveGrace(_ family: TokenFamily) async throws {
         try await sql.rows(
-            "UPDATE native_sso.sso_grant SET rotated_at = rotated_at - interval '1 hour' WHERE \(grant(chain))")
+            "UPDATE native_sso.sso_grant SET rotated_at = rotated_at - interval '1 hour' WHERE \(grant(family))")
     }
 
-    func setGeneration(of chain: Chain, to generation: Int) async throws {
+    func setGeneration(of family: TokenFamily, to generation: Int) async throws {
         try await sql.rows(
             """
             UPDATE native_sso.sso_grant
             SET generation = \(generation), refreshed_generation = least(refreshed_generation, \(generation)),
                 exchanged_generation = least(exchanged_generation, \(generation))
-            WHERE \(grant(chain))
+            WHERE \(grant(family))
             """)
     }
 
@@ -74,14 +74,14 @@ extension Stage {
     }
 
     /// `generation|revoke_reason` of its row.
-    func state(of chain: Chain) async throws -> String {
-        try await sql.row("SELECT generation, revoke_reason FROM native_sso.sso_grant WHERE \(grant(chain))")
+    func state(of family: TokenFamily) async throws -> String {
+        try await sql.row("SELECT generation, revoke_reason FROM native_sso.sso_grant WHERE \(grant(family))")
     }
 
-    private func grant(_ chain: Chain) -> String {
+    private func grant(_ family: TokenFamily) -> String {
         """
         client_id = '\(Self.target)' AND session_id = (
-            SELECT session_id FROM native_sso.session WHERE \(session(chain.login)))
+            SELECT session_id FROM native_sso.session WHERE \(session(family.login)))
         """
     }
 

@@ -5,15 +5,15 @@ import StrictCoding
 import BrokerHarness
 
 /// A broker that knows one sound identity provider and many unsound ones. It is never ready.
-final class KeySetStage: Sendable {
+final class KeySetFixture: Sendable {
     enum Misbehaviour: CaseIterable {
         case refusesConnections, hangs, failsInside, page, emptyObject, noKeys, redirects, ambiguousKeys, noUsableKey
         case discoveryOfAnother, discoveryElsewhere
     }
 
-    private static let starting = Task { try await KeySetStage() }
+    private static let starting = Task { try await KeySetFixture() }
     /// Started on first use.
-    static var shared: KeySetStage { get async throws { try await starting.value } }
+    static var shared: KeySetFixture { get async throws { try await starting.value } }
 
     let broker: Broker
     let sound: LoginFactory

@@ -6,10 +6,10 @@ import BrokerHarness
 import Testing
 
 /// Glewlwyd with two users, and brokers on one database that take its logins.
-final class GlewlwydStage: Sendable {
-    private static let starting = Task { try await GlewlwydStage() }
+final class GlewlwydFixture: Sendable {
+    private static let starting = Task { try await GlewlwydFixture() }
     /// Started on first use.
-    static var shared: GlewlwydStage { get async throws { try await starting.value } }
+    static var shared: GlewlwydFixture { get async throws { try await starting.value } }
 
     let provider: Glewlwyd
     let installation: Installation

@@ -5,10 +5,10 @@ import StrictCoding
 import BrokerHarness
 
 /// A broker on a database of its own that may be stopped, frozen and killed.
-final class FaultStage: Sendable {
-    private static let starting = Task { try await FaultStage() }
+final class FaultFixture: Sendable {
+    private static let starting = Task { try await FaultFixture() }
     /// Started on first use.
-    static var shared: FaultStage { get async throws { try await starting.value } }
+    static var shared: FaultFixture { get async throws { try await starting.value } }
 
     let cluster: PrivateCluster
     let provider: StubIdentityProvider
@@ -44,12 +44,12 @@ final class FaultStage: Sendable {
         return (installation, LoginFactory(issuer: issuer, key: key, source: "app-one", target: "app-two"))
     }
 
-    /// `generation|revoked` of a chain.
-    func state(of chain: Chain, _ sql: SQLSession) async throws -> String {
+    /// `generation|revoked` of a family.
+    func state(of family: TokenFamily, _ sql: SQLSession) async throws -> String {
         try await sql.row(
             """
             SELECT generation, revoked_at IS NOT NULL FROM native_sso.sso_grant
-            WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = '\(chain.login.sid)')
+            WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = '\(family.login.sid)')
             """)
     }
 }

@@ -5,7 +5,7 @@ import StrictCoding
 import Testing
 
 /// An enrolment with every port in memory: the login of `app-one`, a minute ago.
-struct EnrolmentStage {
+struct EnrolmentFixture {
     static let issuer = Issuer(validated: "https://idp.example.com")
     static let deviceID = "95twdf3w4y6wvftw35634t"
 

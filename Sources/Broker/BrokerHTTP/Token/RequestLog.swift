@@ -40,7 +40,7 @@ struct RequestRecord: Sendable {
 ///
 /// All words come from closed vocabularies: nothing that the caller sent, except the name of a registered client. For a request
 /// over a rate limit, the log has the caller's network, which is too wide to identify one person.
-struct RequestJournal: Sendable {
+struct RequestLog: Sendable {
     let audit: RefusalAudit
     let logger: Logger
 

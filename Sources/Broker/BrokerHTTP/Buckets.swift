@@ -3,7 +3,7 @@ import NativeSSO
 import Synchronization
 
 /// Keys of buckets: 64-bit hashes, seeded for each process, so that an attacker cannot choose a collision.
-enum Flow {
+enum BucketKey {
     /// The single bucket of a limit on all callers together.
     static let everybody: UInt64 = 1
 
@@ -68,14 +68,14 @@ enum Flow {
 /// callers with a genuine token or credential admit, the others refuse.
 ///
 /// Each of the many locks is held for a few nanoseconds.
-final class FlowTable: Sendable {
+final class BucketTable: Sendable {
     enum WhenFull: Sendable {
         case admit, refuse
     }
 
     private struct Entry {
         /// 0: no bucket.
-        var flow: UInt64
+        var bucket: UInt64
         /// When the bucket is empty again.
         var due: Int64
     }
@@ -102,15 +102,15 @@ final class FlowTable: Sendable {
     }
 
     /// Admits one into the bucket and counts it, or returns how many nanoseconds to wait.
-    func charge(_ flow: UInt64, at now: Int64) -> Int64 {
-        withSet(of: flow) { entries, set, flow in
+    func charge(_ bucket: UInt64, at now: Int64) -> Int64 {
+        withSet(of: bucket) { entries, set, bucket in
             var free: Int?
             for index in set {
-                if entries[index].flow == flow { return rule.charge(&entries[index].due, at: now) }
+                if entries[index].bucket == bucket { return rule.charge(&entries[index].due, at: now) }
                 if entries[index].due <= now, free == nil { free = index }
             }
             if let free {
-                entries[free] = Entry(flow: flow, due: now)
+                entries[free] = Entry(bucket: bucket, due: now)
                 return rule.charge(&entries[free].due, at: now)
             }
             guard whenFull == .refuse else { return 0 }
@@ -119,23 +119,23 @@ final class FlowTable: Sendable {
     }
 
     /// The wait for an existing bucket; 0 without one. Counts nothing.
-    func wait(_ flow: UInt64, at now: Int64) -> Int64 {
-        withSet(of: flow) { entries, set, flow in
-            for index in set where entries[index].flow == flow {
+    func wait(_ bucket: UInt64, at now: Int64) -> Int64 {
+        withSet(of: bucket) { entries, set, bucket in
+            for index in set where entries[index].bucket == bucket {
                 return rule.wait(due: entries[index].due, at: now)
             }
             return 0
         }
     }
 
-    private func withSet(of flow: UInt64, _ body: (inout [Entry], Range<Int>, UInt64) -> Int64) -> Int64 {
-        let shard = shards[Int(truncatingIfNeeded: flow) & (shards.count - 1)]
-        let set = (Int(truncatingIfNeeded: flow >> Self.shardBits) & setMask) * Self.setSize
+    private func withSet(of bucket: UInt64, _ body: (inout [Entry], Range<Int>, UInt64) -> Int64) -> Int64 {
+        let shard = shards[Int(truncatingIfNeeded: bucket) & (shards.count - 1)]
+        let set = (Int(truncatingIfNeeded: bucket >> Self.shardBits) & setMask) * Self.setSize
         return shard.entries.withLock { entries in
             if entries.isEmpty {
-                entries = Array(repeating: Entry(flow: 0, due: .min), count: (setMask + 1) * Self.setSize)
+                entries = Array(repeating: Entry(bucket: 0, due: .min), count: (setMask + 1) * Self.setSize)
             }
-            return body(&entries, set..<(set + Self.setSize), flow == 0 ? 1 : flow)
+            return body(&entries, set..<(set + Self.setSize), bucket == 0 ? 1 : bucket)
         }
     }
 }

@@ -4,7 +4,7 @@ import PrivateCluster
 import BrokerHarness
 
 /// A replicated database, and apps that share logins in it; brokers are started as needed.
-struct ReplicatedStage: Sendable {
+struct ReplicatedFixture: Sendable {
     static let source = "app-one"
     static let targets = ["app-two", "app-three"]
 

@@ -7,7 +7,7 @@ import StrictCoding
 import BrokerHarness
 
 /// One broker on a server of its own, which writes down all that it is told: every statement with its parameters, and every page whole.
-final class DiskStage: Sendable {
+final class DiskFixture: Sendable {
     /// How an app shows who it is.
     enum App: String, CaseIterable {
         /// It names itself.

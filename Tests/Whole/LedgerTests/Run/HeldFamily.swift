@@ -1,7 +1,7 @@
 import BrokerHarness
 
 /// What an app has of one login, and what it is in the middle of.
-struct HeldChain: Sendable {
+struct HeldFamily: Sendable {
     let login: Login
     let app: String
     /// In the order in which they came; the last one is in use.

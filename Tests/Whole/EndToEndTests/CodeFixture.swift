@@ -5,10 +5,10 @@ import StrictCoding
 import BrokerHarness
 
 /// Two brokers on one database whose identity provider gives tokens for codes.
-final class CodeStage: Sendable {
-    private static let starting = Task { try await CodeStage() }
+final class CodeFixture: Sendable {
+    private static let starting = Task { try await CodeFixture() }
     /// Started on first use.
-    static var shared: CodeStage { get async throws { try await starting.value } }
+    static var shared: CodeFixture { get async throws { try await starting.value } }
     static let device = Unguessable.make()
     /// Codes at the identity provider at one time.
     static let slots = 4

@@ -3,7 +3,7 @@ import JOSE
 import StrictCoding
 
 /// The keys of both issuers, of the attacker, and those that lie in the first issuer's JWKS and must not be used.
-struct StageKeys: Sendable {
+struct FixtureKeys: Sendable {
     /// What the issuer signs with. There are two for ES256, so that a token has to say which.
     let es256: TestKey
     private let secondES256: TestKey

@@ -4,12 +4,12 @@ import NativeSSO
 import StrictCoding
 
 /// An enrolment by code with every port in memory.
-struct CodeStage {
+struct CodeFixture {
     static let tokens = ProviderTokens(
         accessToken: "idp-access", expiresIn: 3600, refreshToken: "idp-refresh", scope: "openid profile",
         idToken: "e30.e30.c2ln")
 
-    var login: EnrolmentStage
+    var login: EnrolmentFixture
     let register = InMemoryCodeRegister()
     let relay = ScriptedCodeRelay(.tokens(tokens))
     let audit = RecordingAuditTrail()
@@ -27,7 +27,7 @@ struct CodeStage {
     var number: UInt64 = 1
 
     init(_ profile: Profile = .deviceSecret) throws {
-        login = try EnrolmentStage(profile)
+        login = try EnrolmentFixture(profile)
         login.idTokens.answer(.claims(idToken(atHash: Self.accessTokenHash)))
     }
 
@@ -51,7 +51,7 @@ struct CodeStage {
         CodeRequest(
             requestID: UniqueID(high: 9, low: number), client: login.client,
             issuer: IssuerPolicy(
-                issuer: EnrolmentStage.issuer, profiles: profiles, sessionLifetime: .days(7), codeRelay: policy),
+                issuer: EnrolmentFixture.issuer, profiles: profiles, sessionLifetime: .days(7), codeRelay: policy),
             code: code, device: login.device, scope: login.scope, proof: proof, origin: origin)
     }
 

@@ -2,8 +2,8 @@
 import BrokerTesting
 import Testing
 
-@Suite("Rate limits for many flows", .timeLimit(.minutes(1)))
-struct FlowTests {
+@Suite("Rate limits for many buckets", .timeLimit(.minutes(1)))
+struct BucketTests {
     private static let second: Int64 = 1_000_000_000
 
     @Test("So many at once, then one each interval; the wait that is named is enough, and a nanosecond less is not")
@@ -38,7 +38,7 @@ struct FlowTests {
         var randomness = SeededRandom(seed: seed)
         let burst = Int.random(in: 1...20, using: &randomness)
         let interval = Int64.random(in: 1...1000, using: &randomness)
-        let table = FlowTable(
+        let table = BucketTable(
             RateLimit(burst: burst, interval: .nanoseconds(interval)), capacity: 512, whenFull: .refuse)
         var now: Int64 = 0
         var admitted: [Int64] = []
@@ -62,11 +62,11 @@ struct FlowTests {
 
     @Test("Flows do not share: each of thousands has its burst")
     func independence() {
-        let table = FlowTable(RateLimit(burst: 2, interval: .seconds(1)), capacity: 1 << 15, whenFull: .admit)
+        let table = BucketTable(RateLimit(burst: 2, interval: .seconds(1)), capacity: 1 << 15, whenFull: .admit)
         var randomness = SeededRandom(seed: 1)
-        let flows = (0..<1000).map { _ in randomness.next() }
-        for _ in 0..<2 { #expect(flows.allSatisfy { table.charge($0, at: 5) == 0 }) }
-        #expect(flows.allSatisfy { table.charge($0, at: 5) > 0 })
+        let buckets = (0..<1000).map { _ in randomness.next() }
+        for _ in 0..<2 { #expect(buckets.allSatisfy { table.charge($0, at: 5) == 0 }) }
+        #expect(buckets.allSatisfy { table.charge($0, at: 5) > 0 })
         #expect(table.wait(0, at: 5) == 0)
         #expect(table.charge(0, at: 5) == 0)
     }
@@ -77,10 +77,10 @@ struct FlowTests {
     @Test("A debt is not forgotten, however many others come")
     func debtsStay() {
         let limit = RateLimit(burst: 1, interval: .seconds(10))
-        let open = FlowTable(limit, capacity: 512, whenFull: .admit)
-        let closed = FlowTable(limit, capacity: 512, whenFull: .refuse)
-        for (index, flow) in Self.crowd.prefix(8).enumerated() {
-            for table in [open, closed] { #expect(table.charge(flow, at: Int64(index)) == 0) }
+        let open = BucketTable(limit, capacity: 512, whenFull: .admit)
+        let closed = BucketTable(limit, capacity: 512, whenFull: .refuse)
+        for (index, bucket) in Self.crowd.prefix(8).enumerated() {
+            for table in [open, closed] { #expect(table.charge(bucket, at: Int64(index)) == 0) }
         }
         // The ninth finds no room: the open table admits it, and the closed one makes it wait for the first empty
         // bucket.
@@ -98,7 +98,7 @@ struct FlowTests {
 
     @Test("Many at once: no more than the burst gets in")
     func races() async {
-        let table = FlowTable(RateLimit(burst: 100, interval: .seconds(1)), capacity: 512, whenFull: .refuse)
+        let table = BucketTable(RateLimit(burst: 100, interval: .seconds(1)), capacity: 512, whenFull: .refuse)
         let admitted = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<8 { group.addTask { (0..<1000).count { _ in table.charge(3, at: 0) == 0 } } }
             return await group.reduce(0, +)

@@ -2,7 +2,7 @@ package import PostgresClient
 import Synchronization
 
 /// A semaphore with a bounded queue. Calls that find the queue full are refused.
-final class Turnstile: Sendable {
+final class Semaphore: Sendable {
     private struct Waiter {
         let continuation: CheckedContinuation<Bool, Never>
         let since: ContinuousClock.Instant
@@ -69,19 +69,19 @@ final class Turnstile: Sendable {
 /// It refuses no call: its users limit their own concurrency, and each has a deadline, so waits are short.
 package struct BoundedExecutor: StatementExecutor {
     private let database: any StatementExecutor
-    private let turnstile: Turnstile
+    private let semaphore: Semaphore
 
     /// - Parameter atOnce: Maximum concurrent statements; at least one.
     package init(_ database: any StatementExecutor, atOnce: Int) {
         self.database = database
-        turnstile = Turnstile(width: atOnce, queue: .max)
+        semaphore = Semaphore(width: atOnce, queue: .max)
     }
 
     package func query(
         _ statement: Statement, _ parameters: EncodedParameters, locking row: RowKey
     ) async throws(PostgresError) -> [Row] {
-        _ = await turnstile.enter()
-        defer { turnstile.leave() }
+        _ = await semaphore.enter()
+        defer { semaphore.leave() }
         return try await database.query(statement, parameters, locking: row)
     }
 }

@@ -3,7 +3,7 @@ import JOSE
 import StrictCoding
 import BrokerHarness
 
-extension Stage {
+extension Fixture {
     /// A good id_token of a login that nobody has seen.
     func idToken(device: String = Unguessable.make()) throws -> IDToken { logins.login(device: device).token }
 
@@ -47,8 +47,8 @@ extension Stage {
     func otherKey() throws -> TestKey { try TestKey.shared(.ed25519) }
 
     /// Exchanges a fresh login.
-    func chain() async throws -> Chain { try await logins.chain(at: running) }
+    func family() async throws -> TokenFamily { try await logins.family(at: running) }
 
     /// A login that an exchange has brought into the registry.
-    func login() async throws -> Login { try await chain().login }
+    func login() async throws -> Login { try await family().login }
 }
