@@ -6,11 +6,11 @@ import OAuthWire
 import StrictCoding
 import Synchronization
 
-/// The internal listener: it answers operators, monitors and resource servers, and takes the identity providers' logouts. It
+/// The internal listener: it answers operators, monitors and resource servers, and accepts logouts from IdPs. It
 /// ignores query strings.
 ///
-/// Every refusal has an `X-Request-Id`, a line in the log and a count in the metrics, so that a logout to a wrong path leaves a
-/// trace. The audit has none of them, as on the public listener: they never became a request that the broker serves.
+/// Every refusal has an `X-Request-Id`, a log line and a metric, so that a logout sent to a wrong path leaves a trace.
+/// The audit omits these refusals, as on the public listener: they are not requests that the broker serves.
 package struct InternalEndpoint: Sendable {
     private let readiness: Readiness
     private let keys: any PublishedKeys
@@ -159,7 +159,8 @@ package final class Readiness: Sendable {
         self.checks = checks
     }
 
-    /// Not ready from now on, whatever the checks say. The first step of a stop: a load balancer then chooses another process.
+    /// Makes the broker not ready, whatever the checks say. A stop does this first, so that a load balancer picks
+    /// another process.
     func drain() { isDraining.store(true, ordering: .releasing) }
 
     struct Report: Sendable {

@@ -1,7 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// Writes the SQL files of `Migrations` into a Swift source, so that the binary holds them and a new file needs no other edit.
+/// Writes the SQL files of `Migrations` into a Swift source, so that the binary contains them and a new file needs no
+/// other edit.
 @main struct EmbedMigrations: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let files = try FileManager.default.contentsOfDirectory(

@@ -76,14 +76,14 @@ package struct LogoutPolicy: Sendable, Hashable {
 /// A login whose id_token has no `sid` is a session without `sid` here. The broker cannot tell whether it is the
 /// session that ended.
 package enum LogoutReach: String, Sendable, CaseIterable {
-    /// The session, and nothing else: a nameless login of the user lives on, as whose session it may be. For providers that
-    /// name a user who is not logged out otherwise, and whose id_tokens all have a `sid`.
+    /// Only that session; the user's sessions without `sid` live on. For IdPs whose id_tokens all have a `sid`, and for
+    /// those that name a user who stays logged in elsewhere.
     case session
-    /// The session, and every nameless login of the user that began before. Of a user who is logged in twice without names
-    /// both end, and who is logged out by mistake logs in again; the other way round, a login would outlive its logout.
+    /// That session, and every session without `sid` of the user that began before. If the user has two of them, both
+    /// end, and the user logs in again. Otherwise a session could outlive its logout.
     case nameless
-    /// Every session of the user, as if the token had no `sid`: for providers whose `sid` in a logout token is not that of the
-    /// id_tokens.
+    /// Every session of the user, as if the token had no `sid`: for IdPs whose `sid` in a logout token differs from
+    /// that in the id_tokens.
     case user
 }
 

@@ -1,6 +1,6 @@
 import StrictCoding
 
-/// A refresh request whose form is sound and whose client is known; it prints as `****`. RFC 6749 §6.
+/// A refresh request with a valid form and a known client; it prints as `****`. RFC 6749 §6.
 package final class RefreshRequest: Sendable, CustomStringConvertible, CustomReflectable {
     package let requestID: UniqueID
     package let client: Client

@@ -80,7 +80,7 @@ package struct FamilyFacts: Sendable {
     package let generation: Int32
     /// The last generation that an exchange issued. It restarted the family; refreshes made all later ones.
     package let exchangedGeneration: Int32
-    /// The exchange that bound the family made this generation: earlier tokens have no key. It counts only where ``key`` is set.
+    /// The generation of the exchange that bound the family: earlier tokens have no key. Valid only if ``key`` is set.
     package let keylessBefore: Int32
     /// Whether the presented one is from before the last exchange, and what a refresh made of it was itself presented.
     package let wasSpent: Bool

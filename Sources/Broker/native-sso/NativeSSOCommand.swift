@@ -31,8 +31,8 @@ struct NativeSSOCommand: CommandGroup {
         end(with: await status(of: Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Without the exit handlers of libraries: a thread that had a database connection may still be ending, and OpenSSL's
-    /// handler would take away under it what both use. Nothing of ours is buffered.
+    /// Skips the exit handlers of libraries: a thread with a database connection may still be ending, and OpenSSL's
+    /// handler would free what it uses. The broker buffers no output.
     private static func end(with status: ExitStatus) -> Never { _exit(status.rawValue) }
 
     /// Runs one command line to its end, and reports what went wrong.

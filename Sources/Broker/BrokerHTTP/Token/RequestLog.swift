@@ -35,11 +35,11 @@ struct RequestRecord: Sendable {
     }
 }
 
-/// One line in the log for every request, a count in the metrics, and an audit event for a refusal, as far as ``AuditLimit``
+/// Writes one log line for every request, a count in the metrics, and an audit event for a refusal if ``AuditLimit``
 /// admits it.
 ///
-/// All words come from closed vocabularies: nothing that the caller sent, except the name of a registered client. For a request
-/// over a rate limit, the log has the caller's network, which is too wide to identify one person.
+/// All values come from closed vocabularies: nothing from the request except the name of a registered client. For a
+/// request over a rate limit, the log has the caller's network, which is too wide to identify one person.
 struct RequestLog: Sendable {
     let audit: RefusalAudit
     let logger: Logger

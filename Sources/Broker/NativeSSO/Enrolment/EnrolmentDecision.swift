@@ -1,9 +1,9 @@
 import Crypto
 
-/// The decision on an enrolment from what the broker and the registry saw. Pure.
+/// Decides an enrolment from the request checks and the facts of the registry. Pure.
 ///
-/// The registry's statement guards the write by the same rules; where the two disagree all the same, the answer is an error of
-/// ours, never a token.
+/// The registry's statement guards the write by the same rules. If the two disagree, the answer is a defect of the
+/// broker, never a token.
 package func decide(
     _ asked: EnrolmentEntry, _ facts: EnrolmentFacts
 ) throws(EnrolmentError) -> EnrolledSession {
@@ -48,10 +48,11 @@ package struct EnrolmentChecks: Sendable {
     /// First reason against the scope: last of all.
     let scopeRefusal: EnrolmentRefusal?
 
-    /// `false`: the registry looks, but records nothing, so that this refusal takes the caller as much time as any other.
+    /// `false`: the registry reads but records nothing, so that this refusal takes as long as any other.
     package var isPermitted: Bool { binding == nil && scopeRefusal == nil }
 
-    /// The longest time between a login and its enrolment. An app enrols at once; who found the token later comes too late.
+    /// The longest time between a login and its enrolment. An app enrols at once; a thief who finds the token later is
+    /// too late.
     package static let maximumAge: Seconds = .minutes(5)
 
     package init(
@@ -72,7 +73,8 @@ package struct EnrolmentChecks: Sendable {
         scopeRefusal = Self.scopeRefusal(request)
     }
 
-    /// `device_sso` asks for the device secret, Native SSO §3.1; it belongs to the login, and to no client's registration.
+    /// `device_sso` asks for the device secret, Native SSO §3.1. It belongs to the login, not to a client's
+    /// registration.
     private static func scopeRefusal(_ request: EnrolmentRequest) -> EnrolmentRefusal? {
         let named = request.scope ?? .empty
         if request.device == nil {

@@ -46,7 +46,7 @@ private func sessionRefusal(_ asked: Admission, _ facts: AdmissionFacts) -> Exch
     if let subject = session.subject {
         guard subject == asked.idToken.subject else { return .subjectMismatch }
     } else if session.endedAt == nil {
-        return .sessionEnded  // a login of nobody is no login
+        return .sessionEnded  // a live session has a user
     }
     let counts = session.counts(asked.idToken)
     guard let death = session.refusal(idleLimit: asked.checks.idleLimit, at: facts.now) else {
@@ -170,10 +170,10 @@ extension SessionFacts {
     }
 }
 
-/// Whether one app may use the logins of another, as far as their registration decides it: the very rules of an exchange,
-/// asked about a login and a request with which nothing is wrong.
+/// Whether one app may use the logins of another, as far as their registration decides it. It applies the rules of an
+/// exchange to a valid login and a valid request.
 ///
-/// Does not say: what the app's next login, its device or its request will be refused for.
+/// It does not predict refusals of the app's next login, device or request.
 package struct LoginSharing: Sendable {
     /// The first rule that says no; `nil`: it may.
     package let refusal: ExchangeRefusal?

@@ -100,7 +100,7 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable
     package let isBound: Bool
     /// `nil` where an identity provider whose token it is did not say.
     package let expiresIn: Seconds?
-    /// `nil` where nothing was asked for and no access token of this broker is issued, or an identity provider did not say.
+    /// `nil`: no scope was requested and this broker issues no access token, or the IdP named none.
     package let scope: String?
     package let refreshToken: String?
     package let idToken: String?

@@ -11,7 +11,7 @@ package struct ExchangeChecks: Sendable {
     let fitsDevice: Bool
     /// First reason against the scope: after the device, before the member's ceiling.
     let scopeRefusal: ExchangeRefusal?
-    /// What the user would first have to do. It comes last, so that no user logs in for a request that is refused anyway.
+    /// What the user must do first. It comes last, so that no user logs in for a request that is refused anyway.
     let interaction: ExchangeRefusal?
     /// What a grant would hold.
     package let scope: Scope
@@ -22,7 +22,7 @@ package struct ExchangeChecks: Sendable {
     /// From now to the end of a grant; `nil`: that of its session.
     package let grantLifetime: Seconds?
 
-    /// `false`: the registry looks, but writes nothing, so that this refusal takes the caller as much time as any other.
+    /// `false`: the registry reads but writes nothing, so that this refusal takes as long as any other.
     package var isPermitted: Bool { binding == nil && scopeRefusal == nil && interaction == nil }
 
     package init(
@@ -55,8 +55,8 @@ package struct ExchangeChecks: Sendable {
                 nil
             }
 
-        // Only a token that is still good shows that the login is; an old one may name a session that ended long ago. A key that left
-        // the key set may have left it because it was stolen: its thief can sign any `iat`.
+        // Only a valid token proves a current login; an old one may name a session that ended long ago. A key may have
+        // left the key set because it was stolen: the thief can sign any `iat`.
         firstSightRefusal =
             if !issuer.admitsOnFirstSight || isExpired {
                 .sessionUnknown
@@ -100,7 +100,7 @@ extension Client {
     }
 }
 
-/// An exchange whose form is sound and whose client is known; it prints as `****`.
+/// An exchange with a valid form and a known client; it prints as `****`.
 package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomReflectable {
     package let requestID: UniqueID
     /// The app that asks, as authenticated.

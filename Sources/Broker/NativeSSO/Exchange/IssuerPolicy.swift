@@ -18,7 +18,7 @@ package struct IssuerPolicy: Sendable, Hashable {
     package let requiresUnexpiredIDToken: Bool
     /// Longest time since `iat`.
     package let maximumSubjectTokenAge: Seconds
-    /// The same of the id_tokens that this broker signed, by the identity provider of the login, where that has its own.
+    /// The same for id_tokens that this broker signed, by the IdP of the login, for IdPs with their own limit.
     package let maximumAgeByProvider: [Issuer: Seconds]
     /// The identity providers of whose logins an expired id_token that this broker signed is refused, too.
     package let providersRequiringUnexpired: Set<Issuer>

@@ -44,8 +44,7 @@ package struct AuditEvent: Sendable, Hashable {
     }
 }
 
-/// What a request turned out to be about, for the event and the answer that tell of its refusal. Filled in on the way, as far as
-/// it came.
+/// The session, grant and clients of a request, for its audit event and its answer. Filled in as they become known.
 package struct AuditSubject: Sendable, Hashable {
     /// The row of the session.
     package var session: UniqueID?
@@ -53,8 +52,7 @@ package struct AuditSubject: Sendable, Hashable {
     package var grant: UniqueID?
     /// The app that logged in; only a registered one.
     package var sourceClient: ClientID?
-    /// The identity provider of the login, as the verified id_token says: also where this broker signed that, so that its
-    /// `audience` named this broker.
+    /// The IdP of the login, from the verified id_token. Also for an id_token that this broker signed.
     package var provider: Issuer?
 
     package init(

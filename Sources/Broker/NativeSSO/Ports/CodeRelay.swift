@@ -6,7 +6,8 @@ package protocol CodeRelay: Sendable {
         _ code: PresentedCode, of client: ClientID, at issuer: Issuer
     ) async throws(CodeRelayError) -> ProviderTokens
 
-    /// Asks the identity provider to revoke a refresh token that no app got or can get. RFC 7009 §2. Returns within the deadline of `issuer`.
+    /// Asks the IdP to revoke a refresh token that no app got or can get. RFC 7009 §2. Returns within the deadline of
+    /// `issuer`.
     func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome
 }
 
@@ -15,7 +16,7 @@ package enum RevocationOutcome: String, Sendable, CaseIterable {
     case revoked = "idp_token_revoked"
     /// The identity provider answered with an error.
     case refused = "idp_revocation_refused"
-    /// No answer came, or none that says anything.
+    /// No answer came, or an unusable one.
     case failed = "idp_revocation_failed"
     /// It does not say where tokens are revoked.
     case endpointUnknown = "idp_revocation_endpoint_unknown"
@@ -48,8 +49,8 @@ package struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cus
     package var scope: String?
     /// The id_token, which the broker verifies before it uses it.
     package var idToken: String
-    /// In the current profile, the secret of the issuer that signed the id_token: the identity provider's, if it knows of Native SSO, or this
-    /// broker's where the login is enrolled. Native SSO §3.4: id_token and secret come from the same party.
+    /// In the current profile, the secret of the issuer that signed the id_token: the IdP's, if it supports Native SSO,
+    /// or this broker's for an enrolled login. Native SSO §3.4: id_token and secret come from the same party.
     package var deviceSecret: String?
 
     package init(
@@ -86,7 +87,7 @@ package enum ProviderError: String, Sendable, CaseIterable {
 package enum ProviderFault: Sendable, CaseIterable {
     /// Its metadata names no token endpoint.
     case endpointUnknown
-    /// No connection, or none that TLS could verify.
+    /// No connection, or TLS could not verify the server.
     case unreachable
     case timedOut
     /// The connection broke after the code was sent.

@@ -20,7 +20,7 @@ package struct EnrolmentEntry: Sendable {
     package let token: EnrolledTokenDigest
     /// The digest of the device value.
     package let device: DeviceDigest
-    /// The name of a new session: `sid` of the broker's id_token. Unlike the identity provider's it is never used again.
+    /// The name of a new session: `sid` of the broker's id_token. Unlike the IdP's, it is never reused.
     package let proposedSessionID: SessionID
     /// The row of a new session.
     package let proposedRowID: UniqueID
@@ -57,12 +57,12 @@ package struct EnrolmentFacts: Sendable {
     package let membership: Membership?
     /// Whether an operator has blocked the device.
     package let deviceIsBlocked: Bool
-    /// Whether a session that came of the same session at the identity provider has ended, which is then taken to be over, too;
-    /// or the provider has ended all that the user had when the id_token was issued.
+    /// Whether a session of the same IdP session has ended, which ends this login too; or the IdP has ended every
+    /// session that the user had when the id_token was issued.
     package let loginHasEnded: Bool
     /// Whether the id_token began a session that is another device's, or is over.
     package let tokenIsUsed: Bool
-    /// The key that was bound to this client on this device before this call; `nil`: none, or the client has no key binding.
+    /// The key bound to this client on this device before this call; `nil`: no key, or the client has no key binding.
     package let boundKey: KeyThumbprint?
     /// Whether the proof was presented before, here or at another replica. Then nothing was recorded.
     package let proofWasUsed: Bool

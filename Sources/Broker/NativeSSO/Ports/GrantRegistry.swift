@@ -6,7 +6,7 @@ package protocol GrantRegistry: Sendable {
     /// Records the grant of an exchange if, and only if, every guard holds.
     func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts
 
-    /// Issues the next generation of a token family if every guard holds; revokes the grant where the token shows misuse.
+    /// Issues the next generation of a token family if every guard holds; revokes the grant if the token shows misuse.
     func rotate(_ rotation: Rotation) async throws(PortError) -> RotationFacts
 }
 
@@ -52,7 +52,8 @@ package struct SessionFacts: Sendable, Hashable {
     package let lastUsedAt: UnixTime
     /// Whether the id_token that began it had `auth_time`.
     package let hasAuthTime: Bool
-    /// What the ends of earlier sessions of this name, and its own, ask of every id_token: a later `iat`, a later `auth_time`.
+    /// What the ends of earlier sessions of this name, and its own, demand of every id_token: a later `iat`, a later
+    /// `auth_time`.
     package let iatAfter: UnixTime?
     /// See ``iatAfter``.
     package let authTimeAfter: UnixTime?
@@ -93,14 +94,14 @@ package struct GrantFacts: Sendable, Hashable {
 /// A user, login or device is charged only after the token that names it was verified. So an attacker cannot use up
 /// another user's limit.
 package protocol UseLimits: Sendable {
-    /// An exchange whose id_token is genuine, however old, and whose device value fits it.
+    /// Charges an exchange whose id_token is genuine, however old, and whose device value fits it.
     /// - Parameter deviceHash: The claim that names the device.
     func charge(
         exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
     ) throws(RateLimited)
 
-    /// A genuine id_token that came with another device's value. Not charged to its login: the app that holds it presents
-    /// the right value, and an attacker who guesses must not keep it out.
+    /// Charges a genuine id_token that came with another device's value. It does not count against the login: the
+    /// honest app presents the right value, and an attacker's guesses must not block it.
     func charge(failureOf idToken: IDTokenClaims) throws(RateLimited)
 
     /// Whether an enrolment may be tried whose id_token is genuine, fresh and the client's own. Counts nothing: an

@@ -29,8 +29,8 @@ package protocol DeviceDigester: Sendable {
     func digest(_ device: DeviceValue, at issuer: Issuer) throws(PortError) -> DeviceDigest
 }
 
-/// HMAC-SHA-256, under the device key of the key module, over what the broker keeps in its database and believes when it
-/// comes back. An attacker who can write to the database, but has no key file, cannot forge a record.
+/// HMAC-SHA-256, under the device key of the key module, over records that the broker stores and later trusts. An
+/// attacker who can write to the database, but has no key file, cannot forge a record.
 package protocol RecordAuthenticator: Sendable {
     /// 32 octets. Other fields, or the same in a record of another kind, have another tag.
     func tag(_ kind: AuthenticatedRecord, _ fields: [[UInt8]]) throws(PortError) -> [UInt8]

@@ -5,8 +5,7 @@ package final class IDTokenClaims: Sendable {
     /// The identity provider of the login, also where this broker signed the token.
     package let issuer: Issuer
     package let subject: Subject
-    /// `sid`. Only an id_token for an enrolment may be without one: an identity provider that cannot be changed need not
-    /// know of sessions.
+    /// `sid`. Only an id_token for an enrolment may lack it: an IdP that cannot be changed may not know sessions.
     package let sessionID: SessionID?
     /// `azp`, or the only member of `aud`: the app for which the id_token was made.
     package let sourceClient: ClientID
@@ -68,8 +67,8 @@ package final class IDTokenClaims: Sendable {
         return deviceSecretHash == nil
     }
 
-    /// Whether the token belongs with the access token that came with it, as far as it says so: `at_hash` is optional in an
-    /// answer of a token endpoint. OpenID Connect Core §3.1.3.8.
+    /// Whether the token belongs to the access token that came with it. True if the token does not say: `at_hash` is
+    /// optional in a token endpoint's answer. OpenID Connect Core §3.1.3.8.
     func fits(accessToken: String) -> Bool {
         guard claims.contains("at_hash") else { return true }
         guard let hash = claims.string("at_hash") else { return false }

@@ -40,8 +40,8 @@ package struct PresentedAssertion: Sendable, Hashable {
     }
 }
 
-/// Which client assertions were used, for a grant whose registry takes none: implemented by `Registry` on PostgreSQL, for all replicas
-/// together. Exchange, refresh and enrolment use theirs up in their own statement.
+/// Consumes client assertions, each once for all replicas, for grants whose registry does not. `Registry` implements it
+/// on PostgreSQL. The statements of exchange, refresh and enrolment consume theirs.
 package protocol AssertionRegister: Sendable {
     /// Whether this is the first use of the assertion. Of any number of calls, at once or one after the other, one gets
     /// `true`, until the assertion has expired. After an outage it may count as used or not.

@@ -41,8 +41,8 @@ package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
         return UniqueID(high: id.high & ~0xFFC | (slot & 0x3FF) << 2, low: id.low)
     }
 
-    /// The first 10 bits of SHA-256 over issuer and subject of a login at the identity provider, a 32-bit big-endian length before
-    /// each. All rows of a user have one slot, so that users can be spread over several databases by the ids alone.
+    /// The first 10 bits of SHA-256 over issuer and subject of a login at the IdP, each after its 32-bit big-endian
+    /// length. All rows of a user have one slot, so that a later release can spread users over several databases by id.
     package static func slot(issuer: Issuer, subject: Subject) -> UInt64 {
         var login: [UInt8] = []
         login.reserveCapacity(256)
@@ -109,10 +109,10 @@ package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
 #endif
 import Synchronization
 
-/// The system's random numbers, fetched 256 octets at a time: `SystemRandomNumberGenerator` calls the kernel for each number,
-/// which costs a third of a microsecond, and an exchange takes eight.
+/// The system's random numbers, fetched 256 octets at a time: `SystemRandomNumberGenerator` calls the kernel for each
+/// number, which costs a third of a microsecond, and an exchange takes eight.
 ///
-/// For names that must neither repeat nor be guessed. Not for keys: numbers wait in memory until they are taken.
+/// For names that must neither repeat nor be guessed. Not for keys: the numbers wait in memory until they are used.
 package struct PooledRandomness: RandomNumberGenerator, Sendable {
     private static let pool = Mutex<[UInt64]>([])
 

@@ -1,7 +1,7 @@
 import Glibc
 import StrictCoding
 
-/// Where a command puts its result: standard output, for people or, with `--json`, for programs. Nothing else goes there.
+/// Writes a command's result to standard output, for people or, with `--json`, for programs. Nothing else goes there.
 struct CommandOutput: Sendable {
     enum Format: Sendable { case text, json }
 
@@ -56,8 +56,8 @@ extension JSONWriter {
     }
 }
 
-/// Standard output and standard error, unbuffered. SIGPIPE is ignored by the program, so that a reader who goes away shows
-/// as an error here.
+/// Standard output and standard error, unbuffered. The program ignores SIGPIPE, so a reader that goes away causes an
+/// error here.
 enum StandardStream: Int32 {
     case output = 1
     case error = 2
@@ -94,8 +94,8 @@ enum TerminalText {
         return String(result)
     }
 
-    /// JSON text that is safe to look at: RFC 8259 §7 escapes for what ``JSONWriter`` may leave as it is. Outside strings
-    /// JSON is ASCII, so that only the inside of strings can change.
+    /// JSON text that is safe on a terminal: RFC 8259 §7 escapes for characters that ``JSONWriter`` may leave as they
+    /// are. Outside strings JSON is ASCII, so only the contents of strings change.
     static func escaped(json octets: [UInt8]) -> [UInt8] {
         let text = String(decoding: octets, as: UTF8.self)
         guard text.unicodeScalars.contains(where: isUnsafe) else { return octets }

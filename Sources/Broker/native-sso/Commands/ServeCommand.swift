@@ -54,8 +54,8 @@ struct ConfigCommand: CommandGroup {
 }
 
 extension ConfigCommand {
-    /// Reads the configuration as `serve` does, secret files included, looks whether there is a directory for keys, and touches
-    /// nothing else.
+    /// Reads the configuration as `serve` does, secret files included, and checks that the key directory exists. It
+    /// changes nothing.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "check", abstract: "Report every problem of the configuration, and what to write instead.")

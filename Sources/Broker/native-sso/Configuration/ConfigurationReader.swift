@@ -1,7 +1,7 @@
 import NativeSSO
 import RegularFiles
 
-/// Reads the configuration: one file, overridden key by key by the environment. Reports everything that is wrong, at once.
+/// Reads the configuration: one file, overridden key by key by the environment. Reports all errors at once.
 enum ConfigurationReader {
     struct Result: Sendable {
         let configuration: Configuration

@@ -89,8 +89,8 @@ struct CodeCompletion: Sendable {
     }
 }
 
-/// What an identity provider gave for a code and no app got: its refresh token is revoked there, as far as that can be done. The
-/// app does not wait for it. What became of it is audited under the request's id.
+/// Tokens from the IdP that no app received. The broker tries to revoke their refresh token at the IdP. The app does
+/// not wait for it. The audit records the result under the request's id.
 final class OrphanedTokens: Sendable {
     private let relay: any CodeRelay
     private let audit: any AuditTrail

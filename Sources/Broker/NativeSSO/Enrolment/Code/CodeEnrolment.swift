@@ -103,7 +103,8 @@ package struct CodeEnrolment: Sendable {
         }
         defer { slots.leave(request) }
         let tokens = try await ask(request, policy, seal)
-        // Both or neither, Native SSO §3.4: where nothing is enrolled, the identity provider's own goes with its id_token.
+        // The secret and the id_token come from the same party (Native SSO §3.4): without an enrolment the app gets the
+        // IdP's.
         let secret =
             if !request.enrols(tokens) {
                 tokens.deviceSecret

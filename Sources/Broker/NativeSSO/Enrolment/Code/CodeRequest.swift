@@ -39,8 +39,8 @@ package struct CodeRequest: Sendable {
             ? nil : .enrolment(.scopeExceedsClient)
     }
 
-    /// Whether the login becomes a session here: under the 2018 profile always; under the current one where `device_sso` was
-    /// granted, or is asked for of this broker. Native SSO §3.1.
+    /// Whether the login becomes a session here. Under the 2018 profile: always. Under the current one: if the IdP
+    /// granted `device_sso`, or the app asks this broker for it. Native SSO §3.1.
     func enrols(_ tokens: ProviderTokens) -> Bool {
         if device != nil { return true }
         guard issuer.profiles.contains(.deviceSecret) else { return false }

@@ -89,7 +89,7 @@ struct CodeSeal {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Array(purpose.utf8), outputByteCount: 32)
     }
 
-    /// AES-256-GCM under a random nonce; of one key there are three of these at most.
+    /// AES-256-GCM under a random nonce. Each attempt to finish seals once more under the same key.
     func seal(_ kept: KeptAnswer) throws(PortError) -> [UInt8] {
         guard
             let box = try? AES.GCM.seal(kept.octets, using: key, authenticating: name.octets), let sealed = box.combined

@@ -226,8 +226,8 @@ extension Configuration.IdentityProvider {
     }
 }
 
-/// Every name by which an `audience` parameter can select an issuer, and ours. Each stands for one of them only: a request
-/// must not be able to reach an issuer's keys under another issuer's policy.
+/// Every name by which an `audience` parameter can select an issuer, and the broker's own. Each name selects one issuer
+/// only: a request must not reach an issuer's keys under another issuer's policy.
 struct AudienceNames {
     private var owners: [String: String] = [:]
 

@@ -15,7 +15,8 @@ extension Configuration {
         let maximumBufferedMiB: Int
         let trustedProxies: TrustedProxies
 
-        /// Whether requests come from addresses of their own: behind a proxy on the same host, all of them come from it.
+        /// Whether the broker sees the callers' addresses: behind a proxy on the same host, every request comes from
+        /// the proxy's.
         var tellsCallersApart: Bool {
             tls != nil || listen.internet?.isLoopback == false || !trustedProxies.blocks.isEmpty
                 || trustedProxies.includesUnixSocket

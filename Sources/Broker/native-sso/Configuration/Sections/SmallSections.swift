@@ -117,7 +117,7 @@ extension RequestLimits {
 }
 
 extension Configuration {
-    /// `dpop`: what the proofs of clients must hold that show possession of a key. Which clients do is registered with each.
+    /// `dpop`: the rules for DPoP proofs. Each client's registration says whether it sends them.
     struct DPoP: Sendable, Hashable {
         enum Nonce: String, Sendable, CaseIterable {
             case required

@@ -54,7 +54,8 @@ struct DatabaseURL: Sendable, Hashable {
         return hosts
     }
 
-    /// `nil` for brackets that are not closed, or that something else follows: libpq goes on to the next `]`, wherever it is.
+    /// `nil` for brackets that are not closed, or that are followed by something else: libpq searches for the next `]`
+    /// anywhere.
     private static func hostName(of element: Substring) -> Substring? {
         guard element.hasPrefix("[") else { return element.prefix { $0 != ":" } }
         guard let end = element.firstIndex(of: "]") else { return nil }

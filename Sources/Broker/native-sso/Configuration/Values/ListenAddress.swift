@@ -112,7 +112,8 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// 127.0.0.0/8 (RFC 1122 §3.2.1.3) or `::1` (RFC 4291 §2.5.3). An IPv4 address written as IPv6 is not taken for one.
+    /// 127.0.0.0/8 (RFC 1122 §3.2.1.3) or `::1` (RFC 4291 §2.5.3). An IPv4 address written as IPv6 is not loopback
+    /// here.
     var isLoopback: Bool {
         switch family {
         case .v4: octets.first == 127

@@ -52,8 +52,8 @@ extension RegularFile {
     }
 }
 
-/// A secret is never a value of the configuration, where `config check` output, backups and `ps` would show it; it is the
-/// contents of a file that its owner alone can read.
+/// The configuration never contains a secret, because `config check` output, backups and `ps` would show it. It names a
+/// file that only its owner can read.
 enum SecretFile {
     /// One line end at the end of the file is not part of the secret.
     static func read(_ path: String) throws(ValueDefect) -> Credential {

@@ -60,7 +60,8 @@ extension ProviderURL {
     }
 }
 
-/// `iss` as a URL: https, without query and fragment (OpenID Connect Discovery 1.0 §3), on a name rather than an address.
+/// `iss` as a URL: https, without query and fragment (OpenID Connect Discovery 1.0 §3), with a host name rather than an
+/// address.
 enum IssuerURL {
     static let trailingSlashWarning =
         "ends with a slash: issuers are compared octet by octet, so iss in every id_token must end with it as well"
