@@ -46,7 +46,8 @@ package func refusal(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime)
         return RefreshRefusal(death)
     }
     if family.deviceIsBlocked { return .deviceBlocked }
-    if let scope = asked.scope, !scope.isSubset(of: family.scope) || !scope.isSubset(of: asked.allowedScope(in: family)) {
+    if let scope = asked.scope, !scope.isSubset(of: family.scope) || !scope.isSubset(of: asked.allowedScope(in: family))
+    {
         return .scopeExceedsGrant
     }
     if asked.grantedScope(of: family).isEmpty { return .scopeEmpty }

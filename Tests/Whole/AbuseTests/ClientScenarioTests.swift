@@ -66,7 +66,7 @@ extension Abuse {
             try await untilStatus(200, with: new, fixture)
         }
 
-        /// A key that is removed lets nobody in any more, at a broker that runs.
+        /// A running broker refuses a removed key at once.
         @Test func aKeyIsRemoved() async throws {
             let fixture = try await Fixture.shared
             func status() async throws -> Int {
@@ -82,7 +82,7 @@ extension Abuse {
             _ = try await eventually("and of the key's return") { try await status() == 200 ? true : nil }
         }
 
-        /// Whoever presents nothing more than a refresh token of a confidential client gets nothing for it.
+        /// A thief with only the refresh token of a confidential client gets nothing.
         @Test func aStolenRefreshTokenOfAConfidentialClient() async throws {
             let fixture = try await Fixture.shared
             let answer = try await fixture.exchange().withSecret(fixture.secret, of: Fixture.confidential)
@@ -97,7 +97,7 @@ extension Abuse {
             #expect(right.status == 200, "\(right.text)")
         }
 
-        /// Neither secrets nor assertions are written down, by whoever presents them.
+        /// The broker writes down neither secrets nor assertions, valid or not.
         @Test func nothingOfAClientsProofIsWrittenDown() async throws {
             let fixture = try await Fixture.shared
             let assertion = try fixture.assertion().signed()

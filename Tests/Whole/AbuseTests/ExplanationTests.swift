@@ -3,7 +3,7 @@ import BrokerHarness
 import Testing
 
 extension Abuse {
-    /// Whatever the table of attacks has audited, `native-sso explain` says in words, and in them is nothing that was sent.
+    /// `native-sso explain` has words for every audited attack, and none of them comes from a request.
     struct ExplanationTests {
         /// One attack for each reason that the table audits.
         private static let attacks: [(reason: String, variant: Attack.Variant)] = {

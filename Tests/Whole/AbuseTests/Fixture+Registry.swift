@@ -85,7 +85,7 @@ extension Fixture {
         """
     }
 
-    /// A digest of everything in the registry but the audit, and but the times at which a key was last seen at its issuer.
+    /// A digest of the whole registry without the audit and the times of the last sighting of IdP keys.
     func digest() async throws -> String {
         let rows =
             Self.tables.map { "SELECT '\($0)' || t::text AS row FROM native_sso.\($0) t" }

@@ -4,7 +4,7 @@ import StrictCoding
 import BrokerHarness
 
 extension Fixture {
-    /// A good id_token of a login that nobody has seen.
+    /// A good id_token of a new login.
     func idToken(device: String = Unguessable.make()) throws -> IDToken { logins.login(device: device).token }
 
     /// The exchange of this token by the target.
@@ -12,7 +12,7 @@ extension Fixture {
         try logins.exchange(Login(token: token, device: device), profile)
     }
 
-    /// A good exchange of a login that nobody has seen, but for what `bend` does to its id_token.
+    /// A good exchange of a new login, except for the changes of `bend` to its id_token.
     func exchange(
         _ profile: NativeProfile = .deviceID, _ bend: (inout IDToken) throws -> Void = { _ in }
     ) throws -> TokenForm {
@@ -31,7 +31,7 @@ extension Fixture {
     /// A good assertion of the client that signs, for one request.
     func assertion() -> Assertion { Assertion(client: Self.signer, audience: Self.broker, key: keys.signer) }
 
-    /// A good exchange of a login that nobody has seen, by another client.
+    /// A good exchange of a new login by another client.
     func exchange(by client: String) throws -> TokenForm {
         var form = try exchange()
         form["client_id"] = client

@@ -50,7 +50,7 @@ import Testing
         #expect(try await fixture.broker.token(try fixture.withoutAlgorithm.exchange(login)).status == status)
     }
 
-    /// W-12: a flood of unknown names makes no flood of questions, and nobody who has a key waits for it.
+    /// W-12: a flood of unknown `kid`s causes one fetch, and delays no token with a known key.
     @Test func aFloodOfUnknownKeys() async throws {
         let fixture = try await KeySetFixture.shared
         let (before, start) = (fixture.soundProvider.jwksRequests, ContinuousClock.now)

@@ -124,7 +124,7 @@ extension Abuse {
             }
         }
 
-        /// The same for whoever has a family already: it ends when its login is too old for the app.
+        /// The same for an existing family: it ends when its login is too old for the app.
         @Test func aFamilyOfAnAgedLogin() async throws {
             let fixture = try await Fixture.shared
             var login = fixture.logins.login()
@@ -143,7 +143,7 @@ extension Abuse {
             #expect(rest == "t")
         }
 
-        /// M-01, M-02: the metrics are as large as ever, whoever asks for what, and name no user.
+        /// M-01, M-02: no request makes the metrics larger, and they name no user.
         @Test func metricsDoNotGrow() async throws {
             let fixture = try await Fixture.shared
             func lines() async throws -> [Substring] {

@@ -42,7 +42,8 @@ extension Abuse {
             for needle in [text, String(text.dropFirst(1))] { try await expectNoTrace(of: needle, fixture) }
         }
 
-        /// Neither is the user, whose name is in every id_token; the client's is, and shows that this would find it.
+        /// The logs do not contain the user, who is in every id_token. They contain the client, which shows that the
+        /// search works.
         @Test func onlyTheClientIsNamed() async throws {
             let fixture = try await Fixture.shared
             var login = fixture.logins.login()

@@ -21,8 +21,8 @@ enum Transport: CaseIterable {
         }
     }
 
-    /// - Returns: `nil` where there is rightly none: the stream was reset, the log says so and the connection goes on, or the
-    ///   connection was ended with GOAWAY.
+    /// - Returns: `nil` if no answer is the right result: the broker reset the stream, logged it and kept the
+    ///   connection, or it ended the connection with GOAWAY.
     func send(
         _ message: Attack.Message, _ inHTTP2: Attack.InHTTP2, on fixture: Fixture, _ comment: Comment
     ) async throws -> HTTPAnswer? {

@@ -44,7 +44,8 @@ extension Faults {
             #expect(exchanged.status == 200, "\(exchanged.text)")
         }
 
-        /// The answer was lost: the same request gets it again, octet by octet, from any replica, and nobody else gets anything.
+        /// The answer was lost. The same request gets it again, octet by octet, from any replica; every other request
+        /// gets nothing.
         @Test func aLostAnswer() async throws {
             let fixture = try await CodeFixture.shared
             try fixture.gives(try fixture.freshToken())
@@ -208,7 +209,7 @@ extension Faults {
             #expect(try await fixture.broker.token(fixture.code(.deviceSecret)).status == 200)
         }
 
-        /// E-08: nobody asked for a device session, so there is none.
+        /// E-08: the app did not ask for a device session, so there is none.
         @Test func anOrdinaryLogin() async throws {
             let fixture = try await CodeFixture.shared
             let sql = try fixture.installation.session()
@@ -222,7 +223,7 @@ extension Faults {
             #expect(try await sql.row("SELECT count(*) FROM native_sso.session WHERE subject = '\(sub)'") == "0")
         }
 
-        /// The same of an identity provider that has bound its id_token to a device by itself: its own secret goes with it.
+        /// The same with an IdP that binds its id_token to a device: the answer contains the IdP's own secret.
         @Test func anOrdinaryLoginThatIsBound() async throws {
             let fixture = try await CodeFixture.shared
             let sql = try fixture.installation.session()
@@ -252,7 +253,8 @@ extension Faults {
             #expect(exchanged.status == 200, "\(exchanged.text)")
         }
 
-        /// RFC 9449: whoever shows a key enrols for that key; a proof is good once, and the key is the app's only one there.
+        /// RFC 9449: an app with a key enrols for that key. A proof works once, and the app has no other key on that
+        /// device.
         @Test func byKey() async throws {
             let fixture = try await CodeFixture.shared
             let issuer = fixture.installation.configuration.issuer
@@ -304,7 +306,7 @@ extension Faults {
                 try await send(exchange, try proof(key), at: fixture.broker), "invalid_grant", "pin_conflict")
         }
 
-        /// D-16: a secret that is presented beside a code is nobody's here; there is a new one.
+        /// D-16: the broker ignores a secret beside a code and makes a new one.
         @Test func aDeviceSecretBesideACode() async throws {
             let fixture = try await CodeFixture.shared
             try fixture.gives(try fixture.freshToken())

@@ -6,8 +6,8 @@ import Testing
 extension Faults {
     /// Codes while something hangs or dies, and what is left of them.
     struct CodeFaultTests {
-        /// An app that floods it fills its half of the places: another app enrols. When all places are full nothing else waits:
-        /// exchanges and refreshes go on, codes that were answered too.
+        /// An app that floods a hanging IdP fills half of its slots: another app still enrols. When all slots are full,
+        /// exchanges, refreshes and codes that were answered go on.
         @Test func itHangs() async throws {
             let fixture = try await CodeFixture.shared
             let gate = StubGate()
@@ -59,12 +59,13 @@ extension Faults {
             #expect(fixture.provider.codeCalls.count == calls + 1 + CodeFixture.slots)
             // The deadline is the broker's own: all come back although the gate is shut.
             for task in hanging { #expect(try await task.value.isOutage) }
-            // Whoever was turned away has lost nothing.
+            // The refused apps have lost nothing.
             try fixture.gives(try fixture.freshToken())
             #expect(try await fixture.broker.token(turnedAway).status == 200)
         }
 
-        /// The broker dies between its reservation of the code and the call: another one has the code, and it goes out once.
+        /// The broker dies between the reservation of the code and the call: another broker takes the code, and sends
+        /// it once.
         @Test func killedBeforeSending() async throws {
             let fixture = try await CodeFixture.shared
             let broker = try fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
@@ -110,7 +111,7 @@ extension Faults {
             #expect(fixture.provider.codeCalls.count == calls + 1)
         }
 
-        /// The broker dies while the code is at the identity provider: it may be spent, and nobody asks again.
+        /// The broker dies while the code is at the IdP: the code may be spent, so no broker sends it again.
         @Test func killedWhileAsking() async throws {
             let fixture = try await CodeFixture.shared
             let broker = try fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
@@ -176,7 +177,7 @@ extension Faults {
             #expect(try await fixture.replica.token(form).body == answer.body)
         }
 
-        /// E-11: what came for a code and no app gets is revoked at the identity provider; nobody waits for that.
+        /// E-11: the broker revokes tokens that no app gets at the IdP; no request waits for that.
         @Test func aTokenThatNoAppGetsIsRevoked() async throws {
             let fixture = try await CodeFixture.shared
             let sql = try fixture.installation.session()

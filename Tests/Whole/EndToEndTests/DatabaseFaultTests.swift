@@ -6,8 +6,8 @@ import Testing
 
 extension Faults {
     struct DatabaseFaultTests {
-        /// Every process of the server is killed: both grants are an outage, never `invalid_grant`, and afterwards the same
-        /// refresh token goes on.
+        /// Every server process is killed: both grants answer with an outage, never `invalid_grant`. Afterwards the
+        /// same refresh token works.
         @Test func aDatabaseThatIsGone() async throws {
             let fixture = try await FaultFixture.shared
             let family = try await fixture.logins.family(at: fixture.broker)
@@ -28,8 +28,8 @@ extension Faults {
             #expect(try await fixture.broker.token(try fixture.logins.exchange(fixture.logins.login())).status == 200)
         }
 
-        /// A client that proves itself with an assertion, while nobody can say whether it was used: an outage, and the client is
-        /// let in with the same assertion afterwards, and once.
+        /// A client authenticates with an assertion while the database is away: an outage. Afterwards the same
+        /// assertion works, once.
         @Test func anAssertionWhileTheDatabaseIsGone() async throws {
             let fixture = try await FaultFixture.shared
             let signer = try await Signer("signer", at: fixture)

@@ -6,7 +6,7 @@ import PrivateCluster
 import StrictCoding
 import BrokerHarness
 
-/// One broker on a server of its own, which writes down all that it is told: every statement with its parameters, and every page whole.
+/// One broker on a server that logs every statement with its parameters, and writes every page whole.
 final class DiskFixture: Sendable {
     /// How an app shows who it is.
     enum App: String, CaseIterable {

@@ -23,7 +23,7 @@ struct DiskRun {
         return answer
     }
 
-    /// The position in the family that precedes the tag is stored; the tag is what nobody else can make.
+    /// The database stores the position in the family, which precedes the tag; only the tag is secret.
     private mutating func addTag(of token: String, _ name: String) {
         guard let octets = Base64URL.decode(String(token.dropFirst("nsr1.".count))), octets.count > 32 else { return }
         secrets.add(octets: Array(octets.suffix(32)), "\(name): the tag of the refresh token")

@@ -42,7 +42,7 @@ import Testing
         // Once for all of it: the files are large.
         let all = try run.secrets.findings(inFilesUnder: URL(filePath: fixture.cluster.directory))
         Control.check(all.filter(Control.isOne))
-        // The database is told what scope is asked for, to compare it, and keeps none that the app may not have.
+        // The database compares the requested scope, but does not store a scope that the app may not have.
         let findings = all.filter {
             !Control.isOne($0) && !($0.form.hasPrefix("a secret as scope") && $0.file == "log")
         }
@@ -68,8 +68,8 @@ import Testing
     }
 }
 
-/// What the search must find, or it would prove nothing: what is stored on purpose, and a secret in every form that it knows, written
-/// by the database's own functions.
+/// Values that the search must find, as proof that it works: values that are stored on purpose, and a secret in every
+/// known form, written by the database's own functions.
 private enum Control {
     /// Writes it, and has the search look for it.
     static func write(to fixture: DiskFixture, lookedForBy search: inout SecretSearch) async throws {

@@ -9,7 +9,8 @@ import Testing
 extension Faults {
     /// Enrolments when something breaks, or when many come at once.
     struct EnrolmentFaultTests {
-        /// Twenty devices with one id_token at two brokers: one gets the session. One device twenty times: all get the same.
+        /// Twenty devices with one id_token at two brokers: one gets the session. One device twenty times: all get the
+        /// same.
         @Test(arguments: [NativeProfile.deviceID, .deviceSecret], [true, false])
         func oneTokenAtTwoBrokers(profile: NativeProfile, isOneDevice: Bool) async throws {
             let fixture = try await EnrolmentFixture.shared
@@ -33,8 +34,8 @@ extension Faults {
             #expect(try await fixture.sessions(of: token, sql) == 1)
         }
 
-        /// The app sends and is gone before the answer comes. With its own device value it asks again; who waits for a secret
-        /// logs in again.
+        /// The app sends and disappears before the answer. With its own device value it asks again; an app that waits
+        /// for a secret logs in again.
         @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
         func anAnswerThatIsLost(profile: NativeProfile) async throws {
             let fixture = try await EnrolmentFixture.shared
@@ -77,7 +78,8 @@ extension Faults {
             #expect(await doomed.process.exitStatus == 128 + SIGKILL)
             try await holder.rows("SELECT pg_advisory_unlock(\(lock))")
             _ = try await eventually("nobody waits any more") { try await sql.row(waiting) == "0" ? true : nil }
-            // It was carried out, or it was noticed that nobody is there: the app cannot tell, and need not.
+            // The broker carried out the request, or noticed that the caller had gone. The app cannot tell, and need
+            // not.
             try await goesOn(fixture, token, profile, sql)
         }
 

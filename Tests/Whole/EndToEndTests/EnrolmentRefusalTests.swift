@@ -120,7 +120,7 @@ extension Faults {
             #expect(try await fixture.reason(of: ended, sql) == "enrolment_login_ended")
         }
 
-        /// RFC 9449: a proof is good once at whichever broker; the key of an app on a device is its only one, until an operator
+        /// RFC 9449: a proof works once on any broker. An app's key on a device stays its only one until an operator
         /// forgets it.
         @Test func byKey() async throws {
             let fixture = try await EnrolmentFixture.shared

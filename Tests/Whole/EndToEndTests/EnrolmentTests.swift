@@ -6,8 +6,7 @@ import BrokerHarness
 import Testing
 
 extension Faults {
-    /// The whole family on real processes: the identity provider knows nothing of Native SSO, app one brings its login, app
-    /// two uses it.
+    /// Enrolment with real processes: the IdP does not know Native SSO, app one brings its login, app two uses it.
     struct EnrolmentTests {
         @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
         func fromLoginToLogout(profile: NativeProfile) async throws {
@@ -69,7 +68,7 @@ extension Faults {
             #expect(refused.status == 400 && refused.error == "invalid_grant" && refused.keepsContract)
         }
 
-        /// The same device asks again for an answer that was lost, at whichever replica; nobody else gets anything.
+        /// The same device asks again for a lost answer at any replica; every other device gets nothing.
         @Test func aTokenIsGoodForOneDevice() async throws {
             let fixture = try await EnrolmentFixture.shared
             let token = try fixture.freshToken()
@@ -86,7 +85,7 @@ extension Faults {
             #expect(try await fixture.replica.token(try fixture.enrolment(token, .deviceSecret)).error == "invalid_grant")
         }
 
-        /// The user is sent to the identity provider of the login: whose id_token it is, the broker's, says nothing of where to log in.
+        /// The user is sent to the IdP of the login, although the broker issued the id_token.
         @Test func aStrongerLogin() async throws {
             let fixture = try await EnrolmentFixture.shared
             let answer = try await fixture.broker.token(fixture.enrolment(fixture.freshToken(), .deviceSecret))
@@ -136,8 +135,8 @@ extension Faults {
             #expect(try await fixture.broker.token(form).error == "invalid_request")
         }
 
-        /// Keys that are known go on; one that is not known is a question that hangs, and then an outage, never a refusal, and
-        /// no session by half.
+        /// Known keys keep working. An unknown key waits for the hanging IdP and ends in an outage: never a refusal,
+        /// never half a session.
         @Test func theIdentityProviderHangs() async throws {
             let fixture = try await EnrolmentFixture.shared
             let sql = try fixture.installation.session()

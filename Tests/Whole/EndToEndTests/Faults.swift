@@ -1,5 +1,5 @@
 import Testing
 
-/// What apps see when something breaks: never a refusal, and nothing lost. One broker, database and identity provider are
-/// made for all of it, so the tests take turns.
+/// What apps see during a fault: no refusal, and no loss. All tests share one broker, database and IdP, so they take
+/// turns.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct Faults {}

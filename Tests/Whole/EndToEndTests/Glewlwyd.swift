@@ -4,14 +4,14 @@ import PrivateCluster
 import StrictCoding
 import BrokerHarness
 
-/// Glewlwyd, an OpenID provider that was written elsewhere: a process of its own on loopback, with a database of its own.
+/// Glewlwyd, a foreign OpenID provider: a process of its own on loopback, with its own database.
 final class Glewlwyd: Sendable {
     let port: UInt16
     private let process: ManagedProcess
     private let directory: URL
 
-    /// Where its program, modules and libraries are: installed, or unpacked by `deploy/packages --tests`; `nil` where it is
-    /// neither.
+    /// The folder of its program, modules and libraries: installed, or unpacked by `deploy/packages --tests`; `nil`
+    /// without either.
     static let root: URL? = {
         let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

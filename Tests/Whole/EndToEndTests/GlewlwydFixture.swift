@@ -74,8 +74,8 @@ final class GlewlwydFixture: Sendable {
         return Login(client: client, browser: browser, idToken: idToken, claims: claims)
     }
 
-    /// A code for the app, and the request that redeems it, for the broker. The login is one of the same session in the same
-    /// browser: the id_token of the code is nothing that a test sees.
+    /// A code for the app, and the request that redeems it at the broker. The login belongs to the same session in the
+    /// same browser; a test never sees the id_token of the code.
     func code(_ profile: NativeProfile) async throws -> (login: Login, form: TokenForm) {
         let (client, redirectURI) = ("app-one", Self.redirectURI(of: "app-one"))
         let login = try await logIn(client)

@@ -83,8 +83,8 @@ struct GlewlwydTests {
         #expect(try await fixture.auditedReason(of: refused) == "idp_other_error")
     }
 
-    /// A client that does not require `sid` gets logout tokens with `sub` alone: every session of the user ends, whichever
-    /// app began it.
+    /// A client that does not require `sid` gets logout tokens with `sub` alone: every session of the user ends, of
+    /// whichever app.
     @Test func aLogoutByUser() async throws {
         let fixture = try await GlewlwydFixture.shared
         let first = try await fixture.logIn("app-by-user", user: "bob")
@@ -109,8 +109,8 @@ struct GlewlwydTests {
             #expect(late.error == "invalid_grant")
             #expect(try await fixture.auditedReason(of: late) == "session_ended")
         }
-        // What comes later is another session, though `auth_time` is before every logout. Both sides count in seconds: a login
-        // in that of the logout is none that came later.
+        // A later login is another session, although `auth_time` is before every logout. Both sides count in seconds: a
+        // login in the second of the logout is not later.
         _ = try await eventually("a later login is taken") {
             let next = try await fixture.broker.token(
                 fixture.enrolment(try await fixture.logIn(user: "bob"), .deviceSecret))

@@ -6,7 +6,7 @@ import Synchronization
 import BrokerHarness
 
 extension Glewlwyd {
-    /// A browser with its cookies, and whoever sits before it.
+    /// A browser with its cookies, and its user.
     final class Visitor: Sendable {
         private let port: UInt16
         private let issuer: String

@@ -23,7 +23,7 @@ import Testing
             #expect(try await broker.token(try logins.exchange(logins.login())).status == 200)
             try await Task.sleep(for: .milliseconds(200))
         } while ContinuousClock.now < mayAsk
-        // And whoever has one under the new key is let in at the first attempt, and asks for all who come after.
+        // The first token under the new key is accepted at once, and causes the fetch for all later ones.
         for _ in 1...3 {
             var login = logins.login()
             login.token.key = successor

@@ -85,7 +85,7 @@ import Testing
         }
         broker.process.signal(SIGKILL)
         await broker.process.terminate()
-        // As when the machine is gone: the server does not finish what nobody waits for.
+        // As after the loss of a machine: the server does not finish the statements of closed connections.
         try await sql.rows("SELECT pg_terminate_backend(pid) FROM \(waiting)")
         _ = try await eventually("nobody waits any more") {
             try await sql.row("SELECT count(*) FROM \(waiting)") == "0" ? true : nil

@@ -3,9 +3,9 @@ import BrokerHarness
 import Testing
 
 extension Faults {
-    /// The grant is committed, and nobody gets the answer: the connection is cut.
+    /// The grant is committed, and the connection is cut before the answer.
     struct LostAnswerTests {
-        /// The assertion was used up with the grant. The same request is served with a new one, and goes on where it was.
+        /// The grant consumed the assertion. The same request with a new assertion continues where it was.
         @Test func theAssertionIsUsedUpAndTheRequestIsNot() async throws {
             let fixture = try await FaultFixture.shared
             let signer = try await Signer("cut-signer", at: fixture)

@@ -25,7 +25,8 @@ import Testing
         try await broker.untilReady()
         let document = try await Self.withExamples(logins, broker, in: installation.directory)
 
-        // What is no fault: that a token made up by a schema is refused, and that a public client needs no Authorization.
+        // Two expected results: the broker refuses a token made up from a schema, and a public client needs no
+        // Authorization.
         try await schemathesis.check(
             document, port: broker.publicPort,
             ["--include-path", "/token", "--exclude-checks", "positive_data_acceptance,ignored_auth"])

@@ -4,7 +4,7 @@ import Testing
 
 extension Faults {
     struct ProcessFaultTests {
-        /// nothing that an app was told is lost with the process that told it, and nothing that was spent is good again.
+        /// a killed broker loses nothing that an app was told, and revives no spent token.
         @Test func aBrokerThatIsKilledBetweenTwoRefreshes() async throws {
             let fixture = try await FaultFixture.shared
             let sql = try fixture.installation.session()

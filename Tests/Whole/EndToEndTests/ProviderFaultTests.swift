@@ -6,8 +6,8 @@ import Testing
 
 extension Faults {
     struct ProviderFaultTests {
-        /// Keys that are known go on verifying while the question for one that is not known hangs. Every other way in which
-        /// the answer may be wrong is a matter of IdentityProvider's own tests.
+        /// Known keys keep verifying while the fetch for an unknown one hangs. The tests of IdentityProvider cover the
+        /// other wrong answers.
         @Test func cachedKeysGoOn() async throws {
             let fixture = try await FaultFixture.shared
             let provider = fixture.provider
@@ -17,7 +17,7 @@ extension Faults {
             provider.jwks(.hangs)
             defer { provider.jwks(.answers) }
             let before = provider.jwksRequests
-            // A key that nobody knows makes the broker ask again, at most every half minute.
+            // An unknown key makes the broker fetch again, at most every half minute.
             let refused = Task {
                 try await eventually("a request for the unknown key", within: .seconds(90)) {
                     let answer = try await fixture.broker.token(form)
@@ -32,7 +32,8 @@ extension Faults {
             #expect(try await refused.value.status != 200)
         }
 
-        /// The identity provider is down when the broker starts: alive, not ready, an outage. Then it comes, and all is well.
+        /// The IdP is down when the broker starts: alive, not ready, an outage. Then the IdP starts, and the broker
+        /// becomes ready.
         @Test func aBrokerThatStartsBeforeItsIdentityProvider() async throws {
             let fixture = try await FaultFixture.shared
             let key = try TestKey(.es256, keyID: "late")

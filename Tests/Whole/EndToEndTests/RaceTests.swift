@@ -3,7 +3,7 @@ import Testing
 
 extension Faults {
     struct RaceTests {
-        /// Forty refreshes of one token at two brokers: one rotation, one successor for all, nobody thrown out.
+        /// Forty refreshes of one token at two brokers: one rotation, one successor for all, no refusal.
         @Test func oneTokenAtTwoBrokers() async throws {
             let fixture = try await FaultFixture.shared
             let sql = try fixture.installation.session()

@@ -1,8 +1,8 @@
 import Foundation
 import BrokerHarness
 
-/// schemathesis, from PyPI, in a virtual environment of its own. It makes requests of an OpenAPI document, good and bad ones,
-/// and holds the answers to it.
+/// schemathesis, from PyPI, in a virtual environment of its own. It sends good and bad requests from an OpenAPI
+/// document, and compares the answers with it.
 final class Schemathesis: Sendable {
     private static let version = "4.32.5"
     private static let installing = Task { try await Schemathesis() }
@@ -50,8 +50,8 @@ final class Schemathesis: Sendable {
     private func run(_ program: String, _ arguments: [String]) async throws -> String {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let log = directory.appending(path: "log")
-        // How PyPI is reached from here, the environment says. It remembers what it found in the directory that it runs in: in
-        // one of its own every run is the first.
+        // The environment says how to reach PyPI. schemathesis stores its findings in its working directory: a fresh
+        // directory makes every run the first.
         let environment = ProcessInfo.processInfo.environment.merging(["NO_COLOR": "1"]) { $1 }
         let result = try await ManagedProcess.run(
             "/usr/bin/env", ["--chdir", directory.path, program] + arguments, environment: environment, log: log,

@@ -2,8 +2,8 @@ import Foundation
 import BrokerHarness
 import Testing
 
-/// Every credential of a run, good or refused, looked for in everything that was written meanwhile: the logs of broker and
-/// PostgreSQL, and the whole contents of the database.
+/// Searches everything written during a run for every credential, good or refused: the logs of broker and PostgreSQL,
+/// and the whole database.
 @Suite(.timeLimit(.minutes(5))) struct SecretTests {
     @Test func nothingSecretIsWrittenDown() async throws {
         let run = try await Development.shared

@@ -4,8 +4,8 @@ import StrictCoding
 import BrokerHarness
 import Testing
 
-/// Two identity providers as processes of their own, each with its profile, algorithm and hash mode, at one broker: what becomes of
-/// one is nothing to the other's apps.
+/// Two IdP processes at one broker, each with its own profile, algorithm and hash mode. A fault of one does not affect
+/// the other's apps.
 @Suite(.timeLimit(.minutes(5))) struct SeparateProvidersTests {
     private struct Fixture {
         let a: DevelopmentProvider

@@ -5,8 +5,8 @@ import StrictCoding
 import BrokerHarness
 import Testing
 
-/// Two identity providers at one broker, with apps of their own. Whatever they have in common by chance, a name, a `kid`, is two
-/// things here; and what becomes of one is nothing to the other.
+/// Two IdPs at one broker, with apps of their own. The same name or `kid` at both means two different things. A fault
+/// of one does not affect the other.
 @Suite(.timeLimit(.minutes(5))) struct SeveralProvidersTests {
     private struct Side {
         let provider: StubIdentityProvider

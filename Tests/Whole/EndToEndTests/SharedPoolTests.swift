@@ -4,8 +4,8 @@ import BrokerHarness
 import Testing
 
 extension Faults {
-    /// What shares a part of the pool hangs on locks, all of it: the rest of the pool is left to the others, and exchanges and
-    /// refreshes have their own connections.
+    /// All users of one share of the pool hang on locks: the rest of the pool stays free, and exchanges and refreshes
+    /// have their own connections.
     struct SharedPoolTests {
         @Test func enrolmentsCodesAndLogoutsHang() async throws {
             let fixture = try await FaultFixture.shared
@@ -31,7 +31,7 @@ extension Faults {
                     do {
                         try await eachHangs(locks, sql) { try await goesOn(broker, fixture, locks, sql) }
                     } catch {
-                        // The group does not end before its calls do, and these may hang for as long as the locks are held.
+                        // The group waits for its calls, which may hang as long as the locks are held.
                         group.cancelAll()
                         try await locks.release()
                         throw error

@@ -1,7 +1,7 @@
 import JOSE
 import StrictCoding
 
-/// A token whose signature nobody looks at: it came over a connection of the test's own.
+/// A token without verification of its signature: it came over the test's own connection.
 enum UnverifiedToken {
     static func claims(of token: String) throws -> JSONObject {
         let parts = token.split(separator: ".")

@@ -85,7 +85,7 @@ import Testing
         #expect(answer.status == 400 && answer.error == "invalid_grant", "\(answer.text)")
     }
 
-    /// The identity provider's process is frozen: whoever has a login goes on.
+    /// The IdP's process is frozen: existing logins go on.
     @Test func anIdentityProviderThatIsFrozen() async throws {
         let run = try await Development.shared
         let login = try await run.logIn(.deviceID)

@@ -47,7 +47,7 @@ struct LedgerCheckerTests {
 
     @Test func anHonestRunBreaksNothing() {
         #expect(Self.violations(Self.honest, Self.live).isEmpty)
-        // One more that nobody got an answer to is no harm.
+        // One more rotation without an answer does no harm.
         #expect(Self.violations(Self.honest, Self.final([("a", 5, false)])).isEmpty)
     }
 

@@ -14,7 +14,8 @@ struct DocstringTests {
         /\b(?:==|<|hash\(into|init\b|description|debugDescription|customMirror|encode\(to)/
     }
 
-    /// `path:line: declaration` for each public symbol, and each requirement of a public protocol, without `///` above it.
+    /// `path:line: declaration` for each public symbol, and each requirement of a public protocol, without a `///` line
+    /// above.
     private static func undocumented(in file: RepositoryFile) -> [String] {
         var (isProtocol, isDocumented): (Bool, Bool) = (false, false)
         var findings: [String] = []

@@ -1,8 +1,8 @@
 import BrokerHarness
 
 extension Attack {
-    /// Enrolment by the broker where no issuer is configured for it: neither a code nor a fresh id_token gets anybody a session,
-    /// whatever else is wrong with the request.
+    /// Enrolment while no issuer is configured for it: neither a code nor a fresh id_token begins a session, whatever
+    /// else is wrong with the request.
     @ListBuilder static var enrolmentAttacks: [Attack] {
         Attack("E-03", "a code, with whatever verifier") {
             code("a good one") { _ in }

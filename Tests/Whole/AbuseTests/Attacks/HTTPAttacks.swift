@@ -1,7 +1,7 @@
 import BrokerHarness
 
 extension Attack {
-    /// What arrives is no request to the token endpoint, or none that can be trusted to end where it seems to.
+    /// The octets are no request to the token endpoint, or their end is ambiguous.
     @ListBuilder static var httpAttacks: [Attack] {
         Attack("H-02", "another method on /token") {
             for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "QUERY"] {
@@ -157,7 +157,7 @@ extension Attack {
         }
     }
 
-    /// A good request with one more line in its head; in HTTP/2 with one more field, of what is before and after the colon.
+    /// A good request with one more header line; in HTTP/2 with one more field, split at the colon.
     fileprivate static func head(_ name: String, _ reason: String, _ line: String, inHTTP2: InHTTP2 = .malformed)
         -> Variant
     {

@@ -28,9 +28,9 @@ extension ReplicationFaults {
             await broker.process.terminate()
         }
 
-        /// The standby had not all that was acknowledged, because nobody made the primary wait for it. Its promotion begins
-        /// a new timeline, which hides the gap from the broker; the token that is ahead of the database does not. The app
-        /// has to use its login anew, and of two families at most one is alive.
+        /// The primary did not wait for the standby, so the standby lacks acknowledged writes. Its promotion begins a
+        /// new timeline, which hides the gap from the broker; a token that is ahead of the database does not. The app
+        /// must use its login again, and at most one of two families is alive.
         @Test func writesThatWereLost() async throws {
             let fixture = try await ReplicationFaults.fixture
             let (pair, logins, ledger) = (fixture.pair, fixture.logins(), Ledger())
@@ -70,8 +70,8 @@ extension ReplicationFaults {
             await wire.brokers[0].process.terminate()
         }
 
-        /// After a failover the old primary comes back as if nothing had happened, and takes writes. A broker that has seen
-        /// the new one does not believe it, whatever else is down.
+        /// After a failover the old primary returns unchanged and accepts writes. A broker that has seen the new
+        /// primary refuses the old one, even if the new one is down.
         @Test func theOldPrimaryComesBack() async throws {
             let fixture = try await ReplicationFaults.fixture
             let (pair, broker, logins) = (fixture.pair, try await fixture.startBroker(), fixture.logins())

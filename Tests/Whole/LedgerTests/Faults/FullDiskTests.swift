@@ -6,8 +6,8 @@ import Synchronization
 import BrokerHarness
 import Testing
 
-/// The disk of the database is full while apps exchange and refresh, and later it is not: apps were told to come again, nothing
-/// that was acknowledged is lost, and the broker goes on by itself.
+/// The database's disk fills up while apps exchange and refresh, and is freed later. Apps are told to come again, no
+/// acknowledged write is lost, and the broker recovers alone.
 @Suite(
     .serialized, .enabled(if: SmallDisk.isPossible, "nobody lets us mount a file system here"), .timeLimit(.minutes(5)))
 struct FullDiskTests {
@@ -15,7 +15,7 @@ struct FullDiskTests {
     enum Part: String, CaseIterable, Sendable {
         /// The tables: what would make one longer fails, and the server lives.
         case data
-        /// The write-ahead log: the server stops at once, and stays down until somebody has made room and starts it again.
+        /// The write-ahead log: the server stops at once. It stays down until an operator frees space and starts it.
         case log
     }
 

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import BrokerHarness
 
-/// A file system of so many MiB that a process of ours has mounted where nobody else sees it. It is reached through that process,
-/// and gone with it.
+/// A small file system that a helper process mounts in a namespace of its own. Paths go through that process, and the
+/// file system disappears with it.
 final class SmallDisk: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -49,7 +49,8 @@ final class SmallDisk: Sendable {
         guard unlink(filler) == 0 else { throw Failure(description: "cannot remove \(filler): errno \(errno)") }
     }
 
-    /// Mounts on `/mnt`, which is there on every system, and then is nobody but the server's account, so that this may pass through.
+    /// Mounts on `/mnt`, which every system has, and then takes on the server's account, so that the server may pass
+    /// through.
     private static let script = """
         mount -t tmpfs -o size="$1"m,mode=0711 tmpfs /mnt && mkdir /mnt/disk && chown postgres:postgres /mnt/disk || exit 1
         exec setpriv --reuid=postgres --regid=postgres --init-groups -- sleep infinity

@@ -24,8 +24,8 @@ extension ReplicationFaults {
             await broker.process.terminate()
         }
 
-        /// Commits wait for a standby that is gone: nobody is told of a success that might not last, neither an app nor the
-        /// operator. When it is back, everybody gets what was asked for, once.
+        /// Commits wait for a missing standby: neither an app nor the operator is told of a success that might be lost.
+        /// When the standby returns, every caller gets its result, once.
         @Test func aStandbyThatIsGone() async throws {
             let fixture = try await ReplicationFaults.fixture
             let (broker, logins) = (try await fixture.startBroker(), fixture.logins())
@@ -70,7 +70,8 @@ extension ReplicationFaults {
             await broker.process.terminate()
         }
 
-        /// A server that takes no writes, and one whose commits may be lost: said before an app meets it, and over with it.
+        /// A read-only server, and one whose commits may be lost: the broker reports both before an app meets them, and
+        /// recovers with the server.
         @Test(arguments: [
             ("default_transaction_read_only = on", "read_only"), ("synchronous_commit = off", "synchronous_commit_off"),
         ])

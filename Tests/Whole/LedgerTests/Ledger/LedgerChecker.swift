@@ -57,8 +57,8 @@ struct LedgerChecker: Sendable {
         }
     }
 
-    /// After the end of a session was acknowledged nothing of it has a success, after the refusal of a replay nothing of
-    /// that family; and so it is in the database.
+    /// After the acknowledged end of a session no request in it succeeds, and after a refused replay no request of that
+    /// family. The database agrees.
     private func lostRevocations(
         _ session: String, _ entries: [LedgerEntry], _ grants: [FinalState.Grant], isEnded: Bool
     ) -> [Violation] {

@@ -128,8 +128,8 @@ struct AppUser {
 
     // MARK: The end
 
-    /// Brings everything that is under way to its end, and then asks every broker for each family once more: what is live
-    /// goes on, and nothing else.
+    /// Finishes everything in flight, and then asks every broker for each family once more: live families go on, and no
+    /// others.
     mutating func settle() async throws {
         var families = live
         for index in families.indices { try await finish(&families[index]) }

@@ -30,8 +30,7 @@ struct HeldFamily: Sendable {
 
     var token: RefreshToken? { tokens.last }
 
-    /// A token that is spent, and what a refresh gave for it, too: it is known to be of no use to anybody honest. No exchange since
-    /// makes it any better.
+    /// A spent token whose successor was spent too: no honest app needs it, and no later exchange changes that.
     private(set) var spentToken: RefreshToken?
 
     mutating func receive(_ token: RefreshToken) {

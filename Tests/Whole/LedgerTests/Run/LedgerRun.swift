@@ -108,8 +108,8 @@ final class LedgerRun: Sendable {
 
     // MARK: Disturbances
 
-    /// Kills the primary and promotes the standby, again and again: at any moment, or at once after the end of a session
-    /// was acknowledged; now and then a broker dies with it.
+    /// Kills the primary and promotes the standby repeatedly: at any moment, or right after the acknowledged end of a
+    /// session. Sometimes a broker is killed with it.
     private func failOver() async throws {
         defer { state.withLock { $0.isOver = true } }
         var random = random
