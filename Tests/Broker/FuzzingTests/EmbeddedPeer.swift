@@ -12,7 +12,7 @@ final class EmbeddedPeer {
     private let channel = EmbeddedChannel()
     private let open = OpenConnections()
     private let counts = ConnectionCounts()
-    /// Held by nobody when the connection is closed and all its requests are answered.
+    /// Released once the connection is closed and all its requests are answered.
     private(set) weak var requests: RequestTasks?
 
     /// - Parameter speaksHTTP2: As if that had been agreed upon in the handshake of TLS.

@@ -8,10 +8,10 @@ import StrictCoding
 @testable import HTTPServer
 @testable import NativeSSO
 
-/// One reader of octets that come from outside, and what must hold whatever it is given. The raw value names its corpus
+/// One reader of untrusted octets, and the promises that it must keep for every input. The raw value names its corpus
 /// below `Tests/Fuzzing`.
 ///
-/// A trap, a hang or growth is found by whoever runs it; a broken promise is thrown as a ``Violation``.
+/// The runner finds a trap, a hang or growth. A broken promise is thrown as a ``Violation``.
 enum FuzzTarget: String, CaseIterable, Sendable {
     case authorization
     case base64
@@ -137,7 +137,8 @@ extension Readers {
 extension Readers {
     private static let keys = SoftwareMACKeys()
 
-    /// A token is read only as it was made: its fields come back, no other octet does, and no text of a stranger passes.
+    /// A token is read only as it was made: its fields come back, no other octets are accepted, and no foreign text
+    /// passes.
     static func refreshToken(_ octets: [UInt8]) throws -> Bool {
         let text = String(decoding: octets, as: UTF8.self)
         let read = try RefreshToken.decode(text, by: keys)
@@ -169,8 +170,8 @@ extension Readers {
 }
 
 extension Readers {
-    /// Lines of name, colon, value stand for a header block, as the frames have given it out; NIO's own checks come before and are
-    /// left out here. A head that passes means one thing only.
+    /// Lines of name, colon and value stand for a header block after the frames. NIO's own checks come earlier and are
+    /// left out here. A head that passes has one meaning only.
     static func http2Head(_ octets: [UInt8]) throws -> Bool {
         var block = HPACKHeaders()
         for line in octets.split(separator: 0x0A, omittingEmptySubsequences: true) {

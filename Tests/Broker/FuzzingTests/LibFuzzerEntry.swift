@@ -1,6 +1,6 @@
 import Foundation
 
-// What libFuzzer calls. In the tests nobody does; deploy/fuzz links these objects to libFuzzer.
+// The entry point of libFuzzer. The tests do not call it; deploy/fuzz links these objects to libFuzzer.
 
 /// Chosen once, by `NATIVE_SSO_FUZZ_TARGET`.
 private let target = FuzzTarget(rawValue: ProcessInfo.processInfo.environment["NATIVE_SSO_FUZZ_TARGET"] ?? "")

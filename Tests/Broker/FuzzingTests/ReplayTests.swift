@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The corpora, and a fixed number of inputs near them, as an ordinary test. Building everything for libFuzzer takes longer
-/// than all tests together, so looking for new inputs by what they cover is left to `deploy/fuzz`.
+/// Runs the corpora, and a fixed number of inputs near them, as an ordinary test. A build for libFuzzer takes longer
+/// than all tests together, so `deploy/fuzz` searches for new inputs.
 @Suite struct ReplayTests {
     private static let mutations = 2000
 

@@ -82,7 +82,7 @@ struct ClientCredentialCommandTests {
             let twice = try await installation.run(
                 ["client", "key", "add", "signer", "--file", installation.file("curve.jwk")])
             #expect(twice.status == 1)
-            // Nor under another name: whoever removes a key must be rid of it.
+            // Nor under another name: after the removal of a key it must not remain anywhere.
             try installation.write(Self.jwk(curve) { $0["kid"] = .string("alias") }, to: "alias.jwk")
             let alias = try await installation.run(
                 ["client", "key", "add", "signer", "--file", installation.file("alias.jwk")])

@@ -157,7 +157,8 @@ struct KeyCommandTests {
         }
     }
 
-    /// The others are about to sign with it, and whoever asks this broker for keys would refuse what they sign.
+    /// The other brokers are about to sign with it. Resource servers that fetch keys from this broker would refuse
+    /// their tokens.
     @Test func `a broker that lacks a published key does not begin, and one that loses it later says so`() async throws
     {
         try await Installation.withSchema { installation in

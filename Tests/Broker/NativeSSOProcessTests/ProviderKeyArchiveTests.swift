@@ -21,8 +21,8 @@ struct ProviderKeyArchiveTests {
             first.process.signal(SIGTERM)
             #expect(await first.process.exitStatus == 0)
 
-            // The identity provider has another key by now. Whoever has the service's password puts two more into the
-            // table, one beside a row that the broker made and one that is no key at all.
+            // The IdP has another key by now. A thief with the service's password adds two more rows: one beside a row
+            // of the broker, and one that is no key at all.
             let new = try TestKey(.es256, keyID: "new")
             try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "key-set.json")
             let planted = try TestKey(.es256, keyID: "planted")

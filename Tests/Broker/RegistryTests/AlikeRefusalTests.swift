@@ -4,7 +4,7 @@ import NativeSSO
 import PostgresClient
 import Testing
 
-/// Refusals that have one answer must not be told apart by what they cost. `deploy/bench timing` measures it; this counts.
+/// Refusals with the same answer must not differ in cost. `deploy/bench timing` measures it; this test counts.
 @Suite("What a refused exchange costs")
 struct AlikeRefusalTests {
     enum Kind: CaseIterable {

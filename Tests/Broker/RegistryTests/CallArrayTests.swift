@@ -6,8 +6,7 @@ import Testing
 
 @testable import Registry
 
-/// The lanes give one statement all calls of a batch. Two of them may be about one row: each is answered as if they came one after
-/// another.
+/// The lanes give one statement all calls of a batch. Two of them may concern one row: they are answered in sequence.
 @Suite("Two calls of one array", .serialized, .timeLimit(.minutes(2)))
 struct CallArrayTests {
     @Test("Two exchanges of one grant make two generations")

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Registry
 
-/// An exchange looks at all rows in one snapshot, and then waits for a row that another transaction has changed. Each writer that
-/// changes what it is judged by makes a new version of the session or of the grant, so that it is judged again. `SessionEndRaceTests`
-/// has the ends of sessions.
+/// An exchange reads all rows in one snapshot, and then waits for a row that another transaction has changed. Every
+/// writer that changes a judged fact makes a new version of the session or the grant, so that the exchange judges
+/// again. `SessionEndRaceTests` covers the ends of sessions.
 @Suite("A row that changes while an exchange is on its way", .serialized, .timeLimit(.minutes(2)))
 struct ExchangeRaceTests {
     /// What happens meanwhile to a grant that is at 5 and was refreshed an hour ago.
@@ -94,7 +94,7 @@ struct ExchangeRaceTests {
         }
     }
 
-    /// No row of the grant is there when the exchange looks, and none is live when it goes on: only the session tells it.
+    /// The grant does not exist when the exchange reads, and is not live when it continues: only the session shows it.
     @Test("A grant that was made and replayed meanwhile is seen, too")
     func aGrantsWholeLife() async throws {
         try await TestDatabase.withFixture { database in

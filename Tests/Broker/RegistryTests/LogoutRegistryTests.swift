@@ -65,7 +65,7 @@ import Testing
 
     private static let devicesWithKeys = Statement("SELECT FROM native_sso.device WHERE pinned_keys IS NOT NULL")
 
-    /// L-14: every session of the user at this issuer, and nobody else's.
+    /// L-14: every session of the user at this issuer, and no other user's.
     @Test func byUser() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    /// What a user began before he logged out everywhere stays over, whenever it comes; what he begins afterwards lives.
+    /// A session that began before the user logged out everywhere stays ended, whenever it arrives; a later one lives.
     @Test(arguments: [(-3600, false), (0, false), (1, true), (nil, true)] as [(Int64?, Bool)])
     func aLoginOfAUserWhoLoggedOut(_ authenticated: Int64?, _ lives: Bool) async throws {
         try await TestDatabase.withFixture { database in
@@ -294,7 +294,7 @@ import Testing
         "SELECT session_id::text FROM native_sso.session ORDER BY session_id OFFSET 500 LIMIT 1")
     private static let hold = Statement(
         "SELECT 1 FROM native_sso.session WHERE session_id = $1::text::uuid FOR SHARE")
-    /// Whoever waits for this very transaction.
+    /// The transactions that wait for this one.
     private static let waiting = Statement(
         """
         SELECT FROM pg_locks

@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    /// Whoever has the id of the act finds it in the audit.
+    /// The audit finds the change by its id.
     @Test func aRegistrationInTheAudit() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)

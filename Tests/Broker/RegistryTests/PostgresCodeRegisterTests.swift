@@ -53,7 +53,7 @@ struct PostgresCodeRegisterTests {
             #expect(try await register.claim(entry(1)) == .granted)
             #expect(try await register.claim(entry(2)) == .inFlight)
             #expect(try await !send(register, 2))
-            // Its holder is gone: whoever comes next has it, and the holder cannot send it any more.
+            // The holder is gone: the next request gets the code, and the holder can no longer send it.
             _ = try await database.superuser.query(CodeSQL.pass, [])
             #expect(try await register.claim(entry(3, binding: other)) == .granted)
             #expect(try await !send(register, 1))

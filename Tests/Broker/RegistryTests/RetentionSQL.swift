@@ -126,7 +126,7 @@ enum RetentionSQL {
             AND relname > 'audit_event_p' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM')
         """)
 
-    // A gate: what asks for it waits, in the server, until whoever closed it opens it.
+    // A gate: statements that ask for it wait in the server until its holder opens it.
     static let closeGate = Statement("SELECT pg_advisory_lock(11)")
     static let openGate = Statement("SELECT pg_advisory_unlock(11)")
     static let waitForever = Statement("SELECT set_config('lock_timeout', '0', true)")

@@ -20,7 +20,7 @@ struct SchemaGuardTests {
         }
     }
 
-    /// Not an error: whoever brings a login in learns that there is nothing new, and looks at what is there.
+    /// Not an error: the caller learns that it recorded nothing, and reads the present state.
     @Test("A login under the name of one that was logged out adds nothing")
     func addsNothing() async throws {
         try await TestDatabase.withFixture { database in

@@ -136,7 +136,8 @@ struct FuzzVerdictTests {
     }
 
     private static func fault(
-        _ status: Int, _ body: String, _ expects: FuzzedRequest.Expectation = expects(), at transport: FuzzTransport = .http1,
+        _ status: Int, _ body: String, _ expects: FuzzedRequest.Expectation = expects(),
+        at transport: FuzzTransport = .http1,
         attempts: Int = 0, fields: [(String, String)] = good
     ) -> String? {
         var request = FuzzedRequest(0, FuzzMessage(FuzzForm([])), at: transport, expects)

@@ -16,8 +16,7 @@ import Testing
         #expect(RunningMoments([1]).variance == 0)
     }
 
-    /// The example of Welch's own paper is lost to most readers; this one is worked out by hand: means 3 and 6, variances 2.5 and
-    /// 10 of five each, so that t is -3 / √2.5.
+    /// An example worked out by hand: means 3 and 6, variances 2.5 and 10 of five samples each, so that t is -3 / √2.5.
     @Test func welch() {
         let (a, b) = (RunningMoments([1, 2, 3, 4, 5]), RunningMoments([2, 4, 6, 8, 10]))
         #expect(abs(WelchTest.t(a, b) + 3 / 2.5.squareRoot()) < 1e-12)

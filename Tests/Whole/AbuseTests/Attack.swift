@@ -113,7 +113,8 @@ extension Attack {
         _ name: String, _ verdict: Verdict, inHTTP2: InHTTP2? = nil,
         _ bend: @escaping @Sendable (inout HTTPRequest) -> Void
     ) -> Variant {
-        Variant(name: name, verdict: verdict, inHTTP2: inHTTP2 ?? (verdict.isOfFraming ? .malformed : .same)) { fixture in
+        Variant(name: name, verdict: verdict, inHTTP2: inHTTP2 ?? (verdict.isOfFraming ? .malformed : .same)) {
+            fixture in
             var request = HTTPRequest.token(try fixture.exchange().parameters)
             bend(&request)
             return request

@@ -90,7 +90,8 @@ extension Abuse {
             let token = try #require(answer.json?.string("refresh_token"), "\(answer.text)")
             let form = TokenForm.refresh(token, client: Fixture.confidential)
             #expect(try await fixture.running.token(form).error == "invalid_client")
-            let wrong = try await form.withSecret("wrong", of: Fixture.confidential).send(to: fixture.running.publicPort)
+            let wrong = try await form.withSecret("wrong", of: Fixture.confidential).send(
+                to: fixture.running.publicPort)
             #expect(wrong.status == 401)
             let right = try await form.withSecret(fixture.secret, of: Fixture.confidential)
                 .send(to: fixture.running.publicPort)

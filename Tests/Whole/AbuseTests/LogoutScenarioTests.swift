@@ -55,7 +55,8 @@ extension Abuse {
             let fixture = try await Fixture.shared
             let login = try await fixture.login()
             let token = LogoutToken(
-                issuer: fixture.otherIssuer, audience: Fixture.atOtherIssuer, sid: login.sid, key: fixture.keys.otherIssuer)
+                issuer: fixture.otherIssuer, audience: Fixture.atOtherIssuer, sid: login.sid,
+                key: fixture.keys.otherIssuer)
             #expect(try await fixture.running.logout(token).status == 200)
             #expect(try await fixture.running.token(try fixture.logins.exchange(login)).status == 200)
         }

@@ -5,7 +5,8 @@ import Testing
 extension Abuse {
     /// Refresh attacks that need several requests.
     struct RefreshScenarioTests {
-        private func refresh(_ token: String, _ fixture: Fixture, client: String = Fixture.target) async throws -> HTTPAnswer
+        private func refresh(_ token: String, _ fixture: Fixture, client: String = Fixture.target) async throws
+            -> HTTPAnswer
         {
             try await fixture.running.token(.refresh(token, client: client))
         }
@@ -192,7 +193,8 @@ extension Abuse {
         }
 
         private func expectRevoked(
-            _ family: TokenFamily, by token: String, _ reason: String, _ fixture: Fixture, client: String = Fixture.target
+            _ family: TokenFamily, by token: String, _ reason: String, _ fixture: Fixture,
+            client: String = Fixture.target
         ) async throws {
             let answer = try await refresh(token, fixture, client: client)
             #expect(answer.text == AnswerContract.unusableBody)

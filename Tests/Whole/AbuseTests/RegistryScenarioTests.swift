@@ -48,7 +48,8 @@ extension Abuse {
             try await fixture.end(login)
             var again = fixture.logins.login()
             again.token.claims["sid"] = login.token.claims["sid"]
-            #expect(try await fixture.running.token(try fixture.logins.exchange(again)).text == AnswerContract.unusableBody)
+            #expect(
+                try await fixture.running.token(try fixture.logins.exchange(again)).text == AnswerContract.unusableBody)
         }
 
         /// V-05: a change of group membership applies at once to exchange and refresh.

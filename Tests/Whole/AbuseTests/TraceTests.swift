@@ -59,7 +59,8 @@ extension Abuse {
 
         /// A request for each place in which a text of the caller's can stand.
         private static func everywhere(_ text: String, _ fixture: Fixture) throws -> [TokenForm] {
-            let parameters = try fixture.exchange().parameters.map(\.name) + ["scope", "made_up", "requested_token_type"]
+            let parameters =
+                try fixture.exchange().parameters.map(\.name) + ["scope", "made_up", "requested_token_type"]
             let exchanges = try parameters.map { name in
                 var form = try fixture.exchange()
                 form[name] = text
@@ -68,7 +69,9 @@ extension Abuse {
             let claims = try ["sub", "sid", "aud", "acr", "iss"].map { name in
                 try fixture.exchange { $0.claims[name] = .string(text) }
             }
-            return exchanges + claims + [.refresh(text, client: Fixture.target), .refresh("nsr1." + text, client: text)]
+            return exchanges + claims + [
+                .refresh(text, client: Fixture.target), .refresh("nsr1." + text, client: text),
+            ]
         }
 
         private func expectNoTrace(of text: String, _ fixture: Fixture) async throws {

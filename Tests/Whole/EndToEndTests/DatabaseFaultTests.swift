@@ -12,7 +12,9 @@ extension Faults {
             let fixture = try await FaultFixture.shared
             let family = try await fixture.logins.family(at: fixture.broker)
             try await fixture.cluster.kill9()
-            for form in [fixture.logins.refresh(family.refreshToken), try fixture.logins.exchange(fixture.logins.login())] {
+            for form in [
+                fixture.logins.refresh(family.refreshToken), try fixture.logins.exchange(fixture.logins.login()),
+            ] {
                 let answer = try await fixture.broker.token(form)
                 #expect(answer.isOutage, "\(answer.status) \(answer.text)")
             }

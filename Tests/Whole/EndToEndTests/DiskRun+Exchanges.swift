@@ -19,7 +19,8 @@ extension DiskRun {
         try await refused(try refresh(first), "refresh_token_reused", name)
         try await refused(try refresh(third), "grant_revoked", name)
         let other = try await granted(
-            fixture.request(fixture.logins.exchange(fixture.logins.login(), profile), by: app), "\(name), another login")
+            fixture.request(fixture.logins.exchange(fixture.logins.login(), profile), by: app), "\(name), another login"
+        )
         try await refused(
             try fixture.request(.refresh(try #require(other.refreshToken), client: ""), by: app.other),
             app == .bound ? "dpop_off" : "refresh_token_foreign_client", name)

@@ -147,16 +147,19 @@ extension Faults {
             let replayed = try await send(try fixture.freshToken(of: "app-bound"), used, at: fixture.replica)
             #expect(replayed.error == "invalid_dpop_proof")
             #expect(try await fixture.reason(of: replayed, sql) == "dpop_replayed")
-            let elsewhere = try await send(try fixture.freshToken(of: "app-bound"), proof(otherKey), at: fixture.replica)
+            let elsewhere = try await send(
+                try fixture.freshToken(of: "app-bound"), proof(otherKey), at: fixture.replica)
             #expect(elsewhere.error == "invalid_grant")
             #expect(try await fixture.reason(of: elsewhere, sql) == "pin_conflict")
-            #expect(try await send(try fixture.freshToken(of: "app-bound"), proof(key), at: fixture.replica).status == 200)
+            #expect(
+                try await send(try fixture.freshToken(of: "app-bound"), proof(key), at: fixture.replica).status == 200)
 
             let digest = try await sql.row(
                 "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = '\(fixture.sid(first))'")
             try await command(fixture, "device", "unpin", digest)
             #expect(
-                try await send(try fixture.freshToken(of: "app-bound"), proof(otherKey), at: fixture.broker).status == 200)
+                try await send(try fixture.freshToken(of: "app-bound"), proof(otherKey), at: fixture.broker).status
+                    == 200)
 
             // A sibling has a key of its own, and what it gets is for that.
             var exchange = TokenForm.exchange(

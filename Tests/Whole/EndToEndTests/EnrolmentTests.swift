@@ -82,7 +82,8 @@ extension Faults {
             var thief = form
             thief["actor_token"] = Unguessable.make()
             #expect(try await fixture.broker.token(thief).error == "invalid_grant")
-            #expect(try await fixture.replica.token(try fixture.enrolment(token, .deviceSecret)).error == "invalid_grant")
+            #expect(
+                try await fixture.replica.token(try fixture.enrolment(token, .deviceSecret)).error == "invalid_grant")
         }
 
         /// The user is sent to the IdP of the login, although the broker issued the id_token.

@@ -145,7 +145,8 @@ import Testing
         b.signal(SIGSTOP)
         let hanging = (0..<4).map { number in
             let form =
-                number == 0 ? held : fixture.request("c\(number)", Unguessable.make(), of: "b-one", at: b, .deviceSecret)
+                number == 0
+                ? held : fixture.request("c\(number)", Unguessable.make(), of: "b-one", at: b, .deviceSecret)
             return Task { try await broker.token(form) }
         }
         try await fixture.aIsServed(&myRefresh)

@@ -28,7 +28,8 @@ extension RegistryState {
         let target = members[Member(issuer: session.issuer, client: family.client)]
         return FamilyFacts(
             client: family.client, generation: family.generation, exchangedGeneration: family.exchangedGeneration,
-            keylessBefore: family.keylessBefore, wasSpent: family.spent.contains { $0.contains(asked.token.generation) },
+            keylessBefore: family.keylessBefore,
+            wasSpent: family.spent.contains { $0.contains(asked.token.generation) },
             rotatedAt: family.rotatedAt,
             revokedAt: family.revokedAt, cameLate: family.cameLate, expiresAt: family.expiresAt, scope: family.scope,
             audiences: family.audiences, sessionID: session.sid, session: session.facts(id: family.session),

@@ -95,7 +95,9 @@ struct FuzzLoad {
         }
     }
 
-    private func fill(_ transport: FuzzTransport, _ peers: inout [any FuzzPeer], _ waiting: inout [FuzzedRequest]) throws {
+    private func fill(_ transport: FuzzTransport, _ peers: inout [any FuzzPeer], _ waiting: inout [FuzzedRequest])
+        throws
+    {
         guard !waiting.isEmpty else { return }
         var sent = 0
         while sent < waiting.count {

@@ -6,7 +6,9 @@ enum FuzzVerdict {
     /// Why an answer is wrong; `nil`: it is not.
     static func fault(of answer: HTTPAnswer, to request: FuzzedRequest) -> String? {
         let expects = request.expects
-        if answer.status == 100 { return request.transport.isLone ? nil : "an interim answer that no request asked for" }
+        if answer.status == 100 {
+            return request.transport.isLone ? nil : "an interim answer that no request asked for"
+        }
         // By a mutation, a lone request may be HEAD.
         let isHead = answer.body.isEmpty && request.transport.isLone
         // What was sent twice, because the first connection ended, may have been used up.

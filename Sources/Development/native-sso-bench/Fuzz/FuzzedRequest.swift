@@ -27,7 +27,10 @@ struct FuzzedRequest {
     /// How often it has gone over a connection that ended before it was answered.
     var attempts = 0
 
-    init(_ number: Int, _ message: FuzzMessage, at transport: FuzzTransport = .http1, _ expects: Expectation = Expectation()) {
+    init(
+        _ number: Int, _ message: FuzzMessage, at transport: FuzzTransport = .http1,
+        _ expects: Expectation = Expectation()
+    ) {
         self.number = number
         self.message = message
         self.transport = transport

@@ -97,7 +97,8 @@ struct RequestRun {
             newGrants = workload.position
             guard newGrants < logins.count * SampleApps.targets.count else { throw Exhausted(logins: logins.count) }
         case .repeated:
-            var workload = Exchanges(logins, apps: [SampleApps.targets[0]], range: position..<Int.max, families: families)
+            var workload = Exchanges(
+                logins, apps: [SampleApps.targets[0]], range: position..<Int.max, families: families)
             round = try await probe.measure(&workload, connections: connections, limit, into: &figure)
             position = workload.position % logins.count
             bare[connections] = round

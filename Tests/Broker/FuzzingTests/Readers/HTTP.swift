@@ -4,10 +4,10 @@ import NIOCore
 import OAuthWire
 
 extension Readers {
-    /// One reading of one stream: the requests, and whether a fault is their end, do not depend on how the network cut it.
+    /// One stream, read twice: the requests, and whether they end in a fault, do not depend on the network's pieces.
     ///
-    /// Which fault it is may: two readers look in turn at each piece, so that the first can find a later one before the
-    /// second finds an earlier one.
+    /// The kind of fault may depend on them: two readers see each piece in turn, so the first can find a later fault
+    /// before the second finds an earlier one.
     static func http(_ octets: [UInt8]) throws -> Bool {
         let whole = try arrivals(of: [octets[...]])
         let cut = octets.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % (octets.count + 1)

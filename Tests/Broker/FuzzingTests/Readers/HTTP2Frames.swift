@@ -3,9 +3,9 @@ import BrokerTesting
 import HTTPServer
 
 extension Readers {
-    /// What follows the preface on a connection of HTTP/2. What is asked and answered does not depend on how the network cut it
-    /// (as long as all of it is there before the first answer), all and nothing is answered that was asked to its end, what is
-    /// sent is in proportion to what came, and when the connection is over nothing of it is kept.
+    /// The octets after the preface of an HTTP/2 connection. Requests and answers do not depend on the network's
+    /// pieces, if all of them are there before the first answer. Every complete request is answered, and no other. The
+    /// output is in proportion to the input. A closed connection keeps nothing in memory.
     static func http2Frames(_ octets: [UInt8]) throws -> Bool {
         let asked = AskedFrames(octets)
         let cut = octets.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % (octets.count + 1)

@@ -31,7 +31,7 @@ extension Readers {
     }
 }
 
-/// A published token with its key: whoever has the private half has signed this, and nothing else here.
+/// A published token with its key. The holder of the private half signed only this one.
 struct SignedExample {
     let key: JSONWebKey
     let signingInput: [UInt8]

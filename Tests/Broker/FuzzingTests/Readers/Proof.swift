@@ -1,7 +1,7 @@
 import JOSE
 
 extension Readers {
-    /// A proof is read as what its own key signed, for this endpoint and this minute, or not at all; and each target is itself.
+    /// A proof is either read as its own key signed it, for this endpoint and this minute, or refused.
     static func proof(_ octets: [UInt8]) throws -> Bool {
         let text = String(decoding: octets, as: UTF8.self)
         if let target = TargetURI(text) {
@@ -17,7 +17,7 @@ extension Readers {
         try hold(
             (try? DPoPProof([text], method: "POST", target: elsewhere, times: times)) == nil, "a proof for two targets")
         try hold((try? DPoPProof([text], method: "GET", target: here, times: times)) == nil, "a proof for two methods")
-        // Whoever can sign with a key has it: no other octets than those that were signed are good under the published one.
+        // The fuzzer does not have the published private key, so only the signed octets are valid under it.
         if proof.keyThumbprint == ProofExample.thumbprint {
             try hold(text.utf8.starts(with: ProofExample.signed.utf8), "a forged proof")
         }

@@ -174,7 +174,7 @@ import Testing
         #expect(second.logout == LogoutPolicy())
     }
 
-    /// Each identity provider's own age, and whether it takes expired id_tokens, holds for what was enrolled from it; keys are needed for
+    /// Each IdP's own maximum age, and its rule for expired id_tokens, apply to logins enrolled from it. Keys stay for
     /// the longest.
     @Test func theAgeOfWhatIsEnrolled() throws {
         let configuration = try SampleFile.read(

@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// The arguments of every `native-sso`, or a shell function `owner` that stands for it, at the beginning of a command.
+    /// The arguments of every command `native-sso`, or of the shell function `owner` that stands for it.
     private static func commandLines(of text: String) -> [[String]] {
         text.replacing("\\\n", with: " ").split(separator: "\n").flatMap { line in
             words(of: line.replacing(/\$\([^()]*\)/, with: "$substituted")).split(whereSeparator: {

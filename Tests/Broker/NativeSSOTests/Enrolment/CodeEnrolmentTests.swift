@@ -28,7 +28,7 @@ import Testing
         #expect(claims.string("di_hash") == fixture.login.device?.hash(function: .sha256))
     }
 
-    /// E-08: nobody asked for a device session.
+    /// E-08: the app did not ask for a device session.
     @Test func anOrdinaryLogin() async throws {
         var fixture = try CodeFixture()
         fixture.login.scope = nil
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    /// What is kept opens to nobody who has not the whole request, and says nothing.
+    /// A stored answer opens only to the whole request, and reveals nothing.
     @Test func whatIsKeptIsSealed() async throws {
         let fixture = try CodeFixture()
         let answer = try await fixture.run()

@@ -7,8 +7,9 @@ import Testing
 @Suite struct CodeOutageTests {
     private static let outage = PortError.outage(Outage(.database, "told to"))
 
-    /// An outage at each step, before it is done or after: the app is told to come again, and when the database is back it has its
-    /// login, without a second call. What was not sent is not spent, and what came is not lost.
+    /// An outage at each step, before or after the write: the app is told to come again. When the database is back, it
+    /// gets its login without a second call to the IdP. A code that was not sent stays usable, and received tokens are
+    /// not lost.
     @Test(
         arguments: [InMemoryCodeRegister.Call.claim, .send, .settle, .finish],
         InMemoryCodeRegister.FailurePoint.allCases)
@@ -26,8 +27,8 @@ import Testing
         #expect(fixture.relay.revoked.isEmpty && fixture.audit.events.isEmpty)
     }
 
-    /// One replica's tokens are on record, and it does not hear of it; another answers the app's second request meanwhile. What the
-    /// app has is not revoked, and the first replica's end is the same answer.
+    /// One replica's tokens are stored, but it does not learn so; another replica answers the app's second request
+    /// meanwhile. The app's tokens are not revoked, and the first replica ends with the same answer.
     @Test func anotherReplicaAnswersMeanwhile() async throws {
         let fixture = try CodeFixture()
         fixture.register.fail(.settle, .after, with: Self.outage)
@@ -84,7 +85,8 @@ import Testing
         #expect(fixture.relay.revoked == (point == .before ? ["idp-refresh"] : []))
     }
 
-    /// The broker that reserved a code dies before it is sent: another one takes it, and the first cannot send it any more.
+    /// The broker that reserved a code dies before it sends it: another broker takes the code, and the first can no
+    /// longer send it.
     @Test func aReservationRunsOut() async throws {
         let fixture = try CodeFixture()
         let seal = try CodeSeal(fixture.request, fixture.login.keys)
@@ -117,7 +119,7 @@ import Testing
 
     // MARK: Orphans
 
-    /// E-11: what the identity provider gave and nobody gets is revoked there, on record under the request's id.
+    /// E-11: tokens from the IdP that no app gets are revoked there, with an audit event under the request's id.
     @Test(arguments: RevocationOutcome.allCases)
     func aTokenThatNoAppGetsIsRevoked(outcome: RevocationOutcome) async throws {
         let fixture = try CodeFixture()

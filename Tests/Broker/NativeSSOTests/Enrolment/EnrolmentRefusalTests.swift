@@ -80,7 +80,7 @@ import Testing
         #expect(await fixture.failure() == .refused(.otherClient))
     }
 
-    /// V-04. A user is charged for what was recorded and for nothing else, whoever has a token of his.
+    /// V-04. Only recorded enrolments count against the user, however many copies of the token exist.
     @Test func whatIsCharged() async throws {
         var fixture = try EnrolmentFixture(.deviceID)
         let user = RecordingUseLimits.Charge.enrolment(Subject(validated: "user"), client: fixture.client.id)

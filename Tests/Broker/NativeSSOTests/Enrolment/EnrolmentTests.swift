@@ -49,7 +49,8 @@ import Testing
         #expect(fixture.registry.entries.map(\.idToken.sessionID?.string) == ["idp-session"])
     }
 
-    /// What goes on is what an exchange can read, or nothing is written: an app would hold a login that no sibling can use.
+    /// The broker records only an id_token that an exchange can read. Otherwise the app would hold a login that no
+    /// sibling can use.
     @Test(arguments: [(10 << 10, 1, true), (11 << 10, 1, false), (10, 100, true), (10, 125, false)])
     func aLoginThatWouldGrowTooLarge(_ length: Int, _ count: Int, _ isGood: Bool) async throws {
         var fixture = try EnrolmentFixture()
@@ -72,7 +73,8 @@ import Testing
         #expect(first == again && fixture.registry.sessionCount == 1)
         // Another signature over the same token is the same token.
         #expect(
-            try #require(UnverifiedJWS(try await fixture.run("e30.e30.AAAA").accessToken)).claims.string("sid") == first)
+            try #require(UnverifiedJWS(try await fixture.run("e30.e30.AAAA").accessToken)).claims.string("sid") == first
+        )
         var other = fixture
         other.device = DeviceValue("another-device-of-the-thief", profile: .deviceID)
         #expect(await other.failure() == .refused(.tokenUsed))

@@ -72,7 +72,9 @@ import Testing
                     refused.withLock { $0 = Failure(error) }
                 }
             }
-            while fixture.relay.codes.count == before, fixture.register.settlements.count == settled { await Task.yield() }
+            while fixture.relay.codes.count == before, fixture.register.settlements.count == settled {
+                await Task.yield()
+            }
             guard fixture.relay.codes.count == before else {
                 hanging.append(task)
                 return nil

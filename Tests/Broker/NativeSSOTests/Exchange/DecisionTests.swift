@@ -28,7 +28,7 @@ import Testing
         #expect(broker.signer.count == 0)
     }
 
-    /// A session without a subject is one that ended before it was seen: nobody's login is no login.
+    /// A session without a subject ended before it was seen: it cannot be live.
     @Test func aGrantInASessionWithoutUser() async throws {
         let scenario = try ExchangeScenario()
         let broker = try await Broker(scenario)

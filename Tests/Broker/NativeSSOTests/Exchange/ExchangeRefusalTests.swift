@@ -66,7 +66,7 @@ import Testing
         #expect(await broker.failure(of: scenario.request) == .refused(.directionForbidden))
     }
 
-    /// Within the session: whose it is, then how it ended.
+    /// Within the session: first its user, then how it ended.
     @Test func theSessionIsJudgedInOrder() async throws {
         let order: [ExchangeRefusal] = [.subjectMismatch, .sessionEnded, .sessionExpired, .sessionIdle]
         for (index, earlier) in order.enumerated() {

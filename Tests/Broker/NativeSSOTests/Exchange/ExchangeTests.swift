@@ -34,8 +34,8 @@ import Testing
         #expect(broker.registry.counts().grants == 1)
     }
 
-    /// The refresh token of an exchange refreshes, and so does the same one once more, while its answer may have been lost; that of an
-    /// earlier exchange does not.
+    /// The refresh token of an exchange works, and once more while its answer may have been lost. That of an earlier
+    /// exchange does not.
     @Test func itsRefreshTokenRefreshes() async throws {
         let scenario = try ExchangeScenario()
         let broker = try await Broker(scenario)

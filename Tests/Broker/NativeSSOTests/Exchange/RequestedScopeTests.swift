@@ -32,7 +32,7 @@ import Testing
         #expect(try demand(["admin"], profile).refusal == .scopeExceedsClient)
     }
 
-    /// An operator who copies the scope of app 1's login gives `device_sso` to nobody.
+    /// If an operator copies the scope of app 1's login, still no client gets `device_sso`.
     @Test func deviceSSOIsNeverGranted() throws {
         var scenario = try ExchangeScenario()
         let allowed = Scope(["openid", "device_sso"])

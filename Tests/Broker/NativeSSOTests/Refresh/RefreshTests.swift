@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    /// Neither a family nor an access token outlives the age that the client allows a login; then an exchange says what is
-    /// missing.
+    /// Neither a family nor an access token outlives the maximum login age of the client. Then an exchange names the
+    /// missing login.
     @Test func aFamilyEndsWhenTheLoginIsTooOld() async throws {
         var scenario = try ExchangeScenario(profile: .deviceSecret)
         scenario.client.maximumAuthenticationAge = Seconds(2 * 3600 + 400)

@@ -2,9 +2,10 @@ import PostgresClient
 import Synchronization
 
 extension PostgresFixture {
-    /// Makes a change, lets `attempt` begin, and commits as soon as that waits for the change, or has not waited for it.
+    /// Makes a change, starts `attempt`, and commits as soon as `attempt` waits for the change, or has ended without
+    /// waiting.
     ///
-    /// - Returns: What `attempt` gave, and the statement by which it waited, if it did.
+    /// - Returns: The result of `attempt`, and the statement in which it waited, if it did.
     func meeting<Value: Sendable>(
         _ change: @escaping @Sendable (borrowing Transaction) throws(PostgresError) -> Void,
         _ attempt: @escaping @Sendable () async throws -> Value
@@ -32,7 +33,7 @@ extension PostgresFixture {
     }
 
     private static let forgetStatistics = Statement("SELECT pg_stat_clear_snapshot()")
-    /// Whoever waits for this very transaction.
+    /// The transactions that wait for this one.
     private static let waiting = Statement(
         """
         SELECT a.query FROM pg_locks l JOIN pg_stat_activity a USING (pid)

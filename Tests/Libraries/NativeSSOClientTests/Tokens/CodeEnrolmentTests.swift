@@ -49,7 +49,7 @@ import Testing
         #expect(form["device_id"] == device.text && form["scope"] == nil)
     }
 
-    /// An id_token of another login, or of the identity provider itself, which no sibling could use; and half an answer.
+    /// An id_token of another login, or of the IdP itself, which no sibling could use; and half an answer.
     @Test func whatIsNotTaken() async throws {
         for answer in [
             answer(nonce: "m"), answer(iss: LoginAttemptTests.provider.issuer), answer(secret: false),

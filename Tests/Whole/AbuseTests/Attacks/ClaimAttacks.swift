@@ -178,7 +178,8 @@ extension Attack {
                 try await fixture.expire(login)
                 return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)
             }
-            Variant(name: "of a name that had an end since", verdict: .unusable("subject_token_before_end")) { fixture in
+            Variant(name: "of a name that had an end since", verdict: .unusable("subject_token_before_end")) {
+                fixture in
                 let login = try await fixture.login()
                 try await fixture.outdateTokens(of: login)
                 return HTTPRequest.token(try fixture.form(login.token, device: login.device).parameters)

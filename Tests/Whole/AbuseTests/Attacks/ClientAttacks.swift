@@ -43,7 +43,9 @@ extension Attack {
             secret("of another client", .challenged("client_method_mismatch"), client: Fixture.target) { $0 }
             secret("of an unknown client", .challenged("client_unknown"), client: "nope") { $0 }
             secret("where an assertion is due", .challenged("client_method_mismatch"), client: Fixture.signer) { $0 }
-            secret("where none is made yet", .challenged("client_authentication_failed"), client: Fixture.unarmed) { $0 }
+            secret("where none is made yet", .challenged("client_authentication_failed"), client: Fixture.unarmed) {
+                $0
+            }
             Variant(name: "the right one, in the body", verdict: .client("client_secret_post")) { fixture in
                 var form = try fixture.exchange()
                 form["client_id"] = Fixture.confidential

@@ -63,7 +63,8 @@ struct LogoutAttack: Sendable, CustomTestStringConvertible {
         LogoutAttack("L-04", "iss with a slash", "logout_token_iss") { token, fixture in
             token.claims["iss"] = .string(fixture.issuer + "/")
         },
-        LogoutAttack("L-13", "another issuer's name under this one's key", "logout_token_unknown_key") { token, fixture in
+        LogoutAttack("L-13", "another issuer's name under this one's key", "logout_token_unknown_key") {
+            token, fixture in
             token.claims["iss"] = .string(fixture.otherIssuer)
         },
         claim("L-04", "aud", nil, "logout_token_aud"),

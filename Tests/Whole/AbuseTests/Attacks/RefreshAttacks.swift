@@ -39,7 +39,8 @@ extension Attack {
         }
         Attack("R-09", "the token after its login") {
             after("the login was ended", "session_ended") { family, fixture in try await fixture.end(family.login) }
-            after("the login has expired", "session_expired") { family, fixture in try await fixture.expire(family.login)
+            after("the login has expired", "session_expired") { family, fixture in
+                try await fixture.expire(family.login)
             }
             after("the login was long idle", "session_idle") { family, fixture in try await fixture.idle(family.login) }
             after("the device was blocked", "device_blocked") { family, fixture in
