@@ -18,8 +18,8 @@ CREATE DOMAIN issued_identifier AS text COLLATE "C" CHECK (octet_length(VALUE) B
 COMMENT ON DOMAIN issued_identifier IS 'A sid or sub as its issuer wrote it, compared octet by octet.';
 CREATE DOMAIN profile_name AS text COLLATE "C" CHECK (VALUE IN ('device-id', 'device-secret-x-oath', 'device-secret'));
 COMMENT ON DOMAIN profile_name IS 'The profile of Native SSO.';
-CREATE DOMAIN chain_generation AS integer CHECK (VALUE > 0);
-COMMENT ON DOMAIN chain_generation IS 'A position in a token family, from 1 on.';
+CREATE DOMAIN token_generation AS integer CHECK (VALUE > 0);
+COMMENT ON DOMAIN token_generation IS 'A position in a token family, from 1 on.';
 CREATE DOMAIN keys_by_client AS jsonb CHECK (jsonb_typeof(VALUE) = 'object');
 COMMENT ON DOMAIN keys_by_client IS 'An object: client_id to JWK thumbprint.';
 
@@ -282,7 +282,7 @@ CREATE TABLE sso_grant (
     client_id text COLLATE "C" NOT NULL REFERENCES client ON DELETE CASCADE,
     source_client_id text COLLATE "C" NOT NULL,
     device_digest digest NOT NULL,
-    generation chain_generation NOT NULL,
+    generation token_generation NOT NULL,
     rotated_at timestamptz(0) NOT NULL,
     scope text[] NOT NULL,
     audiences text[] NOT NULL,
@@ -347,7 +347,7 @@ CREATE TRIGGER guard_revocation AFTER INSERT OR UPDATE OF revoked_at, revoke_rea
     FOR EACH ROW EXECUTE FUNCTION guard_revocation();
 
 -- A family goes on by one generation. A revoked grant changes in one way only: a late token may turn out to be a reused one.
-CREATE FUNCTION guard_chain() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION guard_grant() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.revoked_at IS NOT NULL THEN
         IF OLD.revoke_reason <> 'refresh_token_late' OR NEW.revoke_reason IS DISTINCT FROM 'refresh_token_reused'
@@ -359,13 +359,13 @@ BEGIN
         OR NEW.refreshed_generation NOT IN (OLD.refreshed_generation, NEW.generation)
         OR NEW.exchanged_generation NOT IN (OLD.exchanged_generation, NEW.generation)
     THEN
-        RAISE EXCEPTION 'a chain goes on by one, and a revoked grant stays as it is'
+        RAISE EXCEPTION 'a token family advances by one generation, and a revoked grant does not change'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NULL;
 END
 $$;
 -- After the update, not before: a trigger before an update locks the row, with a record in the log, ahead of the update itself.
-CREATE TRIGGER guard_chain AFTER UPDATE ON sso_grant FOR EACH ROW EXECUTE FUNCTION guard_chain();
+CREATE TRIGGER guard_grant AFTER UPDATE ON sso_grant FOR EACH ROW EXECUTE FUNCTION guard_grant();
 CREATE TRIGGER guard_identity AFTER UPDATE OF grant_id, session_id, client_id ON sso_grant
-    FOR EACH ROW EXECUTE FUNCTION refuse_change('a chain stays in its session, with its client');
+    FOR EACH ROW EXECUTE FUNCTION refuse_change('a grant stays in its session, with its client');

@@ -2,11 +2,6 @@ CREATE SCHEMA native_sso;
 
 COMMENT ON SCHEMA native_sso IS 'Native SSO token-exchange broker: registry, sessions, grants, keys, audit.';
 
-CREATE DOMAIN native_sso.chain_generation AS integer
-	CONSTRAINT chain_generation_check CHECK ((VALUE > 0));
-
-COMMENT ON DOMAIN native_sso.chain_generation IS 'A position in a token family, from 1 on.';
-
 CREATE TYPE native_sso.code_claim AS (
 	standing text,
 	answer bytea
@@ -249,6 +244,11 @@ CREATE TYPE native_sso.sweep_batch AS (
 
 COMMENT ON TYPE native_sso.sweep_batch IS '
     looked_at bigint, removed bigint';
+
+CREATE DOMAIN native_sso.token_generation AS integer
+	CONSTRAINT token_generation_check CHECK ((VALUE > 0));
+
+COMMENT ON DOMAIN native_sso.token_generation IS 'A position in a token family, from 1 on.';
 
 CREATE FUNCTION native_sso.announce_registry_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -890,7 +890,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.guard_chain() RETURNS trigger
+CREATE FUNCTION native_sso.guard_grant() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -904,7 +904,7 @@ BEGIN
         OR NEW.refreshed_generation NOT IN (OLD.refreshed_generation, NEW.generation)
         OR NEW.exchanged_generation NOT IN (OLD.exchanged_generation, NEW.generation)
     THEN
-        RAISE EXCEPTION 'a chain goes on by one, and a revoked grant stays as it is'
+        RAISE EXCEPTION 'a token family advances by one generation, and a revoked grant does not change'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NULL;
@@ -1027,7 +1027,7 @@ CREATE TABLE native_sso.sso_grant (
     client_id text NOT NULL COLLATE pg_catalog."C",
     source_client_id text NOT NULL COLLATE pg_catalog."C",
     device_digest native_sso.digest NOT NULL,
-    generation native_sso.chain_generation NOT NULL,
+    generation native_sso.token_generation NOT NULL,
     rotated_at timestamp(0) with time zone NOT NULL,
     scope text[] NOT NULL,
     audiences text[] NOT NULL,
@@ -2650,9 +2650,9 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR
 
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.guard_session();
 
-CREATE TRIGGER guard_chain AFTER UPDATE ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_chain();
+CREATE TRIGGER guard_grant AFTER UPDATE ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.guard_grant();
 
-CREATE TRIGGER guard_identity AFTER UPDATE OF grant_id, session_id, client_id ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('a chain stays in its session, with its client');
+CREATE TRIGGER guard_identity AFTER UPDATE OF grant_id, session_id, client_id ON native_sso.sso_grant FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('a grant stays in its session, with its client');
 
 CREATE TRIGGER guard_limits AFTER INSERT ON native_sso.session FOR EACH ROW EXECUTE FUNCTION native_sso.guard_limits();
 
@@ -2719,7 +2719,7 @@ GRANT ALL ON FUNCTION native_sso.finish_logout(p_request_id uuid, p_digest bytea
 REVOKE ALL ON FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.forget_code(p_code bytea, p_binding bytea) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.guard_chain() FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.guard_grant() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.guard_limits() FROM PUBLIC;
 

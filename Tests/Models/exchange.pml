@@ -86,7 +86,7 @@ again:
         :: atomic {
             can_own_grant(chain, me) -> grant[chain].owner = me;
 #if MUTANT == 2
-            /* All that is left is the trigger guard_chain: the statement fails. */
+            /* All that is left is the trigger guard_grant: the statement fails. */
             if
             :: grant[chain].state != LIVE || (next != grant[chain].generation && next != grant[chain].generation + 1) ->
                 answer = OUTAGE; goto ends

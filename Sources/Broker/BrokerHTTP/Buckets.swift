@@ -88,14 +88,14 @@ final class BucketTable: Sendable {
     private static let shardBits = 6
     private static let setSize = 8
 
-    private let rule: FlowRule
+    private let rule: BucketRule
     private let whenFull: WhenFull
     private let setMask: Int
     private let shards: [Shard]
 
     /// - Parameter capacity: Entries, 16 octets each; a power of two, at least 512.
     init(_ limit: RateLimit, capacity: Int, whenFull: WhenFull) {
-        rule = FlowRule(limit)
+        rule = BucketRule(limit)
         self.whenFull = whenFull
         setMask = max(1, capacity >> (Self.shardBits + 3)) - 1
         shards = (0..<(1 << Self.shardBits)).map { _ in Shard() }

@@ -33,7 +33,7 @@ package struct RateLimit: Sendable, Hashable {
 /// The same limit in nanoseconds since an arbitrary instant, for tables of many buckets.
 ///
 /// The state of a bucket is one number: the instant at which it is empty. A past instant is the state of a new bucket.
-struct FlowRule: Sendable {
+struct BucketRule: Sendable {
     private let interval: Int64
     /// The fill, in nanoseconds, at which the bucket still admits one more.
     private let tolerance: Int64

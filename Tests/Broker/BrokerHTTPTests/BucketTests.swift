@@ -8,7 +8,7 @@ struct BucketTests {
 
     @Test("So many at once, then one each interval; the wait that is named is enough, and a nanosecond less is not")
     func rule() {
-        let rule = FlowRule(RateLimit(burst: 3, interval: .seconds(10)))
+        let rule = BucketRule(RateLimit(burst: 3, interval: .seconds(10)))
         var due: Int64 = 0
         #expect((0..<3).allSatisfy { _ in rule.charge(&due, at: 0) == 0 })
         #expect(rule.charge(&due, at: 4 * Self.second) == 6 * Self.second)
@@ -25,7 +25,7 @@ struct BucketTests {
             RateLimit(burst: .max, interval: .seconds(Int64.max)), RateLimit(burst: 1, interval: .nanoseconds(1)),
             RateLimit(burst: .max, interval: .nanoseconds(1)), RateLimit(burst: 0, interval: .zero),
         ] {
-            let rule = FlowRule(limit)
+            let rule = BucketRule(limit)
             var due: Int64 = 0
             for now in [0, 1, Int64.max / 4] { _ = (0..<3).map { _ in rule.charge(&due, at: now) } }
         }

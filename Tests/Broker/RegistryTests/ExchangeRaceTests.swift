@@ -70,7 +70,7 @@ struct ExchangeRaceTests {
                 presented.generation = generation
                 return RefreshStatement.parameters(presented.rotation)
             }
-            let (attempt, waiting) = try await database.meeting { transaction throws(PostgresError) in
+            let (attempt, waiting) = try await database.holding { transaction throws(PostgresError) in
                 _ = try transaction.query(Self.setPath)
                 for parameters in presented { _ = try transaction.query(RefreshStatement.statement, parameters) }
                 if let sql = change.sql { _ = try transaction.query(sql, [.uuid(scenario.grantID.octets)]) }
@@ -106,7 +106,7 @@ struct ExchangeRaceTests {
                     RefreshScenario(after: scenario, grantID: thief.proposedGrantID, generation: generation).rotation)
             }
             let exchange = ExchangeStatement.parameters(thief)
-            let (attempt, waiting) = try await database.meeting { transaction throws(PostgresError) in
+            let (attempt, waiting) = try await database.holding { transaction throws(PostgresError) in
                 _ = try transaction.query(Self.setPath)
                 _ = try transaction.query(ExchangeStatement.statement, exchange)
                 for parameters in refreshes { _ = try transaction.query(RefreshStatement.statement, parameters) }

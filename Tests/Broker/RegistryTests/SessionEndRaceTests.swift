@@ -43,7 +43,7 @@ extension PostgresFixture {
     fileprivate func meetingTheEnd<Value: Sendable>(
         of session: UniqueID, _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        try await meeting { transaction throws(PostgresError) in
+        try await holding { transaction throws(PostgresError) in
             _ = try transaction.query(Self.endSessions, [.textArray([session.description]), .text("logout")])
         } _: {
             try await attempt()

@@ -63,6 +63,32 @@ struct GlossaryTests {
         #expect(findings == [])
     }
 
+    /// Types, protocols and files. Other parts of a name are free: a keychain is no chain.
+    @Test func namesOfTypesUseTheGlossary() throws {
+        let files = try ["Sources", "Tests"].flatMap { try Repository.files(below: $0, suffix: ".swift") }
+        let findings = files.flatMap { file in
+            let declared = file.lines.flatMap { line in
+                line.matches(of: /\b(?:struct|class|enum|actor|protocol|typealias) ([A-Z]\w*)/).map {
+                    String($0.output.1)
+                }
+            }
+            let name = file.path.split(separator: "/").last?.split(separator: ".").first.map(String.init) ?? ""
+            return Self.wrongTypes(among: declared + [name]).map { "\(file.path): \($0)" }
+        }
+        #expect(findings == [])
+    }
+
+    private static let typeWords: Set = [
+        "stage", "door", "chain", "journal", "turnstile", "trouble", "meeting", "flow",
+    ]
+
+    private static func wrongTypes(among names: [String]) -> [String] {
+        names.filter { name in
+            let words = name.replacing(/([a-z])([A-Z])/, with: { "\($0.output.1) \($0.output.2)" }).lowercased()
+            return words.split(separator: " ").contains { typeWords.contains(String($0)) }
+        }
+    }
+
     /// The texts of a source by line: literals of one line, and the lines of longer ones.
     private static func literals(of file: RepositoryFile) -> [(Int, Substring)] {
         var isLong = false
@@ -99,6 +125,8 @@ struct GlossaryTests {
         #expect(Self.findings(in: "a name:\nis none of them").count == 1)
         #expect(Self.findings(in: "`nobody` is a user").isEmpty)
         #expect(Self.findings(in: "indoors, nonetheless").isEmpty)
+        #expect(
+            Self.wrongTypes(among: ["KeySetStage", "TokenChain", "InMemoryKeychain"]) == ["KeySetStage", "TokenChain"])
     }
 
     @Test func theRightTextsAreRead() {

@@ -6,7 +6,7 @@ extension PostgresFixture {
     /// waiting.
     ///
     /// - Returns: The result of `attempt`, and the statement in which it waited, if it did.
-    func meeting<Value: Sendable>(
+    func holding<Value: Sendable>(
         _ change: @escaping @Sendable (borrowing Transaction) throws(PostgresError) -> Void,
         _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> (value: Value, waiting: String?) {
