@@ -60,7 +60,6 @@ extension Broker {
     /// The services stop in reverse order, each after the next one has ended. Requests keep their database, codes are
     /// settled, and refusals get their audit record.
     private func group(_ directory: DirectoryRefresh) -> ServiceGroupConfiguration {
-        let reload = reload
         let (keys, audit, pool, lanes, commits, pendingCodes) = (keys, audit, pool, lanes, commits, pendingCodes)
         let (documents, codes, providers) = (documents, codes.values, providers.map(\.keys))
         let sweep = SweepService(database: pool, logger: logger)
@@ -77,7 +76,7 @@ extension Broker {
             BackgroundService.periodic(SweepService.interval) { await sweep.run() },
             BackgroundService.periodic(CommitProbe.interval) { await commits.run() },
             HangupService {
-                reload?.readAgain()
+                readCertificateAgain()
                 await keys.readAgain()
                 await withDiscardingTaskGroup { group in
                     for provider in providers { group.addTask { await provider.readAgain() } }
@@ -95,31 +94,19 @@ extension Broker {
         return group
     }
 
-    /// `nil` without TLS.
-    private var reload: TLSReload? {
-        guard let files = configuration.publicListener.tls, let tls else { return nil }
-        return TLSReload(files: files, current: tls, clock: clock, logger: logger)
-    }
-
     func close() async {
         await lanes.shutdown()
         await pool.shutdown()
         for client in documents { try? await client.shutdown() }
         for client in codes.values { try? await client.shutdown() }
     }
-}
 
-/// Reloads certificate and key. Existing connections keep the old ones. Invalid files change nothing.
-struct TLSReload: Sendable {
-    let files: TLSFiles
-    let current: CurrentTLSIdentity
-    let clock: SystemClock
-    let logger: Logger
-
-    func readAgain() {
+    /// Reloads certificate and key. Existing connections keep the old ones. Invalid files change nothing.
+    private func readCertificateAgain() {
+        guard let files = configuration.publicListener.tls, let tls else { return }
         do throws(ValueDefect) {
             let identity = try files.read()
-            current.replace(by: identity)
+            tls.replace(by: identity)
             logger.notice(
                 "certificate was read again",
                 metadata: ["not_after": .string(UnixTime(seconds: identity.notAfter).rfc3339)])
