@@ -17,7 +17,7 @@ struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         else {
             throw ValueDefect("write a numeric address and a port, such as 127.0.0.1:8080 or [::1]:8080")
         }
-        guard let port = Self.port(parts.port) else {
+        guard let port = try? IntegerText.parse(parts.port, in: 0...65_535), String(port) == parts.port else {
             throw ValueDefect("write a port from 0 to 65535 after the address")
         }
         self.address = address
@@ -40,13 +40,6 @@ struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         guard host.hasPrefix("[") else { return (String(host), port, false) }
         guard host.hasSuffix("]") else { return nil }
         return (String(host.dropFirst().dropLast()), port, true)
-    }
-
-    private static func port(_ text: String) -> Int? {
-        guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let port = Int(text), port <= 65_535, String(port) == text
-        else { return nil }
-        return port
     }
 }
 
