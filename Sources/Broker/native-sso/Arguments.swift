@@ -4,27 +4,23 @@ import OAuthWire
 package import Registry
 import StrictCoding
 
-// The values of the domain as arguments: what does not fit is a usage error before anything is done.
+// The values of the domain as arguments. A value that does not parse is a usage error, before the command starts.
 
-extension ClientID: ExpressibleByArgument {
+extension ProtocolIdentifier {
     package init?(argument: String) { self.init(argument) }
 }
 
-extension GroupID: ExpressibleByArgument {
-    package init?(argument: String) { self.init(argument) }
-}
+extension ClientID: ExpressibleByArgument {}
 
-extension Issuer: ExpressibleByArgument {
-    package init?(argument: String) { self.init(argument) }
-}
+extension ClientKeyID: ExpressibleByArgument {}
 
-extension SessionID: ExpressibleByArgument {
-    package init?(argument: String) { self.init(argument) }
-}
+extension GroupID: ExpressibleByArgument {}
 
-extension Subject: ExpressibleByArgument {
-    package init?(argument: String) { self.init(argument) }
-}
+extension Issuer: ExpressibleByArgument {}
+
+extension SessionID: ExpressibleByArgument {}
+
+extension Subject: ExpressibleByArgument {}
 
 extension DeviceDigest: ExpressibleByArgument {
     /// 64 hexadecimal digits.
@@ -48,7 +44,7 @@ extension Client.Authentication: ExpressibleByArgument {}
 
 extension Client.ProofPolicy: ExpressibleByArgument {}
 
-/// `grant_type` as it travels, or `token-exchange` for the long one.
+/// The `grant_type` of a request, or `token-exchange` for short.
 extension Client.Grant: ExpressibleByArgument {
     package init?(argument: String) {
         self.init(rawValue: argument.hasSameOctets(as: "token-exchange") ? Self.tokenExchange.rawValue : argument)
@@ -57,11 +53,7 @@ extension Client.Grant: ExpressibleByArgument {
     package var defaultValueDescription: String { rawValue }
 }
 
-extension ClientKeyID: ExpressibleByArgument {
-    package init?(argument: String) { self.init(argument) }
-}
-
-/// `90d`, `12h`, `30m` or `60s`; never nothing.
+/// `90d`, `12h`, `30m` or `60s`; never zero.
 extension Seconds: ExpressibleByArgument {
     package init?(argument: String) {
         guard let span = DurationText.parse(argument), span.count > 0 else { return nil }

@@ -69,7 +69,7 @@ struct ExecutionOptions: ParsableArguments {
 }
 
 /// What a destructive command would do, or has done.
-struct Plan: CommandResult {
+struct Plan: ObjectResult {
     /// Such as `remove client app2`.
     let action: String
     /// Further effects.
@@ -104,12 +104,10 @@ struct Plan: CommandResult {
             ]
     }
 
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("action", action)
-            json.member("consequences", consequences)
-            json.member("executed", requestID != nil)
-            if let requestID { json.member("request_id", requestID.description) }
-        }
+    func members(to json: inout JSONWriter) {
+        json.member("action", action)
+        json.member("consequences", consequences)
+        json.member("executed", requestID != nil)
+        if let requestID { json.member("request_id", requestID.description) }
     }
 }

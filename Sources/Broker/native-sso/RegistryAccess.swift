@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Glibc
 import NativeSSO
@@ -12,7 +13,7 @@ extension GlobalOptions {
         _ body: (Administration) async throws -> Value
     ) async throws -> Value {
         var connection = try configuration().database.connection(pool: 1)
-        // A person waits, who would rather wait a little longer than be told to try again.
+        // A person waits. A longer wait is better than a request to try again.
         connection.callDeadline = .seconds(30)
         connection.statementTimeout = .seconds(60)
         connection.queueWait = .seconds(5)
@@ -55,11 +56,25 @@ extension Configuration.Database {
     }
 }
 
-/// Keeps the reason of the last failed connection to the database, for error messages.
-final class ConnectionFailure: Sendable {
+/// A command that opens the registry, and shows one result.
+protocol RegistryCommand: AsyncParsableCommand {
+    associatedtype Shown: CommandResult & Sendable
+    var options: GlobalOptions { get }
+    func result(_ registry: Administration) async throws -> Shown
+}
+
+extension RegistryCommand {
+    func run() async throws {
+        let shown = try await options.administer { try await result($0) }
+        try options.output.show(shown)
+    }
+}
+
+/// Remembers why the last attempt to connect to the database failed.
+final class ConnectionTrouble: Sendable {
     private let last = Mutex<String?>(nil)
 
-    /// The last message of libpq; `nil` if there was none.
+    /// The last message of libpq; `nil`: none.
     var message: String? { last.withLock(\.self) }
 
     func note(_ event: ConnectionEvent) {
@@ -67,13 +82,13 @@ final class ConnectionFailure: Sendable {
     }
 }
 
-/// Who runs a command: what the audit remembers.
+/// The person who runs a command, as the audit records them.
 enum Operator {
-    /// The user of the process, and the one behind `sudo` where there is one: `native-sso (sudo alice)`.
+    /// The user of the process, and the user who called `sudo`, if any: `native-sso (sudo alice)`.
     static func name(environment: [String: String]) -> String {
         let user = userName(geteuid())
         guard let person = environment["SUDO_USER"], !person.isEmpty, person != user else { return user }
-        // The variable is whatever its setter wrote; the audit is read on terminals.
+        // The caller can set the variable to anything, and operators read the audit on terminals.
         return "\(user) (sudo \(TerminalText.escaped(String(person.prefix(64)))))"
     }
 

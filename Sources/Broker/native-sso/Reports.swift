@@ -4,8 +4,8 @@ import PostgresClient
 import Registry
 import StrictCoding
 
-/// The events of one request id, in words.
-struct RequestReport: CommandResult {
+/// What was recorded under one request id, in words.
+struct RequestReport: ObjectResult {
     let requestID: UniqueID
     let records: [AuditRecord]
 
@@ -17,15 +17,13 @@ struct RequestReport: CommandResult {
         }
     }
 
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("request_id", requestID.description)
-            json.array("events", of: records) { record, json in
-                let explanation = AuditExplanation(record)
-                record.shown.members(to: &json)
-                json.member("sentence", explanation.sentence)
-                Cell(explanation.remedy).write(as: "remedy", to: &json)
-            }
+    func members(to json: inout JSONWriter) {
+        json.member("request_id", requestID.description)
+        json.array("events", of: records) { record, json in
+            let explanation = AuditExplanation(record)
+            record.shown.members(to: &json)
+            json.member("sentence", explanation.sentence)
+            Cell(explanation.remedy).write(as: "remedy", to: &json)
         }
     }
 }
@@ -45,7 +43,7 @@ extension AuditRecord {
 }
 
 /// Whether one app may use the logins of another, at each identity provider.
-struct SharingReport: CommandResult {
+struct SharingReport: ObjectResult {
     struct Answer: Sendable {
         let issuer: Issuer
         let profile: Profile
@@ -72,20 +70,18 @@ struct SharingReport: CommandResult {
         }
     }
 
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("from", source.string)
-            json.member("to", target.string)
-            json.member("may_share", isYes)
-            json.array("answers", of: answers) { answer, json in
-                json.member("issuer", answer.issuer.string)
-                json.member("profile", answer.profile.rawValue)
-                json.member("may_share", answer.refusal == nil)
-                Cell(answer.refusal?.reason).write(as: "reason", to: &json)
-                Cell(answer.refusal?.cause).write(as: "cause", to: &json)
-                Cell(answer.refusal?.remedy).write(as: "remedy", to: &json)
-                json.member("scope", answer.scope.tokens)
-            }
+    func members(to json: inout JSONWriter) {
+        json.member("from", source.string)
+        json.member("to", target.string)
+        json.member("may_share", isYes)
+        json.array("answers", of: answers) { answer, json in
+            json.member("issuer", answer.issuer.string)
+            json.member("profile", answer.profile.rawValue)
+            json.member("may_share", answer.refusal == nil)
+            Cell(answer.refusal?.reason).write(as: "reason", to: &json)
+            Cell(answer.refusal?.cause).write(as: "cause", to: &json)
+            Cell(answer.refusal?.remedy).write(as: "remedy", to: &json)
+            json.member("scope", answer.scope.tokens)
         }
     }
 }

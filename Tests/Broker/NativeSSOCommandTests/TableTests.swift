@@ -17,7 +17,7 @@ import Testing
             [
                 ["client_id": .text("mail"), "live": .flag(true), "since": .instant(UnixTime(seconds: 0))],
                 ["client_id": .text("a-much-longer-name"), "live": .flag(false), "since": .none],
-            ])
+            ], row: \Record.self)
         #expect(
             table.lines == [
                 "CLIENT ID           LIVE  SINCE",
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func nothingIsSaidInWords() {
-        let table = Table("sharing_groups", [])
+        let table = Table("sharing_groups", [], row: \Record.self)
         #expect(table.lines == ["no sharing groups"])
         #expect(json(table) == #"{"sharing_groups":[]}"#)
     }

@@ -1,7 +1,7 @@
 import Glibc
 import StrictCoding
 
-/// Writes a command's result to standard output, for people or, with `--json`, for programs. Nothing else goes there.
+/// Writes a command's result to standard output: for people or, with `--json`, for programs. Nothing else goes there.
 struct CommandOutput: Sendable {
     enum Format: Sendable { case text, json }
 
@@ -16,12 +16,12 @@ struct CommandOutput: Sendable {
         }
     }
 
-    /// On standard error: what the operator should know, though the command goes on.
+    /// Warns the operator on standard error. The command goes on.
     func warn(_ lines: [String]) {
         try? StandardStream.error.write(Self.text(lines))
     }
 
-    /// On standard error. What cannot be written there is lost: there is nowhere left to say so.
+    /// Reports a failure on standard error. If that write fails, the report is lost.
     func report(_ failure: CommandFailure) {
         if case .outputClosed = failure { return }
         switch format {
@@ -41,12 +41,22 @@ struct CommandOutput: Sendable {
     }
 }
 
-/// What a command found out or did, in both forms.
+/// The result of a command, in both forms.
 protocol CommandResult {
-    /// For people. The caller escapes them for the terminal.
+    /// For people. ``CommandOutput`` escapes them for the terminal.
     var lines: [String] { get }
-    /// For programs: one value. Names, once published, stay.
+    /// For programs: one value. Published names stay.
     func write(to json: inout JSONWriter)
+}
+
+/// A result that is one JSON object.
+protocol ObjectResult: CommandResult {
+    /// Writes the members, without the braces.
+    func members(to json: inout JSONWriter)
+}
+
+extension ObjectResult {
+    func write(to json: inout JSONWriter) { json.object { members(to: &$0) } }
 }
 
 extension JSONWriter {
@@ -56,8 +66,7 @@ extension JSONWriter {
     }
 }
 
-/// Standard output and standard error, unbuffered. The program ignores SIGPIPE, so a reader that goes away causes an
-/// error here.
+/// Standard output and standard error, unbuffered. The program ignores SIGPIPE, so a closed pipe is an error here.
 enum StandardStream: Int32 {
     case output = 1
     case error = 2
@@ -77,40 +86,35 @@ enum StandardStream: Int32 {
     }
 }
 
-/// Text from a database, a file or an argument on its way to a terminal, which would obey the control characters in it:
-/// move the cursor, rewrite what stands above, turn the reading direction around (CWE-150).
+/// Escapes text from a database, a file or an argument for a terminal. A terminal obeys control characters: they move
+/// the cursor, overwrite earlier lines or reverse the reading direction (CWE-150).
 enum TerminalText {
     /// On one line: controls, format characters and line ends become `\u{…}`.
-    static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String { escaped(text) { "\\u{\(String($0.value, radix: 16))}" } }
+
+    /// JSON text that is safe to look at. Uses the escapes of RFC 8259 §7 where ``JSONWriter`` writes a character as it is.
+    /// JSON is ASCII outside strings, so only strings can change.
+    static func escaped(json octets: [UInt8]) -> [UInt8] {
+        let text = escaped(String(decoding: octets, as: UTF8.self)) { scalar in
+            Character(scalar).utf16.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)"
+            }.joined()
+        }
+        return Array(text.utf8)
+    }
+
+    private static func escaped(_ text: String, by escape: (Unicode.Scalar) -> String) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if isUnsafe(scalar) {
-                result.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+                result.append(contentsOf: escape(scalar).unicodeScalars)
             } else {
                 result.append(scalar)
             }
         }
         return String(result)
-    }
-
-    /// JSON text that is safe on a terminal: RFC 8259 §7 escapes for characters that ``JSONWriter`` may leave as they
-    /// are. Outside strings JSON is ASCII, so only the contents of strings change.
-    static func escaped(json octets: [UInt8]) -> [UInt8] {
-        let text = String(decoding: octets, as: UTF8.self)
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return octets }
-        var result: [UInt8] = []
-        for scalar in text.unicodeScalars {
-            if isUnsafe(scalar) {
-                for unit in Character(scalar).utf16 {
-                    let digits = String(unit, radix: 16)
-                    result.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
-                }
-            } else {
-                result.append(contentsOf: String(scalar).utf8)
-            }
-        }
-        return result
     }
 
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {

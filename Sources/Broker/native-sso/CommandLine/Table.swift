@@ -3,7 +3,7 @@ import NativeSSO
 import StrictCoding
 
 /// One thing: `name: value` lines for people, an object for programs.
-struct Record: CommandResult, ExpressibleByDictionaryLiteral {
+struct Record: ObjectResult, ExpressibleByDictionaryLiteral {
     /// Names as JSON has them, such as `client_id`.
     let fields: [(name: String, value: Cell)]
 
@@ -17,28 +17,23 @@ struct Record: CommandResult, ExpressibleByDictionaryLiteral {
         }
     }
 
-    func write(to json: inout JSONWriter) {
-        json.object { members(to: &$0) }
-    }
-
-    /// Without the braces.
     func members(to json: inout JSONWriter) {
         for field in fields { field.value.write(as: field.name, to: &json) }
     }
 }
 
 /// Many things of one kind: columns for people, an array of objects for programs.
-struct Table: CommandResult {
-    /// Of the one member of the JSON object, such as `sessions`.
+struct Table: ObjectResult {
+    /// The name of the only member of the JSON object, such as `sessions`.
     let name: String
-    /// Of one shape; their names are the columns, for people in capitals.
+    /// All have the same names, which are the columns. People see them in capitals.
     let rows: [Record]
-    /// What people read where there is no row.
+    /// What people read if there is no row.
     let whenEmpty: String
 
-    init(_ name: String, _ rows: [Record], whenEmpty: String? = nil) {
+    init<Thing>(_ name: String, _ things: [Thing], whenEmpty: String? = nil, row: (Thing) -> Record) {
         self.name = name
-        self.rows = rows
+        rows = things.map(row)
         self.whenEmpty = whenEmpty ?? "no \(name.replacing("_", with: " "))"
     }
 
@@ -51,25 +46,12 @@ struct Table: CommandResult {
             let padded = zip(row, widths).map { text, width in
                 text + String(repeating: " ", count: width - text.unicodeScalars.count)
             }
-            return padded.joined(separator: "  ").trimmingSuffix()
+            return String(padded.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
         }
     }
 
-    func write(to json: inout JSONWriter) {
-        json.object { members(to: &$0) }
-    }
-
-    /// Without the braces.
     func members(to json: inout JSONWriter) {
         json.member(name, array: { json in for row in rows { row.write(to: &json) } })
-    }
-}
-
-extension String {
-    fileprivate func trimmingSuffix() -> String {
-        var text = self[...]
-        while text.last == " " { text.removeLast() }
-        return String(text)
     }
 }
 
@@ -114,7 +96,7 @@ enum Cell: Sendable, Hashable {
 }
 
 extension UnixTime {
-    /// In UTC. Held to the years 1 to 9999: a row of the database must not stop a listing.
+    /// In UTC. Clamped to the years 1 to 9999: a row of the database must not stop a listing.
     var rfc3339: String {
         let seconds = min(max(seconds, -62_135_596_800), 253_402_300_799)
         return Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)

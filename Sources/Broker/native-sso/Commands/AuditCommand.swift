@@ -2,17 +2,15 @@ import ArgumentParser
 import FoundationEssentials
 import NativeSSO
 import PostgresClient
-import Registry
+package import Registry
 import StrictCoding
 
-/// `native-sso audit`
 struct AuditCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "Search the audit: grants, refusals and administrative changes.",
         subcommands: [AuditListCommand.self])
 }
 
-/// `native-sso audit list`
 struct AuditListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List events, the newest first.",
@@ -41,7 +39,7 @@ struct AuditListCommand: AsyncParsableCommand {
     var sid: SessionID?
 
     @Option(help: ArgumentHelp("Continue a listing: `next` of the previous page.", valueName: "next"))
-    var after: PagePosition?
+    var after: AuditRecord.Position?
 
     @OptionGroup var page: LimitOption
     @OptionGroup var options: GlobalOptions
@@ -66,40 +64,38 @@ struct AuditListCommand: AsyncParsableCommand {
                 guard !found.isEmpty else { throw AdministrationError.notFound("this session") }
                 selection.sessions = found.map(\.id)
             }
-            return try await registry.audit(selection, limit: page.limit, before: after?.position)
+            return try await registry.audit(selection, limit: page.limit, before: after)
         }
-        let next = records.count == page.limit ? records.last.map { PagePosition($0.position) } : nil
+        let next = records.count == page.limit ? records.last?.position : nil
         try options.output.show(AuditListing(records: records, next: next))
     }
 }
 
 /// A page of the audit.
-struct AuditListing: CommandResult {
+struct AuditListing: ObjectResult {
     let records: [AuditRecord]
     /// `nil`: this is the last page.
-    let next: PagePosition?
+    let next: AuditRecord.Position?
 
     var lines: [String] {
-        let rows: [Record] = records.map {
+        let table = Table("events", records) {
             [
                 "occurred_at": .instant($0.time), "kind": .text($0.kind), "reason": Cell($0.reason),
                 "client_id": Cell($0.client?.string), "session_id": Cell($0.session?.description),
                 "actor": Cell($0.actor), "request_id": Cell($0.requestID?.description),
             ]
         }
-        return Table("events", rows).lines + (next.map { ["There may be more: --after \($0)"] } ?? [])
+        return table.lines + (next.map { ["There may be more: --after \($0)"] } ?? [])
     }
 
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.array("events", of: records) { record, json in
-                Cell(record.requestID?.description).write(as: "request_id", to: &json)
-                record.shown.members(to: &json)
-                // From a column of the type jsonb.
-                json.member("details", raw: Array((record.details ?? "null").utf8))
-            }
-            Cell(next?.description).write(as: "next", to: &json)
+    func members(to json: inout JSONWriter) {
+        json.array("events", of: records) { record, json in
+            Cell(record.requestID?.description).write(as: "request_id", to: &json)
+            record.shown.members(to: &json)
+            // From a column of the type jsonb.
+            json.member("details", raw: Array((record.details ?? "null").utf8))
         }
+        Cell(next?.description).write(as: "next", to: &json)
     }
 }
 
@@ -142,23 +138,19 @@ enum Moment: ExpressibleByArgument, CustomStringConvertible {
     }
 }
 
-/// Where a page of the audit ends, as text: four numbers with points between them.
-struct PagePosition: ExpressibleByArgument, CustomStringConvertible {
-    let position: AuditRecord.Position
-
-    init(_ position: AuditRecord.Position) { self.position = position }
-
-    init?(argument: String) {
+/// The end of a page of the audit, as text: four numbers with points between them.
+extension AuditRecord.Position: ExpressibleByArgument, CustomStringConvertible {
+    package init?(argument: String) {
         let parts = argument.split(separator: ".", omittingEmptySubsequences: false).map { Int64($0) }
         guard parts.count == 4, let microseconds = parts[0], let partition = parts[1], let block = parts[2],
             let place = parts[3], microseconds.magnitude < 1 << 58, (0...Int64(UInt32.max)).contains(partition),
             (0...Int64(UInt32.max)).contains(block), (0...Int64(UInt16.max)).contains(place)
         else { return nil }
-        position = AuditRecord.Position(microseconds: microseconds, partition: partition, row: "(\(block),\(place))")
+        self.init(microseconds: microseconds, partition: partition, row: "(\(block),\(place))")
     }
 
-    var description: String {
-        let row = position.row.filter { $0 != "(" && $0 != ")" }.replacing(",", with: ".")
-        return "\(position.microseconds).\(position.partition).\(row)"
+    package var description: String {
+        let row = row.filter { $0 != "(" && $0 != ")" }.replacing(",", with: ".")
+        return "\(microseconds).\(partition).\(row)"
     }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import NativeSSO
 import Registry
 
-/// `native-sso client`
 struct ClientCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "client", abstract: "Manage client applications.",
@@ -13,7 +12,6 @@ struct ClientCommand: CommandGroup {
         ])
 }
 
-/// `native-sso client add`
 struct ClientAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Register a client.",
@@ -43,7 +41,6 @@ struct ClientAddCommand: AsyncParsableCommand {
     }
 }
 
-/// `native-sso client update`
 struct ClientUpdateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "update", abstract: "Change the given settings; keep the others.")
@@ -54,14 +51,13 @@ struct ClientUpdateCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let changed = try await options.change(id, why) { settings.changing($0) }
+        let changed = try await options.change(id, why) { settings.change(&$0) }
         guard changed.asksForStepUp else { return }
         let groups = try await options.administer { try await $0.groups() }
         options.output.warn(changed.stepUpWarning(groups))
     }
 }
 
-/// `native-sso client enable`
 struct ClientEnableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "enable", abstract: "Enable a disabled client.")
 
@@ -69,10 +65,9 @@ struct ClientEnableCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws { try await options.change(id, why) { $0.enabled(true) } }
+    func run() async throws { try await options.change(id, why) { $0.isEnabled = true } }
 }
 
-/// `native-sso client disable`
 struct ClientDisableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable", abstract: "Refuse all requests of a client until you enable it again.")
@@ -81,17 +76,18 @@ struct ClientDisableCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws { try await options.change(id, why) { $0.enabled(false) } }
+    func run() async throws { try await options.change(id, why) { $0.isEnabled = false } }
 }
 
 extension GlobalOptions {
     /// A change to a client that exists.
     @discardableResult
     fileprivate func change(
-        _ id: ClientID, _ why: ReasonOption, _ change: (Client) -> Client
+        _ id: ClientID, _ why: ReasonOption, _ change: (inout Client) -> Void
     ) async throws -> Client {
         let changed = try await administer { registry in
-            let changed = change(try await registry.require(id))
+            var changed = try await registry.require(id)
+            change(&changed)
             guard changed.defaultScope.isSubset(of: changed.allowedScope) else {
                 throw AdministrationError.refused("the default scope must lie within the allowed scope")
             }
@@ -103,38 +99,31 @@ extension GlobalOptions {
     }
 }
 
-/// `native-sso client list`
-struct ClientListCommand: AsyncParsableCommand {
+struct ClientListCommand: RegistryCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List all clients.")
 
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let clients = try await options.administer { try await $0.clients() }
-        let rows: [Record] = clients.map {
+    func result(_ registry: Administration) async throws -> Table {
+        Table("clients", try await registry.clients()) {
             [
                 "client_id": .text($0.id.string), "enabled": .flag($0.isEnabled),
                 "authentication": .text($0.authentication.rawValue), "allowed_scope": .list($0.allowedScope.tokens),
                 "audiences": .list($0.audiences),
             ]
         }
-        try options.output.show(Table("clients", rows))
     }
 }
 
-/// `native-sso client show`
-struct ClientShowCommand: AsyncParsableCommand {
+struct ClientShowCommand: RegistryCommand {
     static let configuration = CommandConfiguration(commandName: "show", abstract: "Show one client.")
 
     @Argument(help: "The client_id.") var id: ClientID
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        try options.output.show(Record(try await options.administer { try await $0.require(id) }))
-    }
+    func result(_ registry: Administration) async throws -> Record { Record(try await registry.require(id)) }
 }
 
-/// `native-sso client remove`
 struct ClientRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a client, its memberships and its grants.")

@@ -4,7 +4,6 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// `native-sso client secret`
 struct ClientSecretCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "secret", abstract: "Manage the secrets of a client_secret_basic client.",
@@ -15,8 +14,7 @@ struct ClientSecretCommand: CommandGroup {
         subcommands: [ClientSecretRotateCommand.self, ClientSecretListCommand.self, ClientSecretRetireCommand.self])
 }
 
-/// `native-sso client secret rotate`
-struct ClientSecretRotateCommand: AsyncParsableCommand {
+struct ClientSecretRotateCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate", abstract: "Create a secret and show it once. The previous one stays valid.",
         discussion: "The broker keeps only a digest. Replace a lost secret.")
@@ -25,28 +23,24 @@ struct ClientSecretRotateCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
+    func result(_ registry: Administration) async throws -> Record {
+        let live = try await registry.liveSecrets(of: client)
+        guard live.count < 2 else {
+            throw AdministrationError.refused(
+                "client \(client) has two secrets; when it uses the newer one everywhere, type: "
+                    + "native-sso client secret retire \(client) \(live[0].digest.label)")
+        }
         var randomness = SystemRandomNumberGenerator()
         let secret = ClientSecret(using: &randomness)
-        try await options.administer { registry in
-            let live = try await registry.liveSecrets(of: client)
-            guard live.count < 2 else {
-                throw AdministrationError.refused(
-                    "client \(client) has two secrets; when it uses the newer one everywhere, type: "
-                        + "native-sso client secret retire \(client) \(live[0].digest.label)")
-            }
-            try await registry.addSecret(secret.digest, to: client, options.act(why))
-        }
-        let record: Record = [
+        try await registry.addSecret(secret.digest, to: client, options.act(why))
+        return [
             "client_id": .text(client.string), "digest": .text(secret.digest.label),
             "client_secret": .text(secret.secret),
         ]
-        try options.output.show(record)
     }
 }
 
-/// `native-sso client secret list`
-struct ClientSecretListCommand: AsyncParsableCommand {
+struct ClientSecretListCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List valid secrets, the oldest first, by the first digits of their SHA-256.")
@@ -54,16 +48,13 @@ struct ClientSecretListCommand: AsyncParsableCommand {
     @Argument(help: "The client.") var client: ClientID
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let secrets = try await options.administer { try await $0.liveSecrets(of: client) }
-        let rows: [Record] = secrets.map {
+    func result(_ registry: Administration) async throws -> Table {
+        Table("secrets", try await registry.liveSecrets(of: client)) {
             ["digest": .text($0.digest.label), "created_at": .instant($0.createdAt)]
         }
-        try options.output.show(Table("secrets", rows))
     }
 }
 
-/// `native-sso client secret retire`
 struct ClientSecretRetireCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retire", abstract: "Refuse a secret from now on, on every broker within seconds.")
@@ -93,7 +84,6 @@ extension Administration {
     }
 }
 
-/// `native-sso client key`
 struct ClientKeyCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "key", abstract: "Manage the public keys of a private_key_jwt client.",
@@ -104,7 +94,6 @@ struct ClientKeyCommand: CommandGroup {
         subcommands: [ClientKeyAddCommand.self, ClientKeyListCommand.self, ClientKeyRemoveCommand.self])
 }
 
-/// `native-sso client key add`
 struct ClientKeyAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Register another public key of a client.",
@@ -119,14 +108,14 @@ struct ClientKeyAddCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let key = try ClientKeyFile(file, kid: kid, algorithm: algorithm)
+        let key = try ClientKeyFile(file, kid: kid, algorithm: algorithm?.signature)
         try await options.administer { registry in
             let present = try await registry.signingKeys(of: client).map(\.key)
             guard present.count < Self.mostKeys else {
                 throw AdministrationError.refused(
                     "client \(client) has \(Self.mostKeys) keys; remove those that it does not use")
             }
-            // A stolen key that an operator removes must not stay valid under another name.
+            // After the removal of a stolen key, no copy of it may stay valid under another kid.
             if let same = present.first(where: { $0.id != key.registered.id && key.isSameKey(as: $0) }) {
                 throw AdministrationError.alreadyExists("this key of client \(client), as \(same.id),")
             }
@@ -134,7 +123,7 @@ struct ClientKeyAddCommand: AsyncParsableCommand {
         }
         let record: Record = [
             "client_id": .text(client.string), "kid": .text(key.registered.id.string),
-            "algorithm": .text(key.algorithm.signature.rawValue),
+            "algorithm": .text(key.algorithm.rawValue),
         ]
         try options.output.show(record)
     }
@@ -143,28 +132,24 @@ struct ClientKeyAddCommand: AsyncParsableCommand {
     private static let mostKeys = 8
 }
 
-/// `native-sso client key list`
-struct ClientKeyListCommand: AsyncParsableCommand {
+struct ClientKeyListCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List a client's keys, the oldest first.")
 
     @Argument(help: "The client.") var client: ClientID
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let keys = try await options.administer { try await $0.signingKeys(of: client) }
-        let rows: [Record] = keys.map { key in
+    func result(_ registry: Administration) async throws -> Table {
+        Table("keys", try await registry.signingKeys(of: client)) { key in
             let json = try? JSONReader.parse(key.key.publicJWK.utf8).object
             return [
                 "kid": .text(key.key.id.string), "algorithm": Cell(json?.string("alg")),
                 "created_at": .instant(key.createdAt),
             ]
         }
-        try options.output.show(Table("keys", rows))
     }
 }
 
-/// `native-sso client key remove`
 struct ClientKeyRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Refuse assertions of a key from now on, on every broker within seconds.")

@@ -6,7 +6,7 @@ import Registry
 import RegularFiles
 import StrictCoding
 
-/// The settings of a client. An option that is absent keeps the present value, or the default of a new client.
+/// The settings of a client. A new client gets the default of a setting that is not given; an existing one keeps its own.
 struct ClientSettings: ParsableArguments {
     @Option(parsing: .upToNextOption, help: "Resource servers of its access tokens: their `aud`.")
     var audience: [String] = []
@@ -84,46 +84,38 @@ struct ClientSettings: ParsableArguments {
 extension ClientSettings {
     /// A new client with these settings.
     func client(_ id: ClientID, _ authentication: Client.Authentication) -> Client {
-        changing(
-            Client(
-                id: id, authentication: authentication, allowedScope: .empty, defaultScope: .empty, audiences: audience)
-        )
+        var client = Client(
+            id: id, authentication: authentication, allowedScope: .empty, defaultScope: .empty, audiences: audience)
+        change(&client)
+        return client
     }
 
-    /// `client` with the given options applied.
-    func changing(_ client: Client) -> Client {
-        var changed = client
-        changed.grants = grant.isEmpty ? client.grants : Set(grant)
-        changed.allowedScope = allowedScope ?? client.allowedScope
-        changed.defaultScope = defaultScope ?? client.defaultScope
-        changed.audiences = audience.isEmpty ? client.audiences : audience
-        changed.accessTokenLifetime = accessTokenLifetime ?? client.accessTokenLifetime
-        changed.refreshTokenLifetime = refreshTokenLifetime ?? client.refreshTokenLifetime
-        changed.issuesRefreshToken = refreshToken ?? client.issuesRefreshToken
-        changed.issuesIDToken = idToken ?? client.issuesIDToken
-        changed.includesSessionID = sessionID ?? client.includesSessionID
-        changed.allowsSelfExchange = selfExchange ?? client.allowsSelfExchange
-        changed.acceptedContextClasses = noMinAcr ? [] : minAcr.isEmpty ? client.acceptedContextClasses : minAcr
-        changed.maximumAuthenticationAge = noMaxAuthAge ? nil : maxAuthAge ?? client.maximumAuthenticationAge
-        changed.proofPolicy = dpop ?? client.proofPolicy
-        return changed
+    /// Changes the given settings and keeps the others.
+    func change(_ client: inout Client) {
+        if !grant.isEmpty { client.grants = Set(grant) }
+        client.allowedScope = allowedScope ?? client.allowedScope
+        client.defaultScope = defaultScope ?? client.defaultScope
+        if !audience.isEmpty { client.audiences = audience }
+        client.accessTokenLifetime = accessTokenLifetime ?? client.accessTokenLifetime
+        client.refreshTokenLifetime = refreshTokenLifetime ?? client.refreshTokenLifetime
+        client.issuesRefreshToken = refreshToken ?? client.issuesRefreshToken
+        client.issuesIDToken = idToken ?? client.issuesIDToken
+        client.includesSessionID = sessionID ?? client.includesSessionID
+        client.allowsSelfExchange = selfExchange ?? client.allowsSelfExchange
+        if noMinAcr || !minAcr.isEmpty { client.acceptedContextClasses = minAcr }
+        client.maximumAuthenticationAge = noMaxAuthAge ? nil : maxAuthAge ?? client.maximumAuthenticationAge
+        client.proofPolicy = dpop ?? client.proofPolicy
     }
 }
 
 extension Client {
-    /// The same client, enabled or not.
-    func enabled(_ isEnabled: Bool) -> Client {
-        var changed = self
-        changed.isEnabled = isEnabled
-        return changed
-    }
     /// Whether it may demand a login that is stronger or newer than the one it is offered.
     var asksForStepUp: Bool { !acceptedContextClasses.isEmpty || maximumAuthenticationAge != nil }
 
-    /// A client that demands a stronger login must be able to bring that login itself, because its id_token names the
-    /// client. The warning if it cannot.
+    /// A warning for a client whose step-up login would be refused. After that login the client holds its own id_token, and
+    /// it needs permission to exchange it.
     ///
-    /// - Parameter groups: All groups. The role is not checked while the client is in none.
+    /// - Parameter groups: All sharing groups. Groups without this client do not count.
     func stepUpWarning(_ groups: [SharingGroup]) -> [String] {
         let roles = groups.flatMap(\.members).filter { $0.client == id }.map(\.role)
         guard asksForStepUp, !allowsSelfExchange || !roles.isEmpty && !roles.contains(.both) else { return [] }
@@ -137,23 +129,20 @@ extension Client {
 /// A client's public key as an operator brings it: one JWK in a file.
 struct ClientKeyFile {
     let registered: ClientKey
-    let algorithm: Algorithm
+    let algorithm: SignatureAlgorithm
     /// RFC 7638.
     private let thumbprint: [UInt8]
 
-    /// What a client may sign with: what the broker takes.
-    struct Algorithm: ExpressibleByArgument, Hashable {
+    /// A signature algorithm that the broker accepts from clients.
+    struct Algorithm: ExpressibleByArgument {
         let signature: SignatureAlgorithm
 
-        static let all = AssertionSignature.algorithms.sorted { $0.rawValue < $1.rawValue }.map(Self.init(signature:))
-        static let allValueStrings = all.map(\.signature.rawValue)
-
-        init(signature: SignatureAlgorithm) { self.signature = signature }
+        static let allValueStrings = AssertionSignature.algorithms.map(\.rawValue).sorted()
 
         init?(argument: String) {
-            guard let own = Self.all.first(where: { $0.signature.rawValue.hasSameOctets(as: argument) })
+            guard let own = AssertionSignature.algorithms.first(where: { $0.rawValue.hasSameOctets(as: argument) })
             else { return nil }
-            self = own
+            signature = own
         }
     }
 
@@ -161,15 +150,15 @@ struct ClientKeyFile {
     ///   - path: Of the JWK.
     ///   - kid: Where the JWK has none.
     ///   - algorithm: Where the JWK has none.
-    init(_ path: String, kid: ClientKeyID?, algorithm: Algorithm?) throws(CommandFailure) {
+    init(_ path: String, kid: ClientKeyID?, algorithm: SignatureAlgorithm?) throws(CommandFailure) {
         let key = try Self.key(in: path)
         let algorithm = try Self.algorithm(of: key, algorithm, path)
         let id = try Self.id(of: key, kid, path)
         let publicKey: JSONWebKey
         do throws(JSONWebKeyError) {
-            publicKey = try JSONWebKey(key.parameters, keyID: id.string, algorithm: algorithm.signature)
+            publicKey = try JSONWebKey(key.parameters, keyID: id.string, algorithm: algorithm)
         } catch {
-            throw .usage("\(path): the key does not fit \(algorithm.signature.rawValue)")
+            throw .usage("\(path): the key does not fit \(algorithm.rawValue)")
         }
         var json = JSONWriter()
         json.value(.object(publicKey.json))
@@ -204,16 +193,16 @@ struct ClientKeyFile {
     }
 
     private static func algorithm(
-        of key: JSONWebKey, _ given: Algorithm?, _ path: String
-    ) throws(CommandFailure) -> Algorithm {
+        of key: JSONWebKey, _ given: SignatureAlgorithm?, _ path: String
+    ) throws(CommandFailure) -> SignatureAlgorithm {
         if let own = key.algorithm {
-            guard let algorithm = Algorithm.all.first(where: { $0.signature == own }),
-                given ?? algorithm == algorithm
-            else { throw .usage("\(path): the key is for \(own.rawValue)") }
-            return algorithm
+            guard AssertionSignature.algorithms.contains(own), given ?? own == own else {
+                throw .usage("\(path): the key is for \(own.rawValue)")
+            }
+            return own
         }
         if let given { return given }
-        let possible = Algorithm.all.filter { key.supports($0.signature) }
+        let possible = AssertionSignature.algorithms.filter { key.supports($0) }
         if possible.isEmpty {
             throw .usage("\(path): is no key for any of \(Algorithm.allValueStrings.joined(separator: ", "))")
         }

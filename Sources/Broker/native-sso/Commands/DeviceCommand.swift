@@ -3,7 +3,6 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// `native-sso device`
 struct DeviceCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "device", abstract: "Show, block and unblock devices, by device digest.",
@@ -24,7 +23,6 @@ struct DeviceOptions: ParsableArguments {
     }
 }
 
-/// `native-sso device show`
 struct DeviceShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "show", abstract: "Show one device.")
 
@@ -43,7 +41,6 @@ struct DeviceShowCommand: AsyncParsableCommand {
     }
 }
 
-/// `native-sso device block`
 struct DeviceBlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "block", abstract: "Refuse a device in every session until you unblock it.")
@@ -64,7 +61,6 @@ struct DeviceBlockCommand: AsyncParsableCommand {
     }
 }
 
-/// `native-sso device unblock`
 struct DeviceUnblockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unblock", abstract: "Unblock a device.")
@@ -82,7 +78,6 @@ struct DeviceUnblockCommand: AsyncParsableCommand {
     }
 }
 
-/// `native-sso device unpin`
 struct DeviceUnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin", abstract: "Delete the DPoP key bindings of a device.",

@@ -3,7 +3,6 @@ import BrokerHTTP
 import NativeSSO
 import Registry
 
-/// `native-sso explain`
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",

@@ -2,14 +2,12 @@ import ArgumentParser
 import NativeSSO
 import Registry
 
-/// `native-sso grant`
 struct GrantCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "grant", abstract: "Show and revoke grants: one token family for each app in a session.",
         subcommands: [GrantListCommand.self, GrantRevokeCommand.self])
 }
 
-/// `native-sso grant list`
 struct GrantListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List grants, the newest first.")
 
@@ -42,7 +40,7 @@ struct GrantListCommand: AsyncParsableCommand {
         let grants = try await options.administer {
             try await $0.grants(selection, liveOnly: !ended, limit: page.limit)
         }
-        try options.output.show(Table("grants", grants.map(Record.init)))
+        try options.output.show(Table("grants", grants, row: Record.init))
         options.output.warn(page.warning(grants.count, "grants"))
     }
 
@@ -55,7 +53,6 @@ struct GrantListCommand: AsyncParsableCommand {
     }
 }
 
-/// `native-sso grant revoke`
 struct GrantRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",

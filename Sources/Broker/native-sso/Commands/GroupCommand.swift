@@ -2,7 +2,6 @@ import ArgumentParser
 import NativeSSO
 import Registry
 
-/// `native-sso group`
 struct GroupCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "group", abstract: "Manage sharing groups: which apps may share logins.",
@@ -13,8 +12,7 @@ struct GroupCommand: CommandGroup {
         ])
 }
 
-/// `native-sso group add`
-struct GroupAddCommand: AsyncParsableCommand {
+struct GroupAddCommand: RegistryCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Create a group without members.")
 
     @Argument(help: "The group's name.") var id: GroupID
@@ -22,50 +20,43 @@ struct GroupAddCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        try await options.administer { try await $0.addGroup(id, issuer: issuer, options.act(why)) }
-        try options.output.show(["group_id": .text(id.string), "issuer": .text(issuer.string)] as Record)
+    func result(_ registry: Administration) async throws -> Record {
+        try await registry.addGroup(id, issuer: issuer, options.act(why))
+        return ["group_id": .text(id.string), "issuer": .text(issuer.string)]
     }
 }
 
-/// `native-sso group list`
-struct GroupListCommand: AsyncParsableCommand {
+struct GroupListCommand: RegistryCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List all groups.")
 
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let groups = try await options.administer { try await $0.groups() }
-        let rows: [Record] = groups.map {
+    func result(_ registry: Administration) async throws -> Table {
+        Table("groups", try await registry.groups()) {
             [
                 "group_id": .text($0.id.string), "issuer": .text($0.issuer.string),
                 "members": .list($0.members.map(\.client.string)),
             ]
         }
-        try options.output.show(Table("groups", rows))
     }
 }
 
-/// `native-sso group show`
-struct GroupShowCommand: AsyncParsableCommand {
+struct GroupShowCommand: RegistryCommand {
     static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the members of one group.")
 
     @Argument(help: "The group's name.") var id: GroupID
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let group = try await options.administer { try await $0.group(id) }
-        let rows: [Record] = group.members.map {
+    func result(_ registry: Administration) async throws -> Table {
+        Table("members", try await registry.group(id).members) {
             [
                 "client_id": .text($0.client.string), "role": .text($0.role.rawValue),
                 "scope_ceiling": Cell($0.scopeCeiling),
             ]
         }
-        try options.output.show(Table("members", rows))
     }
 }
 
-/// `native-sso group remove`
 struct GroupRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a group. Its members no longer share logins.")
@@ -83,15 +74,13 @@ struct GroupRemoveCommand: AsyncParsableCommand {
     }
 }
 
-/// `native-sso group member`
 struct GroupMemberCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "member", abstract: "Manage the members of a group.",
         subcommands: [GroupMemberAddCommand.self, GroupMemberRemoveCommand.self])
 }
 
-/// `native-sso group member add`
-struct GroupMemberAddCommand: AsyncParsableCommand {
+struct GroupMemberAddCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a client to a group, or change its role there.")
 
@@ -119,20 +108,16 @@ struct GroupMemberAddCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
+    func result(_ registry: Administration) async throws -> Record {
         let ceiling: SharingGroup.CeilingChange = scopeCeiling.map { .set($0) } ?? (noScopeCeiling ? .remove : .keep)
-        let member = try await options.administer {
-            try await $0.putMember(client, role, ceiling: ceiling, in: group, options.act(why))
-        }
-        let record: Record = [
+        let member = try await registry.putMember(client, role, ceiling: ceiling, in: group, options.act(why))
+        return [
             "group_id": .text(group.string), "client_id": .text(client.string), "role": .text(role.rawValue),
             "scope_ceiling": Cell(member.scopeCeiling),
         ]
-        try options.output.show(record)
     }
 }
 
-/// `native-sso group member remove`
 struct GroupMemberRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a client from a group, at once on every broker.")

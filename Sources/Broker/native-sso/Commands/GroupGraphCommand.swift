@@ -3,8 +3,7 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// `native-sso group graph`
-struct GroupGraphCommand: AsyncParsableCommand {
+struct GroupGraphCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "graph", abstract: "Draw which app may use whose login.",
         discussion: """
@@ -15,17 +14,14 @@ struct GroupGraphCommand: AsyncParsableCommand {
     @Option(help: "The language of the graph.") var format = GroupGraph.Format.mermaid
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let graph = try await options.administer { registry in
-            let clients = try await registry.clients().filter { $0.isEnabled && $0.grants.contains(.tokenExchange) }
-            return GroupGraph(groups: try await registry.groups(), targets: Set(clients.map(\.id)), format: format)
-        }
-        try options.output.show(graph)
+    func result(_ registry: Administration) async throws -> GroupGraph {
+        let clients = try await registry.clients().filter { $0.isEnabled && $0.grants.contains(.tokenExchange) }
+        return GroupGraph(groups: try await registry.groups(), targets: Set(clients.map(\.id)), format: format)
     }
 }
 
 /// The sharing groups as a directed graph.
-struct GroupGraph: CommandResult {
+struct GroupGraph: ObjectResult {
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case mermaid
         case dot
@@ -74,15 +70,13 @@ struct GroupGraph: CommandResult {
         return lines + (format == .mermaid ? [] : ["}"])
     }
 
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.array("arrows", of: groups.flatMap { group in arrows(in: group).map { (group, $0) } }) { item, json in
-                json.member("group_id", item.0.id.string)
-                json.member("issuer", item.0.issuer.string)
-                json.member("from", item.1.from.client.string)
-                json.member("to", item.1.to.client.string)
-                Cell(item.1.to.scopeCeiling).write(as: "scope_ceiling", to: &json)
-            }
+    func members(to json: inout JSONWriter) {
+        json.array("arrows", of: groups.flatMap { group in arrows(in: group).map { (group, $0) } }) { item, json in
+            json.member("group_id", item.0.id.string)
+            json.member("issuer", item.0.issuer.string)
+            json.member("from", item.1.from.client.string)
+            json.member("to", item.1.to.client.string)
+            Cell(item.1.to.scopeCeiling).write(as: "scope_ceiling", to: &json)
         }
     }
 

@@ -5,7 +5,6 @@ import PostgresClient
 import Registry
 import StrictCoding
 
-/// `native-sso key`
 struct KeyCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "key", abstract: "Manage the broker's own keys.",
@@ -15,7 +14,6 @@ struct KeyCommand: CommandGroup {
         ])
 }
 
-/// `native-sso key list`
 struct KeyListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List keys, and whether this machine can use them.")
@@ -26,7 +24,7 @@ struct KeyListCommand: AsyncParsableCommand {
         let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
         let rows = try await options.administer { try await $0.keys() }
         let files = Files(rows.records, provider)
-        let table: [Record] = rows.records.map {
+        let table = Table("keys", rows.records) {
             [
                 "kid": .text($0.kid), "use": .text($0.use.rawValue), "algorithm": .text($0.algorithm.rawValue),
                 "state": .text($0.state.rawValue),
@@ -35,7 +33,7 @@ struct KeyListCommand: AsyncParsableCommand {
                 "usable_here": files.isUsable($0),
             ]
         }
-        try options.output.show(Table("keys", table))
+        try options.output.show(table)
         options.output.warn(
             files.warnings + rows.unknown.keys.sorted().map { "key \($0) is of a kind that this version does not know" }
         )
@@ -43,7 +41,7 @@ struct KeyListCommand: AsyncParsableCommand {
 
     /// The key files of this machine, as far as this user can judge them.
     private enum Files {
-        /// Owned by another user, perhaps the one that the broker runs as.
+        /// They belong to another user, who may be the broker's.
         case ofAnotherUser(UInt32, path: String)
         case seen([KeySet.Problem])
 
@@ -54,7 +52,7 @@ struct KeyListCommand: AsyncParsableCommand {
                 self = .ofAnotherUser(uid, path: path)
                 return
             } catch {
-                // Said of each key below.
+                // The key set below reports it for each key.
             }
             self = .seen(KeySet(records, from: provider).problems)
         }
@@ -76,8 +74,7 @@ struct KeyListCommand: AsyncParsableCommand {
     }
 }
 
-/// `native-sso key generate`
-struct KeyGenerateCommand: AsyncParsableCommand {
+struct KeyGenerateCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate", abstract: "Create keys and register them.",
         discussion: """
@@ -118,19 +115,8 @@ struct KeyGenerateCommand: AsyncParsableCommand {
         guard [2048, 3072, 4096].contains(bits) else { throw ValidationError("--bits is 2048, 3072 or 4096.") }
     }
 
-    func run() async throws {
+    func result(_ registry: Administration) async throws -> Table {
         let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
-        let made = try await options.administer { try await generate(provider, $0) }
-        let rows: [Record] = made.map {
-            [
-                "kid": .text($0.kid), "use": .text($0.use.rawValue), "algorithm": .text($0.algorithm.rawValue),
-                "state": .text($0.state.rawValue), "file": .text($0.reference),
-            ]
-        }
-        try options.output.show(Table("keys", rows))
-    }
-
-    private func generate(_ provider: FileKeyProvider, _ registry: Administration) async throws -> [KeyRecord] {
         let existing = try await registry.keys().records
         var made: [KeyRecord] = []
         for use in try uses(existing) {
@@ -138,7 +124,12 @@ struct KeyGenerateCommand: AsyncParsableCommand {
                 use, algorithm: algorithm.key, modulusBits: bits, beside: existing)
             made.append(try await register(key, use, provider, registry))
         }
-        return made
+        return Table("keys", made) {
+            [
+                "kid": .text($0.kid), "use": .text($0.use.rawValue), "algorithm": .text($0.algorithm.rawValue),
+                "state": .text($0.state.rawValue), "file": .text($0.reference),
+            ]
+        }
     }
 
     private func uses(_ existing: [KeyRecord]) throws(CommandFailure) -> [KeyUse] {
@@ -150,7 +141,7 @@ struct KeyGenerateCommand: AsyncParsableCommand {
         return missing
     }
 
-    /// A key without a record is never used, so its file is removed again.
+    /// Registers the key. If that certainly failed, destroys the key file: without a record no broker uses it.
     private func register(
         _ key: GeneratedKey, _ use: KeyUse, _ provider: FileKeyProvider, _ registry: Administration
     ) async throws(AdministrationError) -> KeyRecord {
@@ -182,14 +173,12 @@ extension AdministrationError {
     }
 }
 
-/// `native-sso jwks`
 struct JWKSCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "jwks", abstract: "Export the public keys that verify the broker's tokens.",
         subcommands: [JWKSExportCommand.self])
 }
 
-/// `native-sso jwks export`
 struct JWKSExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Print the JWKS that the internal listener publishes.",
@@ -201,7 +190,7 @@ struct JWKSExportCommand: AsyncParsableCommand {
         let provider = FileKeyProvider(directory: try options.configuration().keys.directory)
         let rows = try await options.administer { try await $0.keys() }
         let keys = KeySet(rows.records, from: provider)
-        // Resource servers would refuse tokens of a key that the set lacks.
+        // If the set lacks a key, its readers refuse that key's tokens.
         if let problem = keys.problems.first(where: { $0.use == .accessToken }) {
             throw CommandFailure.infrastructure(problem.description)
         }

@@ -4,7 +4,6 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// `native-sso key publish`
 struct KeyPublishCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish", abstract: "Publish a pending key, so that verifiers can learn it before it signs.",
@@ -17,7 +16,6 @@ struct KeyPublishCommand: KeyStepCommand {
     @OptionGroup var options: GlobalOptions
 }
 
-/// `native-sso key activate`
 struct KeyActivateCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
         commandName: "activate", abstract: "Use a published key from now on, and retire its predecessor.",
@@ -31,7 +29,6 @@ struct KeyActivateCommand: KeyStepCommand {
     @OptionGroup var options: GlobalOptions
 }
 
-/// `native-sso key retire`
 struct KeyRetireCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
         commandName: "retire", abstract: "Stop using a key. What it signed stays valid.",
@@ -45,7 +42,6 @@ struct KeyRetireCommand: KeyStepCommand {
     @OptionGroup var options: GlobalOptions
 }
 
-/// `native-sso key remove`
 struct KeyRemoveCommand: KeyStepCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a key for good. Everything that it signed becomes invalid.",

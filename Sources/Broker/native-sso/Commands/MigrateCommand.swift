@@ -4,14 +4,12 @@ import Migrator
 import NativeSSO
 import PostgresClient
 
-/// `native-sso migrate`
 struct MigrateCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "migrate", abstract: "Create or upgrade the database schema.",
         subcommands: [MigrateUpCommand.self, MigrateStatusCommand.self, MigrateVerifyCommand.self])
 }
 
-/// `native-sso migrate up`
 struct MigrateUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up", abstract: "Apply missing migrations, each file in its own transaction.",
@@ -21,12 +19,13 @@ struct MigrateUpCommand: AsyncParsableCommand {
 
     func run() async throws {
         let applied = try await options.migrate { try await $0.up() }
-        let rows: [Record] = applied.map { ["version": .version($0.version), "name": .text($0.name)] }
-        try options.output.show(Table("applied", rows, whenEmpty: "the schema is up to date"))
+        let table = Table("applied", applied, whenEmpty: "the schema is up to date") {
+            ["version": .version($0.version), "name": .text($0.name)]
+        }
+        try options.output.show(table)
     }
 }
 
-/// `native-sso migrate status`
 struct MigrateStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "List applied and missing migrations.")
@@ -45,11 +44,10 @@ struct MigrateStatusCommand: AsyncParsableCommand {
         let pending: [Record] = status.pending.map {
             ["version": .version($0.version), "name": .text($0.name), "applied_at": .none, "applied_by": .none]
         }
-        try options.output.show(Table("migrations", applied + pending))
+        try options.output.show(Table("migrations", applied + pending, row: \.self))
     }
 }
 
-/// `native-sso migrate verify`
 struct MigrateVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Succeed only if every file is applied and unchanged.")

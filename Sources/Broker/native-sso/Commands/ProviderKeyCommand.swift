@@ -3,14 +3,12 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// `native-sso idp-key`
 struct ProviderKeyCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "idp-key", abstract: "Show and revoke the keys of identity providers.",
         subcommands: [ProviderKeyListCommand.self, ProviderKeyRevokeCommand.self])
 }
 
-/// `native-sso idp-key list`
 struct ProviderKeyListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List every key that the provider has published, and when.")
@@ -21,18 +19,17 @@ struct ProviderKeyListCommand: AsyncParsableCommand {
     func run() async throws {
         let issuer = try provider.issuer(options.configuration())
         let keys = try await options.administer { try await $0.providerKeys(of: issuer) }
-        let rows: [Record] = keys.map {
+        let table = Table("keys", keys) {
             [
                 "thumbprint": .text($0.thumbprint), "kid": Cell($0.kid), "alg": Cell($0.algorithm),
                 "first_seen_at": .instant($0.firstSeenAt), "last_seen_at": .instant($0.lastSeenAt),
                 "revoked_at": Cell($0.revokedAt),
             ]
         }
-        try options.output.show(Table("keys", rows))
+        try options.output.show(table)
     }
 }
 
-/// `native-sso idp-key revoke`
 struct ProviderKeyRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Refuse every token of this key for good, on every broker.",

@@ -2,31 +2,27 @@ import ArgumentParser
 import NativeSSO
 import Registry
 
-/// `native-sso retention`
 struct RetentionCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "retention", abstract: "Show and set how long ended records are kept.",
         subcommands: [RetentionShowCommand.self, RetentionSetCommand.self])
+}
 
-    fileprivate static func record(_ policy: RetentionPolicy) -> Record {
-        ["session_days": .number(Int64(policy.sessionDays)), "audit_days": .number(Int64(policy.auditDays))]
+extension Record {
+    fileprivate init(_ policy: RetentionPolicy) {
+        self = ["session_days": .number(Int64(policy.sessionDays)), "audit_days": .number(Int64(policy.auditDays))]
     }
 }
 
-/// `native-sso retention show`
-struct RetentionShowCommand: AsyncParsableCommand {
+struct RetentionShowCommand: RegistryCommand {
     static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the retention periods.")
 
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let policy = try await options.administer { try await $0.retention() }
-        try options.output.show(RetentionCommand.record(policy))
-    }
+    func result(_ registry: Administration) async throws -> Record { Record(try await registry.retention()) }
 }
 
-/// `native-sso retention set`
-struct RetentionSetCommand: AsyncParsableCommand {
+struct RetentionSetCommand: RegistryCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Change the retention periods.",
         discussion: "A shorter period deletes records in the next sweep: native-sso sweep shows which.")
@@ -44,16 +40,11 @@ struct RetentionSetCommand: AsyncParsableCommand {
         if sessionDays == nil, auditDays == nil { throw ValidationError("Give --session-days, --audit-days or both.") }
     }
 
-    func run() async throws {
-        let act = options.act(why)
-        let policy = try await options.administer {
-            try await $0.setRetention(sessionDays: sessionDays, auditDays: auditDays, act)
-        }
-        try options.output.show(RetentionCommand.record(policy))
+    func result(_ registry: Administration) async throws -> Record {
+        Record(try await registry.setRetention(sessionDays: sessionDays, auditDays: auditDays, options.act(why)))
     }
 }
 
-/// `native-sso sweep`
 struct SweepCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sweep", abstract: "Delete records whose retention period has passed.",

@@ -2,7 +2,6 @@ import ArgumentParser
 import NativeSSO
 import Registry
 
-/// `native-sso scope`
 struct ScopeCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "scope", abstract: "Manage scopes that need special handling, such as consent.",
@@ -20,8 +19,7 @@ struct ScopeName: ParsableArguments {
     var string: String { name.description }
 }
 
-/// `native-sso scope add`
-struct ScopeAddCommand: AsyncParsableCommand {
+struct ScopeAddCommand: RegistryCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Register a scope, or change it.")
 
     @OptionGroup var scope: ScopeName
@@ -36,23 +34,18 @@ struct ScopeAddCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let registered = try await options.administer {
-            try await $0.putScope(scope.string, requiresConsent: requiresConsent, options.act(why))
-        }
-        try options.output.show(Record(registered))
+    func result(_ registry: Administration) async throws -> Record {
+        Record(try await registry.putScope(scope.string, requiresConsent: requiresConsent, options.act(why)))
     }
 }
 
-/// `native-sso scope list`
-struct ScopeListCommand: AsyncParsableCommand {
+struct ScopeListCommand: RegistryCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List all registered scopes.")
 
     @OptionGroup var options: GlobalOptions
 
-    func run() async throws {
-        let scopes = try await options.administer { try await $0.scopes() }
-        try options.output.show(Table("scopes", scopes.map(Record.init)))
+    func result(_ registry: Administration) async throws -> Table {
+        Table("scopes", try await registry.scopes(), row: Record.init)
     }
 }
 
@@ -62,7 +55,6 @@ extension Record {
     }
 }
 
-/// `native-sso scope remove`
 struct ScopeRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a scope from the registry. It no longer needs consent.")

@@ -4,7 +4,6 @@ import Glibc
 import Logging
 import StrictCoding
 
-/// `native-sso serve`
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -47,7 +46,6 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// `native-sso config`
 struct ConfigCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Check the configuration.", subcommands: [Check.self])
@@ -77,17 +75,15 @@ extension ConfigCommand {
 }
 
 /// The configuration holds, perhaps with doubts.
-struct ConfigurationVerdict: CommandResult {
+struct ConfigurationVerdict: ObjectResult {
     let file: String
     let warnings: [ConfigurationProblem]
 
     var lines: [String] { ["OK"] + warnings.map { $0.line(file: file, isWarning: true) } }
 
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("ok", true)
-            json.member("file", file)
-            json.member("warnings", array: { json in for warning in warnings { warning.write(to: &json) } })
-        }
+    func members(to json: inout JSONWriter) {
+        json.member("ok", true)
+        json.member("file", file)
+        json.member("warnings", array: { json in for warning in warnings { warning.write(to: &json) } })
     }
 }

@@ -3,7 +3,6 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// `native-sso session`
 struct SessionCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "session", abstract: "Show, register and end sessions: logins and what was issued from them.",
@@ -47,7 +46,6 @@ struct SessionSelectionOptions: ParsableArguments {
     }
 }
 
-/// `native-sso session list`
 struct SessionListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List sessions, the newest first.")
 
@@ -64,7 +62,7 @@ struct SessionListCommand: AsyncParsableCommand {
         let sessions = try await options.administer {
             try await $0.sessions(selection, liveOnly: !ended, limit: page.limit)
         }
-        let rows: [Record] = sessions.map {
+        let table = Table("sessions", sessions) {
             [
                 "issuer": .text($0.issuer.string), "sid": .text($0.sessionID.string), "sub": Cell($0.subject?.string),
                 "source_client": Cell($0.sourceClient?.string), "created_at": .instant($0.createdAt),
@@ -72,12 +70,11 @@ struct SessionListCommand: AsyncParsableCommand {
                 "ended_at": Cell($0.endedAt), "live_grants": .number($0.liveGrants),
             ]
         }
-        try options.output.show(Table("sessions", rows))
+        try options.output.show(table)
         options.output.warn(page.warning(sessions.count, "sessions"))
     }
 }
 
-/// `native-sso session show`
 struct SessionShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show one session with the grants of each app.")
@@ -103,7 +100,7 @@ struct SessionShowCommand: AsyncParsableCommand {
 }
 
 /// One session and the grants in it.
-private struct SessionReport: CommandResult {
+private struct SessionReport: ObjectResult {
     let session: Record
     let grants: Table
 
@@ -118,7 +115,7 @@ private struct SessionReport: CommandResult {
             "ended_at": Cell(session.endedAt), "end_reason": Cell(session.endReason),
             "live_grants": .number(session.liveGrants),
         ]
-        let rows: [Record] = grants.map {
+        self.grants = Table("grants", grants) {
             [
                 "grant_id": .text($0.id.description), "client_id": .text($0.client.string),
                 "generation": .number(Int64($0.generation)), "rotated_at": .instant($0.rotatedAt),
@@ -127,20 +124,16 @@ private struct SessionReport: CommandResult {
                 "revoke_reason": Cell($0.revokeReason),
             ]
         }
-        self.grants = Table("grants", rows)
     }
 
     var lines: [String] { session.lines + [""] + grants.lines }
 
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("session", object: session.members)
-            grants.members(to: &json)
-        }
+    func members(to json: inout JSONWriter) {
+        json.member("session", object: session.members)
+        grants.members(to: &json)
     }
 }
 
-/// `native-sso session register`
 struct SessionRegisterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "register", abstract: "Register a login before an app presents it.",
@@ -209,7 +202,6 @@ struct SessionRegisterCommand: AsyncParsableCommand {
     }
 }
 
-/// `native-sso session end`
 struct SessionEndCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "end", abstract: "End sessions. The broker refuses every app in them from its next request on.")
