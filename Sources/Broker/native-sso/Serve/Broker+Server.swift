@@ -44,10 +44,9 @@ extension Broker {
     func metrics(_ connections: ConnectionCounts) -> BrokerMetrics {
         BrokerMetrics(
             sources: [
-                LaneReport(lanes: lanes), PoolReport(pool: pool), LogReport(sink: .standardError), connections, commits,
+                ConnectionReport(lanes: lanes, pool: pool, sink: .standardError), connections, commits,
                 KeyReport(ring: ring),
-            ]
-                + (tls.map { [$0] } ?? []))
+            ] + (tls.map { [$0] } ?? []))
     }
 
     private func tokenEndpoint(_ metrics: BrokerMetrics, _ limiter: RequestLimiter) -> TokenEndpoint {

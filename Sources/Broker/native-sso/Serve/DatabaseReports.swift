@@ -6,11 +6,14 @@ import NativeSSO
 import PostgresClient
 import Registry
 
-struct LaneReport: MetricSource {
+/// The metrics of the database connections and of the log.
+struct ConnectionReport: MetricSource {
     let lanes: BatchingLanes
+    let pool: ConnectionPool
+    let sink: LogSink
 
     var samples: [MetricSample] {
-        let lanes = lanes.statistics
+        let (lanes, pool) = (lanes.statistics, pool.statistics)
         return [
             .gauge(
                 "database_lane_connections", "Open lane connections. Lanes run exchanges and refreshes.",
@@ -37,16 +40,6 @@ struct LaneReport: MetricSource {
             .counter(
                 "database_lane_shed_total", "Calls refused because the queue was full or the wait too long.",
                 lanes.shedTotal),
-        ]
-    }
-}
-
-struct PoolReport: MetricSource {
-    let pool: ConnectionPool
-
-    var samples: [MetricSample] {
-        let pool = pool.statistics
-        return [
             .gauge(
                 "database_connections", "Open pool connections. The pool runs everything but exchanges and refreshes.",
                 pool.connections.connections),
@@ -58,15 +51,8 @@ struct PoolReport: MetricSource {
                 pool.connections.connectFailuresTotal),
             .counter(
                 "database_shed_total", "Calls refused because the queue was full or the wait too long.", pool.shedTotal),
+            .counter("log_lines_dropped_total", "Log lines lost since the start.", sink.droppedLines),
         ]
-    }
-}
-
-struct LogReport: MetricSource {
-    let sink: LogSink
-
-    var samples: [MetricSample] {
-        [.counter("log_lines_dropped_total", "Log lines lost since the start.", sink.droppedLines)]
     }
 }
 
