@@ -1,9 +1,9 @@
 import NativeSSO
 
-/// One mapping of the file during reading, with the variables that override its keys.
+/// One mapping of the file during reading, with the variables for its keys.
 ///
-/// Reading a key makes it known; the section reports the other keys as unknown when it ends. A key's name, type,
-/// default, bounds and help are therefore written once, where it is read. The guide's reference comes from them.
+/// Reading a key makes it known. The end of the section reports the other keys as unknown. So a key's name, type,
+/// default, bounds and help stand once, where the code reads it. The guide's reference comes from them.
 final class Section {
     /// Empty for the whole file.
     let path: String
@@ -13,7 +13,7 @@ final class Section {
     /// `nil` inside lists.
     private let variables: Variables?
     private let problems: Problems
-    /// How many were reported before this section.
+    /// The number of problems before this section.
     private let earlier: Int
 
     init(path: String, place: Place, variables: Variables?, problems: Problems) {
@@ -34,13 +34,13 @@ final class Section {
 
     // MARK: Problems
 
-    /// Whether every key read so far is valid; rules about several keys ask first. An invalid key is reported and
-    /// replaced by a default, but the reader never returns a configuration with errors.
+    /// Whether every value read so far is valid. Rules about several keys ask first. An invalid value is reported and
+    /// replaced by a default, but a configuration with a reported problem is never used.
     var isSound: Bool { problems.errors.count == earlier }
     /// `development` of the file.
     var isDevelopment: Bool { problems.isDevelopment }
 
-    /// Where a key of this section was given, or should have been.
+    /// The place of a key of this section: where it is given, or else where it belongs.
     func place(of key: String) -> Place {
         let path = path(of: key)
         if let variables, variables.isSet(path) {
@@ -59,7 +59,7 @@ final class Section {
         if entries[key] != nil { report(key, reason) }
     }
 
-    /// Reports the keys that were not read.
+    /// Reports unknown keys.
     func end() {
         for entry in entries.values where !known.contains(entry.key) {
             let suggestion =
@@ -71,7 +71,7 @@ final class Section {
 
     // MARK: Parts
 
-    /// Whether the whole file is that of a laptop: see ``isDevelopment``.
+    /// Reads ``isDevelopment``.
     func readDevelopment() -> Bool {
         problems.isDevelopment = flag(
             "development", default: false,
@@ -79,7 +79,7 @@ final class Section {
         return isDevelopment
     }
 
-    /// A section inside this one; an empty one if it is absent.
+    /// A section inside this one; empty if it is not given.
     func section<Result>(_ key: String, help: String, _ read: (Section) -> Result) -> Result {
         known.insert(key)
         describe(key, .section, help: help)
@@ -102,7 +102,7 @@ final class Section {
         }
     }
 
-    /// The scalars of a list that hold.
+    /// The valid scalars of a list.
     func values<Value>(
         _ key: String, _ form: KeyDescription.Form, isRequired: Bool = false, help: String,
         _ parse: (String) throws -> Value
@@ -117,7 +117,7 @@ final class Section {
         }
     }
 
-    /// The same, where there has to be one.
+    /// The same for a list that needs an element.
     func values<Value>(
         _ key: String, _ form: KeyDescription.Form, missing: String, empty: String, help: String,
         _ parse: (String) throws -> Value
@@ -130,16 +130,19 @@ final class Section {
     func scalar(_ key: String) -> Located<ConfigurationDocument.Scalar>? {
         known.insert(key)
         let place = place(of: key)
-        if let text = variables?.value(of: path(of: key)) {
-            let scalar = ConfigurationDocument.Scalar(text: text, isPlain: true)
-            return present(scalar, at: place)
+        let variable = variables?.value(of: path(of: key)).map {
+            ConfigurationDocument.scalar(ConfigurationDocument.Scalar(text: $0, isPlain: true), line: 0)
         }
-        guard let entry = entries[key] else { return nil }
-        guard case .scalar(let scalar, _) = entry.value else {
+        guard let given = variable ?? entries[key]?.value else { return nil }
+        guard case .scalar(let scalar, _) = given else {
             problems.report(place, "must be a single value")
             return nil
         }
-        return present(scalar, at: place)
+        guard !scalar.isNull else {
+            problems.report(place, "has no value; write one, or remove it to have the default")
+            return nil
+        }
+        return Located(value: scalar, place: place)
     }
 
     func parsed<Value>(_ text: String, at place: Place, _ parse: (String) throws -> Value) -> Value? {
@@ -151,13 +154,13 @@ final class Section {
         }
     }
 
-    /// The text of a scalar in the file. Does not describe the key.
+    /// The text of a scalar in the file. Reports nothing.
     func text(_ key: String) -> Located<String>? {
         guard case .scalar(let scalar, _) = entries[key]?.value, !scalar.isNull else { return nil }
         return Located(value: scalar.text, place: place(of: key))
     }
 
-    /// The texts of a list in the file. Does not describe the key.
+    /// The texts of a list in the file. Reports nothing.
     func texts(_ key: String) -> [Located<String>] {
         guard case .sequence(let elements, _) = entries[key]?.value else { return [] }
         return elements.enumerated().compactMap { index, element in
@@ -166,12 +169,12 @@ final class Section {
         }
     }
 
-    /// Whether the key is given at all, well or badly.
+    /// Whether the key is given, valid or not.
     func isGiven(_ key: String) -> Bool {
         entries[key] != nil || variables?.isSet(path(of: key)) == true
     }
 
-    /// What the guide says of the key.
+    /// Describes the key for the guide.
     private func describe(
         _ key: String, _ form: KeyDescription.Form, default standard: String? = nil, example: String? = nil,
         isRequired: Bool = false, help: String
@@ -197,25 +200,15 @@ final class Section {
             (element, Place(origin: .line(element.line), key: "\(path(of: key))[\(index)]"))
         }
     }
-
-    private func present(
-        _ scalar: ConfigurationDocument.Scalar, at place: Place
-    ) -> Located<ConfigurationDocument.Scalar>? {
-        guard !scalar.isNull else {
-            problems.report(place, "has no value; write one, or remove it to have the default")
-            return nil
-        }
-        return Located(value: scalar, place: place)
-    }
 }
 
-/// A value and the place that gave it.
+/// A value and its place.
 struct Located<Value> {
     let value: Value
     let place: Place
 }
 
-/// What one key may hold, for the reference in the guide and the JSON schema that are made of it.
+/// The values that a key takes. The guide's reference and the JSON schema come from it.
 struct KeyDescription: Sendable {
     indirect enum Form: Sendable, Hashable {
         case section, flag, url, path, rate
@@ -229,7 +222,7 @@ struct KeyDescription: Sendable {
 
     let path: String
     let form: Form
-    /// As it is written in the file; `nil`: none, or `help` says what holds.
+    /// As the file writes it; `nil`: none, or `help` describes it.
     let standard: String?
     let example: String?
     let isRequired: Bool
@@ -237,9 +230,9 @@ struct KeyDescription: Sendable {
     let help: String
 }
 
-/// Collects all errors and warnings, so that the operator sees them at once.
+/// Collects the problems during reading, so that the operator sees all of them at once.
 final class Problems {
-    /// What could be configured, in the order of reading.
+    /// All keys, in the order of reading.
     var keys: [KeyDescription] = []
     private(set) var errors: [ConfigurationProblem] = []
     private(set) var warnings: [ConfigurationProblem] = []
@@ -254,9 +247,8 @@ final class Problems {
     }
 }
 
-/// The kinds of scalars.
 extension Section {
-    /// `nil` where the key is missing or does not hold.
+    /// `nil` if the key is missing or invalid.
     func value<Value>(
         _ key: String, _ form: KeyDescription.Form, default standard: String? = nil, help: String,
         _ parse: (String) throws -> Value
@@ -309,7 +301,16 @@ extension Section {
         }
     }
 
-    /// - Parameter offered: What an error names, where that is not every case.
+    /// A list of identifiers.
+    func identifiers<ID: ProtocolIdentifier>(_ key: String, help: String) -> [ID] {
+        let rule = "at most \(ID.maximumLength) printable ASCII characters"
+        return values(key, .text("an identifier of \(rule)"), help: help) { text in
+            guard let id = ID(text) else { throw ValueDefect("write \(rule)") }
+            return id
+        }.map(\.value)
+    }
+
+    /// - Parameter offered: The names that the guide and an error list, if not every case.
     func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ key: String, default standard: Value, offering offered: [Value] = Array(Value.allCases), help: String
     ) -> Value {

@@ -52,17 +52,9 @@ extension Configuration {
 extension LogoutPolicy {
     /// `logout` of one identity provider.
     init(reading section: Section) {
-        let audiences = section.values(
-            "audiences", .text("an identifier of at most \(ClientID.maximumLength) printable ASCII characters"),
-            help: "`aud` values of logout tokens that are accepted beside the registered clients."
-        ) { text in
-            guard let client = ClientID(text) else {
-                throw ValueDefect("write at most \(ClientID.maximumLength) printable ASCII characters")
-            }
-            return client
-        }
         self.init(
-            audiences: audiences.map(\.value),
+            audiences: section.identifiers(
+                "audiences", help: "`aud` values of logout tokens that are accepted beside the registered clients."),
             allowsMissingExpiry: section.flag(
                 "allow_missing_exp", default: false, help: "Accept logout tokens without `exp`."),
             allowsJWTType: section.flag(

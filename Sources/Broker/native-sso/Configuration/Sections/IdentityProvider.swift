@@ -13,7 +13,7 @@ extension Configuration {
         let algorithms: [SignatureAlgorithm]
         let authorizationEndpoint: String?
         let keySetRefresh: Seconds
-        /// The CAs that may sign the certificate of its key set's server; `nil`: the system's CAs.
+        /// Certificate authorities for the hosts of its keys; `nil`: those that the system trusts.
         let certificateAuthorities: CertificateAuthorities?
         let revokesOnRemoval: Bool
         let isDisabled: Bool
@@ -26,7 +26,7 @@ extension Configuration {
 }
 
 extension Configuration.IdentityProvider {
-    /// - Parameter sessions: What holds for every identity provider that says nothing else.
+    /// - Parameter sessions: The defaults of every identity provider.
     init?(reading section: Section, sessions: Configuration.Sessions) {
         let issuer = section.required(
             "issuer", .url, example: "https://idp.example.com",
@@ -89,11 +89,9 @@ extension Configuration.IdentityProvider {
     ) -> IssuerPolicy {
         IssuerPolicy(
             issuer: issuer ?? Issuer(validated: ""),
-            audienceAliases: section.values(
-                "audience_aliases",
-                .text("an identifier of at most \(Issuer.maximumLength) printable ASCII characters"),
-                help: "Other values of `audience` that mean this identity provider.", alias
-            ).map(\.value),
+            audienceAliases: section.identifiers(
+                "audience_aliases", help: "Other values of `audience` that mean this identity provider."
+            ).map { (alias: Issuer) in alias.string },
             profiles: profiles(section),
             hashMode: section.choice(
                 "hash_mode", default: .leftHalf,
@@ -125,13 +123,6 @@ extension Configuration.IdentityProvider {
     private enum EnrolmentMode: String, CaseIterable {
         case off
         case exchange
-    }
-
-    static func alias(_ text: String) throws(ValueDefect) -> String {
-        guard let alias = Issuer(text) else {
-            throw ValueDefect("write at most \(Issuer.maximumLength) printable ASCII characters")
-        }
-        return alias.string
     }
 
     /// The names an operator chooses from. `device-secret` stands for the current type and the older `urn:x-oath:` one.
@@ -226,13 +217,13 @@ extension Configuration.IdentityProvider {
     }
 }
 
-/// Every name by which an `audience` parameter can select an issuer, and the broker's own. Each name selects one issuer
-/// only: a request must not reach an issuer's keys under another issuer's policy.
+/// The broker's issuer, and every name by which an `audience` parameter can select an identity provider. Each name stands
+/// for one issuer: a request must not reach an issuer's keys under another issuer's policy.
 struct AudienceNames {
     private var owners: [String: String] = [:]
 
-    /// Reports a name that is already taken.
-    /// - Parameter owner: The owner of the name, for the message to the next one.
+    /// Reports the name if it is taken.
+    /// - Parameter owner: The owner of the name, for the message about a second claim.
     mutating func claim(_ name: Located<String>, as owner: String, _ root: Section) {
         if let first = owners[name.value] {
             root.report(name.place, "is already \(first); each name stands for one issuer")
