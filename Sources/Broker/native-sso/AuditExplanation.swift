@@ -3,12 +3,12 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// An audit event in words, for the developer of an app or an operator. It contains registered names, row ids and fixed
-/// texts: no secret, token, device value or user.
+/// An audit event in words, for app developers and operators. It consists of registered names, row ids and fixed texts. It
+/// contains no secret, token, device value or user.
 struct AuditExplanation: Sendable, Hashable {
     /// One sentence.
     let sentence: String
-    /// What can be done about it; `nil` where nothing is wrong.
+    /// `nil` if nothing is wrong.
     var remedy: String?
 }
 
@@ -128,7 +128,7 @@ private struct AuditWords {
 
     var grant: String { record.grant.map { "grant \($0)" } ?? "a grant" }
 
-    /// The session and the group, as far as they are known.
+    /// The session and the group, if known.
     var place: String {
         let session = record.session.map { id in
             "session \(id)" + (record.sessionID.map { ", sid \($0)" } ?? ", which is gone by now")
@@ -163,7 +163,7 @@ private struct AuditWords {
         return AuditExplanation(sentence: "\(beginning) because \(known.cause) (\(reason)).", remedy: known.remedy)
     }
 
-    /// Tokens of an identity provider that no app got.
+    /// No app received tokens of an identity provider.
     var orphan: AuditExplanation {
         let code = record.client.map { "the code of app \($0)" } ?? "a code"
         let beginning = "No app received the tokens that the identity provider gave for \(code)"
@@ -174,23 +174,20 @@ private struct AuditWords {
         return AuditExplanation(sentence: "\(beginning): \(known.cause) (\(reason)).", remedy: known.remedy)
     }
 
-    /// By a logout of the identity provider, or by an operator.
+    /// A logout at the identity provider or an operator ended the session.
     var sessionEnd: AuditExplanation {
         let session =
             "session \(record.session?.description ?? "unknown")"
             + (record.sessionID.map { ", sid \($0)," } ?? "")
-        let remedy = "Every app in it is refused from its next request on. The user logs in again."
-        guard record.reason != "logout" else {
-            return AuditExplanation(
-                sentence: "A logout at the identity provider ended \(session) with everything issued in it.",
-                remedy: remedy)
-        }
+        let isLogout = record.reason == "logout"
+        let cause = isLogout ? "A logout at the identity provider" : actor
+        let why = isLogout ? "" : because(details?.string("why"))
         return AuditExplanation(
-            sentence: "\(actor) ended \(session) with everything issued in it\(because(details?.string("why"))).",
-            remedy: remedy)
+            sentence: "\(cause) ended \(session) with everything issued in it\(why).",
+            remedy: "Every app in it is refused from its next request on. The user logs in again.")
     }
 
-    /// The cause: an operator, or a refresh token that was copied.
+    /// An operator revoked the grant, or the broker detected reuse of a refresh token.
     var revocation: AuditExplanation {
         let whose = "\(grant) of app \(record.client?.string ?? "unknown")\(place)"
         guard let misuse = record.reason.flatMap({ RefusalRow.of($0, in: .refreshRefused) }) else {
@@ -205,7 +202,7 @@ private struct AuditWords {
 }
 
 extension RevocationOutcome {
-    /// As a row of the table of refusals has them.
+    /// In the form of a row of the table of refusals.
     var explanation: (cause: String, remedy: String) {
         switch self {
         case .revoked:

@@ -12,8 +12,8 @@ struct NativeSSOCommand: CommandGroup {
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, KeyCommand.self, JWKSCommand.self,
             ClientCommand.self, GroupCommand.self, ScopeCommand.self, SessionCommand.self, GrantCommand.self,
-            DeviceCommand.self,
-            ProviderKeyCommand.self, RetentionCommand.self, SweepCommand.self, AuditCommand.self, ExplainCommand.self,
+            DeviceCommand.self, ProviderKeyCommand.self, RetentionCommand.self, SweepCommand.self, AuditCommand.self,
+            ExplainCommand.self,
         ])
 
     @OptionGroup var options: GlobalOptions
@@ -31,8 +31,8 @@ struct NativeSSOCommand: CommandGroup {
         end(with: await status(of: Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Skips the exit handlers of libraries: a thread with a database connection may still be ending, and OpenSSL's
-    /// handler would free what it uses. The broker buffers no output.
+    /// Skips the exit handlers of libraries. A thread that had a database connection may still be ending, and OpenSSL's
+    /// handler frees memory that this thread uses. The program itself buffers nothing.
     private static func end(with status: ExitStatus) -> Never { _exit(status.rawValue) }
 
     /// Runs one command line to its end, and reports what went wrong.

@@ -97,8 +97,7 @@ struct ClientKeyCommand: CommandGroup {
 struct ClientKeyAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Register another public key of a client.",
-        discussion:
-            "The file holds one JWK without its private part. An RSA key needs `alg`.")
+        discussion: "The file holds one JWK without its private part. An RSA key needs `alg`.")
 
     @Argument(help: "The client.") var client: ClientID
     @Option(help: ArgumentHelp("The file with the JWK.", valueName: "jwk")) var file: String

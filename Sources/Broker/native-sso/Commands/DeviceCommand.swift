@@ -62,8 +62,7 @@ struct DeviceBlockCommand: AsyncParsableCommand {
 }
 
 struct DeviceUnblockCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "unblock", abstract: "Unblock a device.")
+    static let configuration = CommandConfiguration(commandName: "unblock", abstract: "Unblock a device.")
 
     @OptionGroup var which: DeviceOptions
     @OptionGroup var execution: ExecutionOptions

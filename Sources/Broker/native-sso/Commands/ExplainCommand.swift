@@ -23,8 +23,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: "With --from and --to: only this identity provider. By default all.")
     var issuer: Issuer?
 
-    @Option(
-        help: "With --from and --to: only this profile. By default all that are configured.")
+    @Option(help: "With --from and --to: only this profile. By default all that are configured.")
     var profile: Profile?
 
     @Option(

@@ -7,8 +7,7 @@ struct GroupCommand: CommandGroup {
         commandName: "group", abstract: "Manage sharing groups: which apps may share logins.",
         subcommands: [
             GroupAddCommand.self, GroupListCommand.self, GroupShowCommand.self, GroupGraphCommand.self,
-            GroupRemoveCommand.self,
-            GroupMemberCommand.self,
+            GroupRemoveCommand.self, GroupMemberCommand.self,
         ])
 }
 
@@ -92,8 +91,7 @@ struct GroupMemberAddCommand: RegistryCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The largest scope of an exchange. By default an existing ceiling stays.",
-            valueName: "\"scope …\""))
+            "The largest scope of an exchange. By default an existing ceiling stays.", valueName: "\"scope …\""))
     var scopeCeiling: Scope?
 
     @Flag(help: "Remove the ceiling: the client's allowed scope applies.")

@@ -26,9 +26,7 @@ struct ScopeAddCommand: RegistryCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help:
-            "Only a login in the browser grants it, never an exchange. By default the registered setting stays."
-    )
+        help: "Only a login in the browser grants it, never an exchange. By default the registered setting stays.")
     var requiresConsent: Bool?
 
     @OptionGroup var why: ReasonOption

@@ -7,9 +7,7 @@ import StrictCoding
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract:
-            "Serve apps until SIGTERM or SIGINT. SIGHUP reads keys, certificate and key sets again."
-    )
+        abstract: "Serve apps until SIGTERM or SIGINT. SIGHUP reads keys, certificate and key sets again.")
 
     @OptionGroup var options: GlobalOptions
 
