@@ -3,7 +3,6 @@ import NativeSSO
 import Registry
 import StrictCoding
 
-/// Why something is changed.
 struct ReasonOption: ParsableArguments {
     @Option(help: "Reason, for the audit.")
     var reason: String?
@@ -15,12 +14,12 @@ struct ReasonOption: ParsableArguments {
     }
 }
 
-/// Of commands about one identity provider.
+/// Selects one identity provider.
 struct IssuerOption: ParsableArguments {
     @Option(help: "The identity provider. Optional if the configuration has only one.")
     var issuer: Issuer?
 
-    /// The given issuer; where none is given, that of the only identity provider.
+    /// The given issuer, or else that of the only identity provider.
     func issuer(_ configuration: Configuration) throws(CommandFailure) -> Issuer {
         if let issuer { return issuer }
         guard configuration.identityProviders.count == 1 else {
@@ -30,7 +29,7 @@ struct IssuerOption: ParsableArguments {
     }
 }
 
-/// Of commands that list what may be without end.
+/// Bounds a list.
 struct LimitOption: ParsableArguments {
     @Option(help: "The greatest number of rows.")
     var limit: Int64 = 100
@@ -39,13 +38,13 @@ struct LimitOption: ParsableArguments {
         guard (1...100_000).contains(limit) else { throw ValidationError("--limit is from 1 to 100000.") }
     }
 
-    /// What to say of a list that is perhaps not whole, such as of `grants`.
+    /// A warning that a list of `what`, such as `grants`, may have more rows.
     func warning(_ count: Int, _ what: String) -> [String] {
         count == limit ? ["There may be more than --limit \(limit) \(what)."] : []
     }
 }
 
-/// For commands that destroy something: without `--execute` they only show what they would do.
+/// For commands that destroy something. Without `--execute` they only show what they would change.
 struct ExecutionOptions: ParsableArguments {
     @Flag(help: "Carry it out. Without this flag, only show what would change.")
     var execute = false
@@ -56,7 +55,7 @@ struct ExecutionOptions: ParsableArguments {
         if execute, why.reason == nil { throw ValidationError("--execute needs --reason, for the audit.") }
     }
 
-    /// Shows `plan`, and carries it out if that was asked for.
+    /// Shows `plan`. With `--execute`, carries it out first.
     func carryOut(
         _ plan: Plan, _ options: GlobalOptions,
         _ body: (Administration, AdministrativeAct) async throws -> Void
@@ -68,13 +67,12 @@ struct ExecutionOptions: ParsableArguments {
     }
 }
 
-/// What a destructive command would do, or has done.
+/// The changes that a destructive command would make, or has made.
 struct Plan: ObjectResult {
-    /// Such as `remove client app2`.
+    /// For example `remove client app2`.
     let action: String
-    /// Further effects.
     let consequences: [String]
-    /// Under which it is in the audit, once it is done.
+    /// Names the change in the audit; `nil` before the change.
     private var requestID: UniqueID?
 
     init(_ action: String, consequences: [String] = []) {
@@ -82,7 +80,7 @@ struct Plan: ObjectResult {
         self.consequences = consequences
     }
 
-    /// A plan in batches: `verb` and how many of `noun`, with the names of the first twenty.
+    /// A plan for many things: `verb` and the number of `noun`. Names the first twenty.
     init(_ verb: String, _ noun: String, _ found: [String], isMore: Bool) {
         let shown = found.prefix(20)
         let orMore = isMore ? " or more" : ""

@@ -35,7 +35,7 @@ struct NativeSSOCommand: CommandGroup {
     /// handler frees memory that this thread uses. The program itself buffers nothing.
     private static func end(with status: ExitStatus) -> Never { _exit(status.rawValue) }
 
-    /// Runs one command line to its end, and reports what went wrong.
+    /// Runs one command line, and reports its failure.
     static func status(of arguments: [String]) async -> ExitStatus {
         do {
             var command = try parseAsRoot(arguments)

@@ -4,7 +4,7 @@ import PostgresClient
 import Registry
 import StrictCoding
 
-/// What was recorded under one request id, in words.
+/// The audit events of one request, in words.
 struct RequestReport: ObjectResult {
     let requestID: UniqueID
     let records: [AuditRecord]
@@ -31,7 +31,7 @@ struct RequestReport: ObjectResult {
 extension AuditRecord {
     var time: UnixTime { UnixTime(seconds: occurredAt.flooredSeconds) }
 
-    /// The shown fields of an event, the same in every command.
+    /// The fields that every listing shows.
     var shown: Record {
         [
             "occurred_at": .instant(time), "kind": .text(kind), "reason": Cell(reason),
@@ -49,7 +49,7 @@ struct SharingReport: ObjectResult {
         let profile: Profile
         /// `nil`: it may.
         let refusal: RefusalRow?
-        /// What an exchange would grant.
+        /// The scope that an exchange would grant.
         let scope: Scope
     }
 
@@ -57,7 +57,7 @@ struct SharingReport: ObjectResult {
     let target: ClientID
     let answers: [Answer]
 
-    /// At one of them, under one profile.
+    /// At one identity provider, under one profile.
     var isYes: Bool { answers.contains { $0.refusal == nil } }
 
     var lines: [String] {

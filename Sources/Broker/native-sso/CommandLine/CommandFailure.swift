@@ -4,18 +4,18 @@ import PostgresClient
 import Registry
 import StrictCoding
 
-/// Why a command failed. It carries the exit status, so that no command picks a number.
+/// The reason why a command failed. It determines the exit status.
 enum CommandFailure: Error, Sendable {
-    /// Understood, and the answer is no.
+    /// The command is valid, but a rule forbids it.
     case refused(String)
     /// What the command names does not exist.
     case notFound(String)
-    /// Invalid arguments.
+    /// The command line is wrong.
     case usage(String)
     case configuration(ConfigurationError)
-    /// Something the command needs does not work. Says what, never with which password.
+    /// A dependency of the command does not work. The text never contains a password.
     case infrastructure(String)
-    /// The reader of standard output has gone, so there is nothing to report.
+    /// The reader closed standard output. The command reports nothing.
     case outputClosed
 
     var status: ExitStatus {
@@ -65,7 +65,7 @@ enum CommandFailure: Error, Sendable {
 }
 
 extension ConfigurationProblem {
-    /// As editors and people expect it: `FILE:LINE: KEY: MESSAGE`, or with the variable instead of the file.
+    /// In the form that editors parse: `FILE:LINE: KEY: MESSAGE`, or with the variable instead of the file.
     func line(file: String, isWarning: Bool = false) -> String {
         let origin =
             switch place.origin {
@@ -89,14 +89,14 @@ extension ConfigurationProblem {
     }
 }
 
-/// What the program tells the shell. The one place that says so.
+/// The exit status of the program.
 enum ExitStatus: Int32, Sendable, CaseIterable {
     case done = 0
     case refused = 1
     case usage = 2
     case infrastructure = 3
 
-    /// As the guide has it.
+    /// The text in the guide.
     var help: String {
         switch self {
         case .done: "Done. Also if the reader of standard output went away early: `… | head -1`."
@@ -109,7 +109,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
 }
 
 extension CommandFailure {
-    /// What a command throws comes here as it is; `nil`: ArgumentParser's own.
+    /// `nil` for an error of ArgumentParser.
     init?(causedBy error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -130,8 +130,8 @@ extension CommandFailure {
         }
     }
 
-    /// - Parameter failure: The message of the last attempt to connect, if there is one.
-    init(_ error: PostgresError, connecting failure: String? = nil) {
+    /// - Parameter trouble: The last error of connecting, if known.
+    init(_ error: PostgresError, connecting trouble: String? = nil) {
         switch error {
         case .unavailable(.notWritable):
             self = .infrastructure("the database takes no writes: it is a standby, or read-only")

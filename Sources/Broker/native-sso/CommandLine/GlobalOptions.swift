@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What every command takes, before or after its name.
+/// The options of every command, before or after its name.
 struct GlobalOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration file.", valueName: "file"))
     var config = "/etc/native-sso/native-sso.yaml"
@@ -11,7 +11,7 @@ struct GlobalOptions: ParsableArguments {
 
     var output: CommandOutput { CommandOutput(format: json ? .json : .text) }
 
-    /// The configuration, with its warnings on standard error.
+    /// Reads the configuration and prints its warnings on standard error.
     func configuration() throws(ConfigurationError) -> Configuration {
         let result = try readConfiguration()
         output.warn(result.warnings.map { $0.line(file: config, isWarning: true) })

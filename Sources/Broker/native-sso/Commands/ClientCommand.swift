@@ -151,7 +151,7 @@ extension Administration {
         return client
     }
 
-    /// Refuses unless the client is there and proves itself by this method.
+    /// Refuses a client that does not exist or uses another authentication method.
     func require(_ id: ClientID, _ method: Client.Authentication) async throws(AdministrationError) {
         let client = try await require(id)
         guard client.authentication == method else {

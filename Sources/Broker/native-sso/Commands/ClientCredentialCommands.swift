@@ -77,7 +77,7 @@ struct ClientSecretRetireCommand: AsyncParsableCommand {
 }
 
 extension Administration {
-    /// The live secrets of a client, which is one of `client_secret_basic`.
+    /// Refuses a client that does not use `client_secret_basic`.
     fileprivate func liveSecrets(of id: ClientID) async throws(AdministrationError) -> [RegisteredSecret] {
         try await require(id, .clientSecretBasic)
         return try await secrets(of: id)
@@ -171,7 +171,7 @@ struct ClientKeyRemoveCommand: AsyncParsableCommand {
 }
 
 extension Administration {
-    /// The keys of a client, which is one of `private_key_jwt`.
+    /// Refuses a client that does not use `private_key_jwt`.
     fileprivate func signingKeys(of id: ClientID) async throws(AdministrationError) -> [RegisteredClientKey] {
         try await require(id, .privateKeyJWT)
         return try await keys(of: id)

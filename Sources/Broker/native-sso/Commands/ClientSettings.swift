@@ -62,7 +62,7 @@ struct ClientSettings: ParsableArguments {
         guard (audience + minAcr).allSatisfy({ Issuer($0) != nil }) else {
             throw ValidationError("--audience and --min-acr take printable ASCII.")
         }
-        // `aud` of one resource server is a text, and of several a list.
+        // A repeated value would turn the `aud` of one resource server into a list.
         guard Set(audience).count == audience.count, Set(minAcr).count == minAcr.count else {
             throw ValidationError("--audience and --min-acr take each value once.")
         }
@@ -109,7 +109,7 @@ extension ClientSettings {
 }
 
 extension Client {
-    /// Whether it may demand a login that is stronger or newer than the one it is offered.
+    /// Whether it may demand a stronger or newer login than the present one.
     var asksForStepUp: Bool { !acceptedContextClasses.isEmpty || maximumAuthenticationAge != nil }
 
     /// A warning for a client whose step-up login would be refused. After that login the client holds its own id_token, and
@@ -126,7 +126,7 @@ extension Client {
     }
 }
 
-/// A client's public key as an operator brings it: one JWK in a file.
+/// A file with a client's public key: one JWK.
 struct ClientKeyFile {
     let registered: ClientKey
     let algorithm: SignatureAlgorithm
@@ -147,9 +147,8 @@ struct ClientKeyFile {
     }
 
     /// - Parameters:
-    ///   - path: Of the JWK.
-    ///   - kid: Where the JWK has none.
-    ///   - algorithm: Where the JWK has none.
+    ///   - kid: For a JWK without one.
+    ///   - algorithm: For a JWK without one.
     init(_ path: String, kid: ClientKeyID?, algorithm: SignatureAlgorithm?) throws(CommandFailure) {
         let key = try Self.key(in: path)
         let algorithm = try Self.algorithm(of: key, algorithm, path)
@@ -167,7 +166,7 @@ struct ClientKeyFile {
         thumbprint = publicKey.thumbprint
     }
 
-    /// Whether it is the same key, whatever `kid` and `alg` it has there.
+    /// Whether it is the same key, even with another `kid` or `alg`.
     func isSameKey(as other: ClientKey) -> Bool {
         guard let json = (try? JSONReader.parse(other.publicJWK.utf8))?.object, let key = try? JSONWebKey(json)
         else { return false }

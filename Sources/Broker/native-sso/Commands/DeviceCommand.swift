@@ -11,7 +11,6 @@ struct DeviceCommand: CommandGroup {
         ])
 }
 
-/// Which device a command is about.
 struct DeviceOptions: ParsableArguments {
     @Argument(help: "The device digest: 64 hexadecimal digits, as `session show` shows it.")
     var digest: DeviceDigest

@@ -105,7 +105,7 @@ struct ExplainCommand: AsyncParsableCommand {
             of: (from, groups.membership(of: from, at: provider.issuer)),
             with: (target, groups.membership(of: target.id, at: provider.issuer)), at: provider.policy,
             profile: profile, scope: scope, scopesRequiringConsent: consent, now: SystemClock().now)
-        // What the endpoint asks before the grant's own rules.
+        // The rules that the endpoint checks before those of the grant.
         let early: RefusalRow? =
             if provider.isDisabled {
                 RequestRefusal.audienceUnknown.row

@@ -68,7 +68,7 @@ struct GrantRevokeCommand: AsyncParsableCommand {
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
-    /// How many are revoked in one transaction.
+    /// The number of grants in one transaction.
     private static let batch: Int64 = 1000
 
     mutating func validate() throws {
@@ -85,7 +85,7 @@ struct GrantRevokeCommand: AsyncParsableCommand {
             "\(grant.id) of \(grant.client) in \(grant.issuer) sid \(grant.sessionID)"
         }
         let plan = Plan("revoke", "grant", found, isMore: live.count == Self.batch)
-        // In batches: a failure keeps the grants revoked before it.
+        // If a batch fails, the grants of earlier batches stay revoked.
         try await execution.carryOut(plan, options) { registry, act in
             var last: UniqueID?
             while true {

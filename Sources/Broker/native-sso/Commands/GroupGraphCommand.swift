@@ -80,7 +80,7 @@ struct GroupGraph: ObjectResult {
         }
     }
 
-    /// Names are printable ASCII, and may hold what ends a label.
+    /// Names are printable ASCII. They may contain the characters that end a label.
     private func quoted(_ text: String) -> String {
         switch format {
         case .mermaid:

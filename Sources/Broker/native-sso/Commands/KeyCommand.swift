@@ -39,7 +39,7 @@ struct KeyListCommand: AsyncParsableCommand {
         )
     }
 
-    /// The key files of this machine, as far as this user can judge them.
+    /// The key files of this machine, as far as this user can read them.
     private enum Files {
         /// They belong to another user, who may be the broker's.
         case ofAnotherUser(UInt32, path: String)
@@ -85,7 +85,6 @@ struct KeyGenerateCommand: RegistryCommand {
             Run this command as the broker's user, so that the broker can read the files.
             """)
 
-    /// What to make keys for.
     enum Target: String, ExpressibleByArgument, CaseIterable {
         case accessToken = "access-token"
         case refreshToken = "refresh-token"
@@ -96,7 +95,6 @@ struct KeyGenerateCommand: RegistryCommand {
         var use: KeyUse? { KeyUse(rawValue: rawValue) }
     }
 
-    /// What a signing key may be.
     enum Algorithm: String, ExpressibleByArgument, CaseIterable {
         case es256 = "ES256"
         case rs256 = "RS256"
@@ -164,7 +162,7 @@ extension KeyRecord {
 }
 
 extension AdministrationError {
-    /// Whether the change was perhaps made all the same.
+    /// Whether the database may have committed the change.
     fileprivate var mayHaveHappened: Bool {
         switch self {
         case .database(.outcomeUnknown): true
@@ -199,7 +197,6 @@ struct JWKSExportCommand: AsyncParsableCommand {
     }
 }
 
-/// A JWKS document, as it is.
 private struct KeySetDocument: CommandResult {
     let octets: [UInt8]
 

@@ -56,7 +56,6 @@ struct KeyRemoveCommand: KeyStepCommand {
     @OptionGroup var options: GlobalOptions
 }
 
-/// Which key.
 struct KeyArgument: ParsableArguments {
     @Argument(help: "The kid, as `key list` shows it. Write `--` before a kid that begins with a hyphen.")
     var kid: String
@@ -94,7 +93,7 @@ extension KeyStepCommand {
         }
     }
 
-    /// The key, all keys, and those that the step changes, as they are afterwards.
+    /// The key, all keys before the step, and the changed keys after it.
     private func steps(
         _ rotation: KeyRotation, _ registry: Administration
     ) async throws -> (key: KeyRecord, before: [KeyRecord], after: [KeyRecord]) {
@@ -140,7 +139,7 @@ extension KeyStepCommand {
         }
     }
 
-    /// The key is out of use already, so a file that cannot be removed is said, and no failure.
+    /// The key is already out of use, so a failure to remove its file is only a warning.
     private func destroy(_ key: KeyRecord, _ provider: FileKeyProvider) {
         do throws(KeyError) {
             try provider.destroy(key)
@@ -151,7 +150,7 @@ extension KeyStepCommand {
 }
 
 extension KeyRotation.Refusal {
-    /// The refusal, and what to do instead or before.
+    /// The refusal, with a hint for the operator.
     fileprivate var withHint: String {
         switch self {
         case .publishedTooShortly(let until): "\(self): wait until \(until.rfc3339); --force does not wait"
@@ -167,7 +166,7 @@ extension KeyRotation.Refusal {
 }
 
 extension KeyRotation {
-    /// The id_tokens of enrolments are subject tokens long after they expired.
+    /// An id_token of an enrolment may be a subject token long after it expired.
     fileprivate init(_ configuration: Configuration) {
         self.init(refreshTokenLife: configuration.sessions.absolute)
         if let policy = configuration.enrolledPolicy {

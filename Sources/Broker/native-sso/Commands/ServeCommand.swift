@@ -30,7 +30,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await Broker(configuration, logger: logger).run()
     }
 
-    /// As configured; where nothing is said, one JSON object a line, unless a person is looking.
+    /// Without a configured format, writes text to a terminal and JSON elsewhere.
     private static func logger(_ log: Configuration.Log) -> Logger {
         let format: LogFormat =
             switch log.format {
@@ -50,8 +50,7 @@ struct ConfigCommand: CommandGroup {
 }
 
 extension ConfigCommand {
-    /// Reads the configuration as `serve` does, secret files included, and checks that the key directory exists. It
-    /// changes nothing.
+    /// Reads the configuration and its secret files as `serve` does, and checks that the key directory exists.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "check", abstract: "Report every problem of the configuration, and what to write instead.")
@@ -72,7 +71,7 @@ extension ConfigCommand {
     }
 }
 
-/// The configuration holds, perhaps with doubts.
+/// The configuration is valid, perhaps with warnings.
 struct ConfigurationVerdict: ObjectResult {
     let file: String
     let warnings: [ConfigurationProblem]

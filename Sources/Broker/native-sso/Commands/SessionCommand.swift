@@ -11,11 +11,10 @@ struct SessionCommand: CommandGroup {
         ])
 }
 
-/// Which sessions a command is about.
 struct SessionSelectionOptions: ParsableArguments {
     @OptionGroup var provider: IssuerOption
 
-    // Issuers choose these at random: one in some dozens of base64url texts begins with a hyphen.
+    // A random base64url text may begin with a hyphen.
     @Option(parsing: .unconditional, help: "The session's `sid` at its issuer.")
     var sid: SessionID?
 
@@ -28,7 +27,7 @@ struct SessionSelectionOptions: ParsableArguments {
     @Option(help: "All sessions for which this client logged the user in.")
     var client: ClientID?
 
-    /// How many of the options that choose are given.
+    /// The number of given options that select sessions.
     var count: Int { [sid != nil, sub != nil, device != nil, client != nil].count { $0 } }
 
     mutating func validate() throws {
@@ -38,7 +37,7 @@ struct SessionSelectionOptions: ParsableArguments {
         }
     }
 
-    /// `nil` where nothing narrows it down.
+    /// `nil` if no option selects sessions.
     func selection(_ configuration: Configuration) throws(CommandFailure) -> SessionSelection? {
         if let sid { return .session(try provider.issuer(configuration), sid) }
         if let sub { return .subject(try provider.issuer(configuration), sub) }
@@ -221,7 +220,7 @@ struct SessionEndCommand: AsyncParsableCommand {
     @OptionGroup var execution: ExecutionOptions
     @OptionGroup var options: GlobalOptions
 
-    /// How many are ended in one transaction.
+    /// The number of sessions in one transaction.
     private static let batch: Int64 = 1000
 
     mutating func validate() throws {
@@ -241,7 +240,7 @@ struct SessionEndCommand: AsyncParsableCommand {
                 + "\(session.liveGrants) live grants"
         }
         let plan = Plan("end", "session", found, isMore: live.count == Self.batch)
-        // In batches: a failure keeps the sessions ended before it.
+        // If a batch fails, the sessions of earlier batches stay ended.
         try await execution.carryOut(plan, options) { registry, act in
             var last: UniqueID?
             while true {

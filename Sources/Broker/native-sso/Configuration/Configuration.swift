@@ -1,15 +1,14 @@
 import BrokerHTTP
 import NativeSSO
 
-/// The operator's settings, checked as a whole: the broker can serve every value of this type.
+/// The checked configuration of the broker, from one YAML file and `NATIVE_SSO_…` variables.
 ///
-/// ``ConfigurationReader`` makes it from one YAML file and `NATIVE_SSO_…` variables. `Sections` declares the keys of
-/// each section with defaults and bounds.
+/// Only ``ConfigurationReader`` makes it. Each section in `Sections` declares its keys, their defaults and their bounds.
 struct Configuration: Sendable {
-    /// `iss` of what the broker signs.
+    /// `iss` of the tokens that the broker signs.
     let issuer: Issuer
-    /// Allows what only a laptop may have: http and IP addresses in URLs, short sessions, verbose logs. Binds every
-    /// listener to loopback in return.
+    /// For a laptop: allows http and IP addresses in URLs, short sessions and verbose logs. In return, every listener must be
+    /// on loopback.
     let isDevelopment: Bool
     let publicListener: PublicListener
     let internalListener: InternalListener
@@ -20,11 +19,10 @@ struct Configuration: Sendable {
     let sessions: Sessions
     let tokens: Tokens
     let dpop: DPoP
-    /// The rate limits of this broker.
     let limits: RequestLimits
     let log: Log
 
-    /// `nil` only where something was reported. Every section is read whatever became of the ones before it.
+    /// `nil` only if a problem was reported. Reads every section, even after an invalid one.
     init?(reading root: Section) {
         isDevelopment = root.readDevelopment()
         let given = root.required(
@@ -70,17 +68,17 @@ struct Configuration: Sendable {
         self.dpop = dpop
     }
 
-    /// What holds for every client that says nothing else.
+    /// The lifetimes for clients without their own.
     var lifetimes: Lifetimes {
         Lifetimes(
             accessToken: tokens.access, refreshGrace: tokens.refreshGrace,
             unboundRefreshGrace: tokens.unboundRefreshGrace, sessionIdle: sessions.idle)
     }
 
-    /// Whether any app may bring its login here by its id_token.
+    /// Whether any app may enrol its login by id_token.
     var enrolsByExchange: Bool { identityProviders.contains { !$0.isDisabled && $0.policy.enrolsByExchange } }
 
-    /// The broker as issuer of subject tokens: the id_tokens of its enrolments. `nil`: enrolment is off.
+    /// The policy for subject tokens that the broker signs at an enrolment. `nil`: enrolment is off.
     var enrolledPolicy: IssuerPolicy? {
         let enrolling = identityProviders.filter {
             !$0.isDisabled && ($0.policy.enrolsByExchange || $0.codeRelay != nil)

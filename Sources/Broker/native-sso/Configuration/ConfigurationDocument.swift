@@ -30,7 +30,7 @@ indirect enum ConfigurationDocument {
 }
 
 extension ConfigurationDocument {
-    /// Reads one document without anchors, aliases and tags, so that each value stands where it applies.
+    /// One document without anchors, aliases and tags, so each value stands at its key.
     init(yaml: String) throws(ConfigurationProblem) {
         let root: Node?
         let parser: Yams.Parser

@@ -1,11 +1,11 @@
 import NativeSSO
 import RegularFiles
 
-/// Reads the configuration: one file, overridden key by key by the environment. Reports all errors at once.
+/// Reads the configuration from one file. Variables override single keys. Reports all problems at once.
 enum ConfigurationReader {
     struct Result: Sendable {
         let configuration: Configuration
-        /// Doubtful, but possible. In the order of the file.
+        /// In the order of the file.
         let warnings: [ConfigurationProblem]
     }
 
@@ -47,21 +47,21 @@ enum ConfigurationReader {
     }
 
     private static func text(of file: String) throws(ValueDefect) -> String {
-        // It names the issuers whose tokens are believed.
+        // The file names the trusted issuers.
         let octets = try RegularFile.trusted(file, limit: limit)
         guard let text = String(validating: octets, as: UTF8.self) else { throw ValueDefect("is not UTF-8") }
         return text
     }
 }
 
-/// One thing wrong, or doubtful, about the configuration: where, which key, and what to write.
+/// One error or warning about the configuration.
 struct ConfigurationProblem: Error, Sendable, Hashable {
     let place: Place
     /// The end of a sentence that begins with the key.
     let message: String
 }
 
-/// Where a value stands, or should.
+/// The place of a value, or of a missing value.
 struct Place: Sendable, Hashable {
     enum Origin: Sendable, Hashable {
         /// The file as a whole.
@@ -79,7 +79,7 @@ struct Place: Sendable, Hashable {
     static let file = Place(origin: .file, key: "")
 }
 
-/// The configuration does not hold. Everything that is wrong with it, in the order of the file.
+/// All errors of the configuration, in the order of the file.
 struct ConfigurationError: Error, Sendable {
     let file: String
     /// Never empty.

@@ -10,7 +10,7 @@ extension Configuration {
         let secret: ProviderCodeRelay.ClientSecret?
         let policy: CodeRelayPolicy
 
-        /// - Parameter keySource: Of the identity provider; `nil` where that was reported.
+        /// - Parameter keySource: The identity provider's; `nil` if it is invalid.
         init(reading section: Section, keySource: KeySource?) {
             func endpoint(_ name: String, help: String) -> ProviderURL? {
                 section.value(name, .url, help: help) { try ProviderURL($0, isDevelopment: section.isDevelopment) }

@@ -7,16 +7,14 @@ extension Configuration {
         let listen: PublicAddress
         /// `nil`: plain HTTP, for a proxy that terminates TLS.
         let tls: TLSFiles?
-        /// Who may reach it, if it is.
         let plainHTTP: Configuration.PlainHTTP
         let maximumConnections: Int
-        /// The same from one address; `nil`: as many. Over plain HTTP only proxies connect, and each is many clients.
+        /// The limit for one address; `nil`: no such limit. Over plain HTTP only proxies connect, each for many clients.
         let maximumConnectionsPerAddress: Int?
         let maximumBufferedMiB: Int
         let trustedProxies: TrustedProxies
 
-        /// Whether the broker sees the callers' addresses: behind a proxy on the same host, every request comes from
-        /// the proxy's.
+        /// Whether the broker sees the addresses of clients. Behind a proxy on the same host it may see only the proxy's.
         var tellsCallersApart: Bool {
             tls != nil || listen.internet?.isLoopback == false || !trustedProxies.blocks.isEmpty
                 || trustedProxies.includesUnixSocket
@@ -66,7 +64,7 @@ extension Configuration {
             if trustedProxies.includesUnixSocket, listen.internet != nil {
                 section.report("trusted_proxies", "unix is for a listener on a Unix socket, and listen is an address")
             }
-            // A developer's machine has no proxy, and only one caller.
+            // A laptop has no proxy.
             if !tellsCallersApart, !section.isDevelopment, !section.isGiven("trusted_proxies") {
                 section.warn(
                     "trusted_proxies",
@@ -81,7 +79,7 @@ extension Configuration {
             + "this address"
     }
 
-    /// Who may reach the public listener in the clear.
+    /// The addresses on which the public listener may use plain HTTP.
     enum PlainHTTP: String, CaseIterable, Sendable {
         case loopback
         case behindProxy = "behind-proxy"

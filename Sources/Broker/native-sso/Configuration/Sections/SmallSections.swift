@@ -5,7 +5,7 @@ import NativeSSO
 import OAuthWire
 
 extension Configuration {
-    /// `log`: what goes to standard error while serving.
+    /// `log`: the log on standard error.
     struct Log: Sendable, Hashable {
         enum Format: String, Sendable, CaseIterable {
             case json
@@ -13,7 +13,7 @@ extension Configuration {
         }
 
         let level: Logger.Level
-        /// `nil`: each command uses its own default.
+        /// `nil`: text on a terminal, and JSON elsewhere.
         let format: Format?
     }
 }
@@ -71,9 +71,9 @@ extension Configuration {
 }
 
 extension RequestLimits {
-    /// `limits`: how often callers may ask. Each broker counts by itself.
+    /// `limits`: the rate limits. Each broker counts by itself.
     ///
-    /// - Parameter tellsCallersApart: Whether the public listener knows the callers' addresses.
+    /// - Parameter tellsCallersApart: See ``Configuration/PublicListener/tellsCallersApart``.
     init(reading section: Section, tellsCallersApart: Bool) {
         let standard = RequestLimits()
         func rate(_ key: String, _ standard: RateLimit?, _ help: String) -> RateText? {
@@ -117,7 +117,7 @@ extension RequestLimits {
 }
 
 extension Configuration {
-    /// `dpop`: the rules for DPoP proofs. Each client's registration says whether it sends them.
+    /// `dpop`: the rules for DPoP proofs. The registration of each client says whether it sends proofs.
     struct DPoP: Sendable, Hashable {
         enum Nonce: String, Sendable, CaseIterable {
             case required
@@ -129,7 +129,7 @@ extension Configuration {
         let nonce: Nonce
         let nonceLifetime: Seconds
 
-        /// - Parameter issuer: Ours; `nil` where that was reported.
+        /// - Parameter issuer: The broker's; `nil` if it is invalid.
         init?(reading section: Section, issuer: Issuer?) {
             let standard = issuer.map { $0.withoutTrailingSlash + "/token" } ?? "https://sso.example.com/token"
             let endpoint = section.value(
@@ -161,7 +161,7 @@ extension Configuration {
         let idle: Seconds
         let maximumSubjectTokenAge: Seconds
 
-        /// What a subject token's age may be set to, here and per issuer.
+        /// The bounds of the setting, here and for each issuer.
         static let subjectTokenAges: ClosedRange<Seconds> = 60 ... .days(90)
 
         init(reading section: Section) {
@@ -180,7 +180,7 @@ extension Configuration {
         }
     }
 
-    /// `tokens`: the spans of what the broker issues.
+    /// `tokens`: the lifetimes of the broker's tokens.
     struct Tokens: Sendable, Hashable {
         let access: Seconds
         let refreshGrace: Seconds

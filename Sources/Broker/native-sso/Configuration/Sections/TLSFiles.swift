@@ -9,13 +9,13 @@ struct TLSFiles: Sendable {
     let certificate: String
     /// PEM, not encrypted; readable by its owner alone.
     let key: String
-    /// As it was when the configuration was read.
+    /// The contents at the time of reading the configuration.
     let identity: TLSIdentity
 
-    /// How long before its end a certificate is warned of.
+    /// The broker warns this long before a certificate expires.
     private static let notice = Seconds.days(7)
 
-    /// The same files, as they are now.
+    /// Reads the files again.
     func read() throws(ValueDefect) -> TLSIdentity {
         let chain = try RegularFile.trusted(certificate)
         let octets = try RegularFile.confidential(key)
@@ -26,7 +26,7 @@ struct TLSFiles: Sendable {
         }
     }
 
-    /// What apps will not like about the certificate.
+    /// A warning about the validity of the certificate.
     static func doubt(about identity: TLSIdentity, at now: UnixTime) -> String? {
         let (notBefore, notAfter) = (UnixTime(seconds: identity.notBefore), UnixTime(seconds: identity.notAfter))
         if now < notBefore { return "the certificate is not valid before \(notBefore.rfc3339)" }
@@ -39,7 +39,7 @@ struct TLSFiles: Sendable {
 }
 
 extension TLSFiles {
-    /// `nil` where there are none, or something was reported.
+    /// `nil` without files, or if a problem was reported.
     init?(reading section: Section, isGiven: Bool) {
         let chain = section.value(
             "certificate", .path,
@@ -64,7 +64,7 @@ extension TLSFiles {
 }
 
 extension TLSIdentity.Defect {
-    /// Whether it is the certificate's file that is wrong.
+    /// Whether the certificate's file is wrong, not the key's.
     var isOfCertificate: Bool { if case .certificate = self { true } else { false } }
 
     func message(certificate: String) -> String {

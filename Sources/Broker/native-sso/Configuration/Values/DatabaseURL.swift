@@ -1,9 +1,9 @@
 import Foundation
 
-/// A connection URI of libpq, limited to safe ones: no password inside, and to another machine only TLS with a verified
-/// name. libpq's default, `sslmode=prefer`, falls back to plain text if the server asks for it.
+/// A safe connection URI of libpq. It contains no secret, and a connection to another host uses TLS with a checked name.
+/// libpq's default, `sslmode=prefer`, falls back to plain text if the server offers no TLS.
 ///
-/// libpq parses the URL again. A URL that libpq would split differently is refused.
+/// libpq parses the URL again. The URL is refused if libpq could see other parts than this parser.
 struct DatabaseURL: Sendable, Hashable {
     let string: String
 
@@ -30,7 +30,7 @@ struct DatabaseURL: Sendable, Hashable {
 
     // MARK: Parts
 
-    /// Every host that libpq might connect to. `host` and `hostaddr` of the query take precedence over the authority.
+    /// Every host that libpq may connect to. `host` and `hostaddr` of the query take precedence over the authority.
     private static func hosts(_ authority: Substring, _ parameters: [String: String]) throws(ValueDefect) -> [String] {
         var list = authority
         if let at = authority.firstIndex(of: "@") {
@@ -54,8 +54,7 @@ struct DatabaseURL: Sendable, Hashable {
         return hosts
     }
 
-    /// `nil` for brackets that are not closed, or that are followed by something else: libpq searches for the next `]`
-    /// anywhere.
+    /// `nil` for unclosed brackets, or for text other than a port after them: libpq continues to the next `]`.
     private static func hostName(of element: Substring) -> Substring? {
         guard element.hasPrefix("[") else { return element.prefix { $0 != ":" } }
         guard let end = element.firstIndex(of: "]") else { return nil }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Where a listener is bound: a numeric address and a port, such as `127.0.0.1:8080` or `[::1]:8080`. No names, so that
-/// nothing but this file decides who can reach the listener.
+/// The address of a listener: a numeric address and a port, such as `127.0.0.1:8080` or `[::1]:8080`. It is never a name,
+/// so a resolver cannot change the address.
 struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     let address: IPAddress
     /// 0 asks the system for a free port.
     let port: Int
 
-    /// As a socket takes it: numeric, without brackets.
+    /// Numeric, without brackets.
     var host: String { address.description }
     var isLoopback: Bool { address.isLoopback }
 
@@ -49,13 +49,13 @@ extension IPAddress {
     }
 }
 
-/// Where the public listener is bound: a numeric address and a port, or `unix:` and the path of a socket.
+/// The address of the public listener: a numeric address and a port, or `unix:` and the path of a socket.
 enum PublicAddress: Sendable, Hashable, CustomStringConvertible {
     case host(ListenAddress)
     case unixSocket(String)
 
     private static let scheme = "unix:"
-    /// Of `sun_path`, with the NUL at its end.
+    /// The size of `sun_path`, with the final NUL.
     private static let maximumPath = 108
 
     init(_ text: String) throws(ValueDefect) {

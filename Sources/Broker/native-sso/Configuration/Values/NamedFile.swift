@@ -1,7 +1,7 @@
 import OAuthWire
 import RegularFiles
 
-/// What is wrong with one value, and what to write instead: the end of a sentence that begins with its key.
+/// The defect of one value, and the correction: the end of a sentence that begins with its key.
 ///
 /// Never quotes a value that may contain a secret, such as a URL.
 struct ValueDefect: Error, Hashable {
@@ -10,7 +10,7 @@ struct ValueDefect: Error, Hashable {
     init(_ message: String) { self.message = message }
 }
 
-/// Paths of the configuration: absolute, since a service has no working directory to speak of.
+/// Paths of the configuration. They are absolute, because a service has no fixed working directory.
 enum PathText {
     static func absolute(_ text: String) throws(ValueDefect) -> String {
         guard text.hasPrefix("/"), !text.utf8.contains(0) else {
@@ -21,14 +21,14 @@ enum PathText {
 }
 
 extension RegularFile {
-    /// A file that decides whom the broker trusts: only its owner and group may be able to write it.
+    /// A file that decides which tokens are trusted. Only its owner and group may write it.
     static func trusted(_ path: String, limit: Int = 1 << 20) throws(ValueDefect) -> [UInt8] {
         let file = try contents(path, limit: limit)
         guard !file.isWritableByAnyone else { throw ValueDefect("everyone can write the file; run chmod o-w on it") }
         return file.octets
     }
 
-    /// A file that its owner alone can read.
+    /// A file that only its owner can read.
     static func confidential(_ path: String, limit: Int = 1 << 20) throws(ValueDefect) -> [UInt8] {
         let file = try contents(path, limit: limit)
         guard !file.isOpenToOthers else {
@@ -37,7 +37,7 @@ extension RegularFile {
         return file.octets
     }
 
-    /// ``read(_:limit:)``, with errors for the operator who named the file.
+    /// ``read(_:limit:)``, with errors in words for the operator.
     static func contents(_ path: String, limit: Int) throws(ValueDefect) -> Contents {
         do throws(Failure) {
             return try read(path, limit: limit)
@@ -52,8 +52,8 @@ extension RegularFile {
     }
 }
 
-/// The configuration never contains a secret, because `config check` output, backups and `ps` would show it. It names a
-/// file that only its owner can read.
+/// A secret is the contents of a file that only its owner can read. It is never a value of the configuration, because
+/// `config check`, backups and `ps` could show it.
 enum SecretFile {
     /// One line end at the end of the file is not part of the secret.
     static func read(_ path: String) throws(ValueDefect) -> Credential {

@@ -1,8 +1,7 @@
 import BrokerHTTP
 import NativeSSO
 
-/// Spans as people write them: one whole number and one unit, `90d`, `12h`, `30m` or `60s`. Never a bare number, which
-/// everyone reads in a unit of their own.
+/// Durations: one whole number and one unit, such as `90d`, `12h`, `30m` or `60s`. A number without a unit is ambiguous.
 enum DurationText {
     private static let units: [(letter: String, seconds: Int64)] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
 
@@ -45,7 +44,7 @@ enum IntegerText {
     }
 }
 
-/// A rate: `60/1m` allows 60 requests at once, then 60 each minute; `off` is no limit.
+/// Rates: `60/1m` is 60 at once, and then 60 in each minute; `off` is no limit.
 struct RateText: CustomStringConvertible {
     /// `nil`: no limit.
     let limit: RateLimit?
@@ -73,7 +72,7 @@ final class Variables {
     static let prefix = "NATIVE_SSO_"
 
     private let values: [String: String]
-    /// Every name that a key asked for, set or not.
+    /// The names of all keys that were read.
     private var known: Set<String> = []
 
     init(_ environment: [String: String]) {
@@ -92,7 +91,7 @@ final class Variables {
 
     func isSet(_ path: String) -> Bool { values[Self.name(of: path)] != nil }
 
-    /// Reports variables that no key has read. Call it after all keys.
+    /// Reports the variables without a key. Call it after reading every key.
     func reportUnknown(to problems: Problems) {
         for name in values.keys where !known.contains(name) {
             let suggestion = NearestName.of(name, among: known).map { "did you mean \($0)?" } ?? "unset it"
@@ -102,7 +101,7 @@ final class Variables {
     }
 }
 
-/// Finds the name that a misspelled one resembles most.
+/// Finds the intended name of a misspelled one.
 enum NearestName {
     /// The candidate with the fewest edits, if at most a third of the name is wrong.
     static func of(_ name: String, among candidates: some Sequence<String>) -> String? {

@@ -66,8 +66,7 @@ enum IssuerURL {
     static let trailingSlashWarning =
         "ends with a slash: issuers are compared octet by octet, so iss in every id_token must end with it as well"
 
-    /// The broker's own issuer. An IdP's may end with a slash; the broker's must not, because it is easily forgotten
-    /// in an API's configuration.
+    /// The broker's own issuer. A trailing slash is refused: an API may be configured with the other spelling.
     static func parseOwn(_ text: String, isDevelopment: Bool) throws(ValueDefect) -> Issuer {
         let issuer = try parse(text, isDevelopment: isDevelopment)
         guard !issuer.hasTrailingSlash else {
@@ -88,7 +87,7 @@ enum IssuerURL {
 }
 
 extension Issuer {
-    /// Issuers are compared octet by octet, so that with and without the slash are two of them.
+    /// Issuers are compared octet by octet, so a trailing slash makes another issuer.
     var hasTrailingSlash: Bool { string.utf8.last == UInt8(ascii: "/") }
 
     var withoutTrailingSlash: String { hasTrailingSlash ? String(string.dropLast()) : string }
