@@ -45,7 +45,7 @@ extension Broker {
         BrokerMetrics(
             sources: [
                 ConnectionReport(lanes: lanes, pool: pool, sink: .standardError), connections, commits,
-                KeyReport(ring: ring),
+                KeyCheck(ring: ring),
             ] + (tls.map { [$0] } ?? []))
     }
 

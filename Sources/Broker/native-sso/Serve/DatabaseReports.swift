@@ -99,7 +99,7 @@ struct DirectoryCheck: ReadinessCheck {
 /// Ready if every use has a loaded active key. At the start, all published keys must be loaded too. Otherwise this JWKS
 /// lacks a key that other brokers will soon sign with, and resource servers would refuse their tokens.
 ///
-/// After that, a missing published key only shows in the log and in ``KeyReport``. An operator may publish a key before
+/// After that, a missing published key only shows in the log and in ``samples``. An operator may publish a key before
 /// every broker has its file; this must not stop the brokers. Tokens of retired keys expire on their own.
 struct KeyCheck: ReadinessCheck {
     let name = "key_module"
@@ -114,9 +114,7 @@ struct KeyCheck: ReadinessCheck {
     }
 }
 
-struct KeyReport: MetricSource {
-    let ring: KeyRing
-
+extension KeyCheck: MetricSource {
     var samples: [MetricSample] {
         [
             .gauge(
