@@ -2,7 +2,7 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// What a shell sees: exit status, standard output, standard error.
+/// Tests exit status, standard output and standard error of the built program.
 @Suite struct BuiltCommandTests {
     private func golden(_ name: String) throws -> String {
         let file = Bundle.module.bundleURL.appending(path: "Golden/\(name)")
@@ -129,7 +129,7 @@ import Testing
 
 /// The built program, run as a process of its own.
 struct BuiltCommand {
-    /// `nil`: it did not end in a minute, and was killed.
+    /// `nil`: the test killed it after a minute.
     let status: Int32?
     let output: String
     let error: String
@@ -138,7 +138,7 @@ struct BuiltCommand {
         Bundle.module.bundleURL.deletingLastPathComponent().appending(path: "native-sso").path
     }
 
-    /// - Parameter output: Where standard output goes instead of into the result.
+    /// - Parameter output: Receives standard output; the result then has none.
     init(
         _ arguments: [String], environment: [String: String] = [:], output: FileHandle? = nil
     ) async throws {

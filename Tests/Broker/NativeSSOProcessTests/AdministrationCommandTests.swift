@@ -90,7 +90,7 @@ struct AdministrationCommandTests {
             #expect(client.string("dpop") == "required")
             #expect(client.string("access_token_lifetime") == "2m")  // what is not given stays
 
-            // What a client demands of a login is added and taken away.
+            // A demand on the login is added and removed.
             try await installation.succeed(
                 "client", "update", "app1", "--min-acr", "urn:loa:3", "urn:loa:2", "--max-auth-age", "12h")
             client = try await installation.object("client", "show", "app1")
@@ -104,7 +104,7 @@ struct AdministrationCommandTests {
             client = try await installation.object("client", "show", "app1")
             #expect(client.string("maximum_authentication_age") == nil)
 
-            // RFC 6749 §5.2: what it may ask with; for anything else it is `unauthorized_client`.
+            // RFC 6749 §5.2: any other grant type of this client is `unauthorized_client`.
             let (exchange, refresh) = ("urn:ietf:params:oauth:grant-type:token-exchange", "refresh_token")
             #expect(client.strings("grants") == [refresh, exchange])
             for (given, grants) in [
@@ -264,7 +264,7 @@ struct AdministrationCommandTests {
 
     @Test(arguments: wrong)
     func `what makes no sense is exit 2, with nothing on standard output`(arguments: [String]) async throws {
-        // No configuration is needed to see that.
+        // The command needs no configuration for this error.
         let outcome = try await ManagedProcess.run(
             try BuildProducts.path(of: "native-sso"), arguments + ["--config", "/nonexistent"])
         #expect(outcome.status == 2, "\(outcome.errors)")

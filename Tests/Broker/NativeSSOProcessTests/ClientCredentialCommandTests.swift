@@ -49,7 +49,7 @@ struct ClientCredentialCommandTests {
                 ["client", "secret", "retire", "server", second.string("digest") ?? ""])
             #expect(last.output.contains("it is the only one"))
 
-            // Shown once, and kept nowhere.
+            // The secret is shown once, and stored nowhere.
             let audit = try await installation.audit()
             #expect(audit.contains { $0.hasPrefix("client_secret_added|") && $0.contains("launch") })
             #expect(audit.contains { $0.hasPrefix("client_secret_retired|") && $0.contains(label) })
@@ -82,7 +82,7 @@ struct ClientCredentialCommandTests {
             let twice = try await installation.run(
                 ["client", "key", "add", "signer", "--file", installation.file("curve.jwk")])
             #expect(twice.status == 1)
-            // Nor under another name: after the removal of a key it must not remain anywhere.
+            // Nor under another kid: the removal of a key must remove every copy.
             try installation.write(Self.jwk(curve) { $0["kid"] = .string("alias") }, to: "alias.jwk")
             let alias = try await installation.run(
                 ["client", "key", "add", "signer", "--file", installation.file("alias.jwk")])
@@ -148,7 +148,7 @@ struct ClientCredentialCommandTests {
                     #expect(try await installation.run(["client", "key"] + arguments).status == 1)
                 }
             }
-            // It stays as it was registered.
+            // The registered key stays unchanged.
             let changed = try await installation.run(["client", "update", "of-none", "--authentication", "none"])
             #expect(changed.status == 2)
         }

@@ -6,9 +6,9 @@ import Testing
 
 @Suite("What became of a request, in words", .timeLimit(.minutes(10)))
 struct ExplainCommandTests {
-    /// The kinds and reasons recorded under one request id, as they were recorded.
+    /// The kinds and reasons of one request id, in the order of recording.
     private func events(_ requestID: String, _ installation: Installation) async throws -> [JSONObject] {
-        // The audit of refusals is written behind the answer.
+        // The broker writes the audit of refusals after the answer.
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
             let outcome = try await installation.run(["--json", "explain", requestID])
@@ -47,7 +47,7 @@ struct ExplainCommandTests {
             #expect(refused.string("source_client") == "app1")
             #expect(refused.string("remedy")?.contains("--allowed-scope") == true)
 
-            // A replay leaves two events under one id: what was refused, and what was done about it.
+            // A replay leaves two events under one id: the refusal, and the revocation.
             let first = try #require(exchange.json?.string("refresh_token"))
             var token = first
             for _ in 1...2 {
@@ -73,7 +73,7 @@ struct ExplainCommandTests {
             let late = try await broker.post(login.exchange(by: "app2"))
             #expect(try await events(late.requestID, installation).first?.string("reason") == "session_ended")
 
-            // No secret of any of it is in what was shown.
+            // The output contains no secret.
             let shown = try await installation.run(["explain", replay.requestID]).output
             for secret in [login.idToken, login.deviceSecret, first, token] { #expect(!shown.contains(secret)) }
             #expect(shown.contains("two parties hold it"))
@@ -169,7 +169,7 @@ struct ExplainCommandTests {
                 let outcome = try await installation.run(["--json", "explain", "--from", from, "--to", to] + more)
                 let report = try #require(try JSONReader.parse(Array(outcome.output.utf8)).object, "\(outcome.errors)")
                 let answers = try #require(report.array("answers")).compactMap(\.object)
-                // One for each profile of the identity provider, and the rules are the same.
+                // One answer for each profile of the identity provider, by the same rules.
                 #expect(Set(answers.map { $0.string("reason") }).count == 1)
                 #expect(report.bool("may_share") == (outcome.status == 0))
                 #expect(outcome.status == 0 || outcome.status == 1 && answers.first?.string("cause") != nil)

@@ -131,7 +131,7 @@ struct KeyCommandTests {
             #expect(early.status == 1 && early.errors.contains("not every copy of the JWKS"), "\(early.errors)")
             #expect(early.errors.contains(/wait until 2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ; --force/), "\(early.errors)")
             #expect(try await installation.state(of: new) == "published")
-            // Without --execute nothing is done, and what would be is said.
+            // Without --execute the command only shows the plan.
             let shown = try await installation.run(["key", "activate", "--force", "--", new])
             #expect(shown.status == 0 && shown.output.contains("key \(old) is retired by it"), "\(shown.output)")
             #expect(try await installation.state(of: new) == "published")
@@ -157,8 +157,7 @@ struct KeyCommandTests {
         }
     }
 
-    /// The other brokers are about to sign with it. Resource servers that fetch keys from this broker would refuse
-    /// their tokens.
+    /// Other brokers will sign with it, and readers of this broker's JWKS would refuse their tokens.
     @Test func `a broker that lacks a published key does not begin, and one that loses it later says so`() async throws
     {
         try await Installation.withSchema { installation in

@@ -21,8 +21,8 @@ struct ProviderKeyArchiveTests {
             first.process.signal(SIGTERM)
             #expect(await first.process.exitStatus == 0)
 
-            // The IdP has another key by now. A thief with the service's password adds two more rows: one beside a row
-            // of the broker, and one that is no key at all.
+            // The identity provider has a new key. A thief of the service's password inserts two rows into the table: one
+            // beside a row of the broker, and one without a key.
             let new = try TestKey(.es256, keyID: "new")
             try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "key-set.json")
             let planted = try TestKey(.es256, keyID: "planted")
@@ -40,11 +40,11 @@ struct ProviderKeyArchiveTests {
             #expect(forged.status == 400 && forged.json?.string("error") == "invalid_request", "\(forged.text)")
             #expect(try await second.process.errorLine(containing: "2 rows of idp_key") != nil)
 
-            // A row of the broker's whose life somebody lengthened counts as little.
+            // A row of the broker with a changed lifetime is ignored, too.
             try await installation.lengthenLives()
             #expect(try await second.process.errorLine(containing: "4 rows of idp_key") != nil)
 
-            // What the owner revoked is revoked, whatever became of the rest of its row.
+            // A revocation by the owner stays valid even if the rest of the row was changed.
             try await installation.revoke(new.publicKey)
             try await second.wait {
                 try await $0.post(try Login(installation, sid: "sid-2", key: new).exchange(by: "app2")).status == 400
@@ -52,7 +52,7 @@ struct ProviderKeyArchiveTests {
         }
     }
 
-    /// `jwks_file` is read again when the operator says so, and a revocation holds on a broker that runs.
+    /// SIGHUP reads `jwks_file` again, and a revocation takes effect on a running broker.
     @Test func `a key set that is replaced by hand, and a key that is revoked by hand`() async throws {
         try await Installation.withSchema { installation in
             try await installation.registerApps()
@@ -67,7 +67,7 @@ struct ProviderKeyArchiveTests {
             #expect(try await broker.process.errorLine(containing: "key set not refreshed") != nil)
             #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
 
-            // No overlap: the old key is retired, and verifies what is of its time.
+            // No overlap: the old key is retired, and verifies id_tokens from its time.
             let new = try TestKey(.es256, keyID: "new/1")
             try installation.write(String(decoding: try TestKey.document([new]), as: UTF8.self), to: "key-set.json")
             broker.process.signal(SIGHUP)
@@ -75,7 +75,7 @@ struct ProviderKeyArchiveTests {
             let login = try Login(installation, sid: "sid-new", key: new)
             #expect(try await broker.post(login.exchange(by: "app2")).status == 200)
             #expect(try await broker.post(old.exchange(by: "app2")).status == 200)
-            // It brings no login in any more: a thief of it could name any.
+            // It admits no new login: a thief of the key could name any user.
             let unseen = try Login(installation, sid: "sid-unseen")
             #expect(try await broker.post(unseen.exchange(by: "app2")).status == 400)
 
@@ -91,7 +91,7 @@ struct ProviderKeyArchiveTests {
 }
 
 extension Installation {
-    /// Runs SQL as the service may.
+    /// Runs SQL with the rights of the service.
     private func asService(_ sql: String) async throws {
         try await cluster.psql("SET ROLE native_sso_broker; \(sql)", database: database)
     }

@@ -90,7 +90,7 @@ struct ServeTests {
             let limits = try String(contentsOfFile: "\(process)/limits", encoding: .utf8)
             let cores = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
             #expect(cores.split(separator: " ").filter { $0 == "0" }.count == 2)
-            // What is not dumpable belongs to root and cannot be read by the user that runs it; root sees this much.
+            // The files of an undumpable process belong to root, and its user cannot read them. Root sees the owner.
             let owner = try FileManager.default.attributesOfItem(atPath: "\(process)/mem")[.ownerAccountID] as? Int
             #expect(owner == 0)
         }
@@ -107,7 +107,7 @@ struct ServeTests {
         }
     }
 
-    // MARK: What is down
+    // MARK: Outages
 
     @Test func `it starts without a database, and works when there is one`() async throws {
         let cluster = try await PrivateCluster.start(options: .testing)
@@ -125,7 +125,7 @@ struct ServeTests {
         try await installation.succeed("key", "generate")
         try await installation.registerApps()
         try await broker.waitUntilReady()
-        // Clients are copied every few seconds: the copy may be from before they were registered.
+        // The broker copies clients every few seconds, so the copy may be older than the registration.
         try await broker.wait {
             try await $0.post(try Login(installation, sid: "s").exchange(by: "app2")).status == 200
         }
@@ -140,7 +140,7 @@ struct ServeTests {
         try await cluster.stop()
     }
 
-    /// An app must not delete its login because of it: 503, never `invalid_grant`.
+    /// The answer is 503, never `invalid_grant`: an app must not delete its login because of an outage.
     private func expectOutage(of broker: Broker, _ installation: Installation) async throws {
         let answer = try await broker.post(try Login(installation, sid: "outage").exchange(by: "app2"))
         #expect(answer.status == 503)
@@ -160,7 +160,7 @@ struct ServeTests {
         }
     }
 
-    // MARK: What keeps it from starting
+    // MARK: Start failures
 
     @Test func `a damaged key file ends the start with one line that says what to do`() async throws {
         try await Installation.withSchema { installation in
@@ -249,7 +249,7 @@ struct ServeTests {
         }
     }
 
-    // MARK: Changes while it runs
+    // MARK: Changes at run time
 
     @Test func `a client that is disabled is refused within seconds`() async throws {
         try await Installation.withSchema { installation in
@@ -259,7 +259,7 @@ struct ServeTests {
             let login = try Login(installation, sid: "sid-1")
             #expect(try await broker.post(login.exchange(by: "app2")).status == 200)
             try await installation.succeed("client", "disable", "app2")
-            // Not a matter of the refresh interval: the statement that grants reads the client again.
+            // This does not depend on the refresh interval: the statement that grants reads the client again.
             #expect(try await broker.post(login.exchange(by: "app2")).status == 400)
         }
     }

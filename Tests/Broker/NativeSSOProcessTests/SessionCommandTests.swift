@@ -8,7 +8,7 @@ import Testing
 struct SessionCommandTests {
     private static let issuer = Installation.identityProvider
 
-    /// Two logins of one user on two devices, each with a family, put past the broker.
+    /// Inserts two logins of one user on two devices, each with a token family, without the broker.
     private func put(_ installation: Installation) async throws {
         try await installation.registerApps()
         for index in 1...2 {

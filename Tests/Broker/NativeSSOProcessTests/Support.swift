@@ -76,7 +76,7 @@ extension Installation {
             """)
     }
 
-    /// What makes a command connect as the service.
+    /// The variables with which a command connects as the service.
     var serviceEnvironment: [String: String] {
         ["NATIVE_SSO_DATABASE_URL": cluster.connectionURI(database: database, user: Self.loginRole)]
     }
@@ -117,12 +117,12 @@ extension Broker {
         try await HTTPRequest.token(form.parameters, fields: header.map { [$0] } ?? []).send(to: publicPort)
     }
 
-    /// Asks `/readyz` again and again, as a load balancer does, until it answers so.
+    /// Repeats `/readyz`, as a load balancer does, until it gives this answer.
     func waitUntilReady(_ isReady: Bool = true) async throws {
         try await wait { (try await $0.get("/readyz").status == 200) == isReady }
     }
 
-    /// Asks again and again until it is so.
+    /// Repeats the check until it succeeds.
     func wait(until isSo: (Broker) async throws -> Bool) async throws {
         _ = try await eventually("what the test waits for", every: .milliseconds(50)) {
             try await isSo(self) ? true : nil
@@ -134,7 +134,7 @@ extension HTTPAnswer {
     var requestID: String { self["X-Request-Id"] ?? "" }
 }
 
-/// What app 1 has after a login at the identity provider: an id_token and the device secret it is bound to.
+/// The result of app 1's login at the identity provider: an id_token and its device secret.
 struct Login: Sendable {
     let idToken: String
     let deviceSecret: String

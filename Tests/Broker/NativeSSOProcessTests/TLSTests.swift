@@ -23,13 +23,13 @@ import Testing
 
     @Test func `openssl is refused what is older than TLS 1.2`() async throws {
         try await withBroker { _, _, port in
-            // At its lowest security level: the refusal must be the broker's.
+            // openssl uses its lowest security level, so the refusal comes from the broker.
             for (version, agreed) in [("tls1", nil), ("tls1_1", nil), ("tls1_2", "TLSv1.2"), ("tls1_3", "TLSv1.3")] {
                 let output = try await openssl(port, ["-\(version)", "-cipher", "ALL:@SECLEVEL=0"])
                 #expect(output.contains("New, \(agreed ?? "(NONE)"), "), "\(version): \(output)")
                 if agreed == nil { #expect(output.contains("alert protocol version"), "\(output)") }
             }
-            // Neither without forward secrecy nor without authenticated encryption.
+            // The broker requires forward secrecy and authenticated encryption.
             for cipher in ["AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA"] {
                 let output = try await openssl(port, ["-tls1_2", "-cipher", "\(cipher):@SECLEVEL=0"])
                 #expect(output.contains("New, (NONE), "), "\(cipher): \(output)")
@@ -59,7 +59,7 @@ import Testing
             #expect(try await broker.process.errorLine(containing: "certificate was read again") != nil)
             // H-32: a session of the old certificate is not resumed.
             #expect(try await openssl(port, ["-tls1_2", "-sess_in", ticket]).contains("New, TLSv1.2"))
-            // curl trusts what is in the file now, and nothing else.
+            // curl trusts only the present contents of the file.
             let again = try Login(installation, sid: "s2").exchange(by: "app2")
             #expect(try await curl(installation, port, ["--http2"], again).hasSuffix("2 200"))
         }
@@ -112,7 +112,7 @@ import Testing
     }
 
     private func run(_ arguments: [String]) async throws -> ProgramRun {
-        // It blocks: not on a thread that others wait for.
+        // The call blocks, so it needs a thread of its own.
         try await onOwnThread {
             try ProgramRun(
                 arguments, environment: ["PATH": "/usr/bin:/bin"], inOwnSession: true, within: .seconds(30))

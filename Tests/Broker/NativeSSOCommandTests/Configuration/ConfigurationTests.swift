@@ -174,8 +174,8 @@ import Testing
         #expect(second.logout == LogoutPolicy())
     }
 
-    /// Each IdP's own maximum age, and its rule for expired id_tokens, apply to logins enrolled from it. Keys stay for
-    /// the longest.
+    /// An enrolled login keeps the rules of its identity provider for age and expired id_tokens. The broker needs its keys for
+    /// the greatest age.
     @Test func theAgeOfWhatIsEnrolled() throws {
         let configuration = try SampleFile.read(
             SampleFile.adding(
@@ -200,7 +200,7 @@ import Testing
             ])
     }
 
-    /// Apps that spell the type in the older way do so with what their enrolment gave, too.
+    /// Apps that use the older spelling also use it for the id_token of their enrolment.
     @Test(arguments: [true, false])
     func theOlderTypeOfWhatIsEnrolled(isTaken: Bool) throws {
         let configuration = try SampleFile.read(

@@ -70,7 +70,7 @@ import Testing
         #expect(SampleFile.problems(SampleFile.minimal, [name: value]) == [expected])
     }
 
-    // MARK: What is allowed
+    // MARK: Allowed values
 
     @Test(arguments: ["http://localhost:8080", "http://127.0.0.1:1", "http://[::1]:1", "https://192.0.2.1"])
     func developmentAllowsWhatALaptopHas(issuer: String) throws {

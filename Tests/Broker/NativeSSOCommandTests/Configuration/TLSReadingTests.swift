@@ -6,7 +6,7 @@ import Testing
 import HTTPServer
 @testable import native_sso
 
-/// `public.tls`: the files that it names are read with the configuration.
+/// `public.tls`: reading the configuration also reads the files of `tls`.
 @Suite struct TLSReadingTests {
     private static let now = SystemClock().now
 

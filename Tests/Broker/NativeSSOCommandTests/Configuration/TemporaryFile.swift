@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A file of its own that goes with its owner.
+/// A temporary file. Its owner deletes it at the end.
 final class TemporaryFile {
     let path: String
 

@@ -56,7 +56,7 @@ extension GuidePageTests {
             in: GuidePage.folder.appending(path: "configuration.schema.json"))
     }
 
-    /// What a variable may give instead is not required of the file.
+    /// A file need not contain a key that a variable may set.
     private static func object(of section: String) -> [String: Any] {
         let members = keys.filter { $0.section == section }
         var properties: [String: Any] = [:]
@@ -93,7 +93,7 @@ extension KeyDescription {
     fileprivate func schema(_ object: (String) -> [String: Any]) -> [String: Any] {
         var schema = form.schema { object(inside) }
         schema["description"] = help
-        // A default that depends on other keys is for the reader, not for the editor.
+        // The JSON schema omits a default that depends on other keys.
         if let standard, !path.contains("token_endpoint") { schema["default"] = form.typed(standard) }
         return schema
     }

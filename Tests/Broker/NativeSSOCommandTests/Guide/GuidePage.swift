@@ -10,7 +10,7 @@ struct GuidePage {
 
     let name: String
 
-    /// Compares what is below the marker with `generated`; writes it with `UPDATE_GUIDE=1`.
+    /// Compares the part below the marker with `generated`; writes it with `UPDATE_GUIDE=1`.
     func expect(_ generated: String) throws {
         let file = Self.folder.appending(path: name)
         let page = try String(contentsOf: file, encoding: .utf8)
@@ -18,7 +18,7 @@ struct GuidePage {
         try Self.expect(String(page[..<end]) + "\n\n" + generated, in: file)
     }
 
-    /// The same of a file that is generated as a whole.
+    /// The same for a wholly generated file.
     static func expect(_ fresh: String, in file: URL) throws {
         if ProcessInfo.processInfo.environment["UPDATE_GUIDE"] == "1" {
             try fresh.write(to: file, atomically: true, encoding: .utf8)
@@ -45,5 +45,5 @@ enum Markdown {
     static func code(_ text: String) -> String { "`\(text)`" }
 }
 
-/// Every generated page says what the program says.
+/// Every generated page matches the program.
 @Suite struct GuidePageTests {}

@@ -123,7 +123,7 @@ extension GuidePageTests {
         for (_, call) in try Self.calls() {
             for match in call.matches(of: /[\[,]\s*"([a-z_]+)":/) { found.insert(String(match.output.1)) }
         }
-        // The request log hands over all its fields under one name, which no line shows.
+        // The request log passes all its fields under one name, which no line contains.
         found.remove("fields")
         #expect(found.subtracting(Self.fields.keys) == [], "a log field without a meaning on the page")
         #expect(Set(Self.fields.keys).subtracting(found) == [], "a meaning on the page that no log field has")
@@ -181,7 +181,7 @@ extension GuidePageTests {
             })
     }
 
-    /// An event of each kind, with names that tell what they are.
+    /// An event of each kind, with descriptive names.
     private static func sample(_ kind: AuditKind) -> AuditRecord {
         let reason: String? =
             switch kind {

@@ -50,7 +50,7 @@ struct ConnectionLogTests {
     }
 }
 
-/// A log that remembers what it was told.
+/// A log handler that records its lines.
 final class RecordedLog: Sendable {
     private let recorded = Mutex<[String]>([])
 

@@ -5,7 +5,7 @@ import PostgresClient
 import StrictCoding
 import Testing
 
-/// What becomes part of a log line is words and codes, not how Swift would write a value.
+/// Log lines contain words and codes, not Swift's description of a value.
 @Suite("Errors in the log")
 struct LoggedErrorTests {
     static let errors: [any Error & Sendable] =

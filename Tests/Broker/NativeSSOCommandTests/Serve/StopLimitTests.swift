@@ -7,7 +7,7 @@ import UnixSignals
 @testable import native_sso
 
 struct StopLimitTests {
-    /// It is told to stop, and stays.
+    /// Ignores the stop.
     private struct Stuck: Service {
         func run() async { await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in } }
     }
