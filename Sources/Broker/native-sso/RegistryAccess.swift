@@ -71,7 +71,7 @@ extension RegistryCommand {
 }
 
 /// Remembers why the last attempt to connect to the database failed.
-final class ConnectionTrouble: Sendable {
+final class ConnectionFailure: Sendable {
     private let last = Mutex<String?>(nil)
 
     /// The last message of libpq; `nil`: none.

@@ -130,8 +130,8 @@ extension CommandFailure {
         }
     }
 
-    /// - Parameter trouble: The last error of connecting, if known.
-    init(_ error: PostgresError, connecting trouble: String? = nil) {
+    /// - Parameter failure: The last error of connecting, if known.
+    init(_ error: PostgresError, connecting failure: String? = nil) {
         switch error {
         case .unavailable(.notWritable):
             self = .infrastructure("the database takes no writes: it is a standby, or read-only")

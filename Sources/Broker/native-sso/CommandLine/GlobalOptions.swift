@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Synchronization
 
 /// The options of every command, before or after its name.
 struct GlobalOptions: ParsableArguments {
@@ -11,9 +12,13 @@ struct GlobalOptions: ParsableArguments {
 
     var output: CommandOutput { CommandOutput(format: json ? .json : .text) }
 
-    /// Reads the configuration and prints its warnings on standard error.
+    /// A command may read the configuration more than once.
+    private static let hasWarned = Atomic(false)
+
+    /// Reads the configuration and prints its warnings on standard error, once in a process.
     func configuration() throws(ConfigurationError) -> Configuration {
         let result = try readConfiguration()
+        guard !Self.hasWarned.exchange(true, ordering: .relaxed) else { return result.configuration }
         output.warn(result.warnings.map { $0.line(file: config, isWarning: true) })
         return result.configuration
     }
