@@ -5,7 +5,7 @@ import RegistryConformance
 import Testing
 
 @Suite struct CodeEnrolmentTests {
-    /// E-13: both or neither.
+    /// E-13: a device secret and an id_token with its `ds_hash` come together or not at all.
     @Test func theCurrentProfile() async throws {
         let fixture = try CodeFixture()
         let answer = try await fixture.run()
@@ -34,7 +34,7 @@ import Testing
         fixture.login.scope = nil
         #expect(try await fixture.run() == CodeFixture.tokens)
         #expect(fixture.login.registry.entries.isEmpty)
-        // Whatever the identity provider has bound its id_token to: its own device secret goes with it.
+        // The IdP's device secret goes on with the IdP's id_token.
         var bound = CodeFixture.tokens
         bound.deviceSecret = "idp-device-secret"
         fixture.relay.answer(.tokens(bound))
@@ -45,14 +45,14 @@ import Testing
         #expect(answer.idToken == CodeFixture.tokens.idToken && answer.deviceSecret == "idp-device-secret")
         #expect(fixture.login.registry.entries.isEmpty)
         fixture.relay.answer(.tokens(CodeFixture.tokens))
-        // It is verified all the same.
+        // The broker still verifies the id_token.
         fixture.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: fixture.code.verifier)
         fixture.login.audience = ["app-two"]
         fixture.login.idTokens.answer(.claims(fixture.idToken(atHash: nil)))
         #expect(await fixture.failure() == .refused(.fault(.otherClient)))
     }
 
-    /// Where the login is enrolled the device is this broker's to bind, whatever the identity provider bound it to.
+    /// The broker binds an enrolled login to its own device value, even if the IdP bound it to another.
     @Test(arguments: [Profile.deviceID, .deviceSecret])
     func theProviderHasBoundIt(profile: Profile) async throws {
         let fixture = try CodeFixture(profile)
@@ -78,13 +78,13 @@ import Testing
         tokens.scope = scope
         fixture.relay.answer(.tokens(tokens))
         #expect((try await fixture.run().deviceSecret != nil) == enrols)
-        // Where the issuer has not the profile, the identity provider's word makes none.
+        // Without the profile at the issuer, the granted scope enrols nothing.
         fixture.profiles = [.deviceID]
         fixture.code = PresentedCode(code: "another", redirectURI: "a:b", verifier: fixture.code.verifier)
         #expect(try await fixture.run().deviceSecret == nil)
     }
 
-    /// Before the identity provider is asked, so that the code is as good as it was.
+    /// These checks precede the call to the IdP, so the code stays usable.
     @Test func whatIsRefusedBeforehand() async throws {
         let fixture = try CodeFixture()
         func refusal(_ change: (inout CodeFixture) -> Void) async -> Failure<CodeRefusal>? {
@@ -126,7 +126,7 @@ import Testing
         #expect(fixture.relay.codes.count == 1)
     }
 
-    /// of all that belongs to the request nothing may differ.
+    /// every part of the request must be the same.
     @Test func anotherRequestGetsNothing() async throws {
         let fixture = try CodeFixture()
         _ = try await fixture.run()
@@ -169,7 +169,7 @@ import Testing
         #expect(fixture.relay.codes.count == 1)
     }
 
-    /// An app that changes networks just now.
+    /// An app changes networks while it waits.
     @Test func theCallerGoesAway() async throws {
         let fixture = try CodeFixture()
         fixture.relay.answer(.waits(CodeFixture.tokens))

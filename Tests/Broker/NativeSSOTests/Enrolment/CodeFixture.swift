@@ -14,7 +14,7 @@ struct CodeFixture {
     let relay = ScriptedCodeRelay(.tokens(tokens))
     let audit = RecordingAuditTrail()
     let pending = PendingCodes()
-    /// Nobody waits for long here.
+    /// Short, to keep the tests fast.
     var pauses = CodePauses(
         caller: [.milliseconds(1), .milliseconds(1)], background: Array(repeating: .milliseconds(1), count: 10_000))
     var policy = CodeRelayPolicy(timeout: 5, atOnce: 2)
@@ -33,7 +33,7 @@ struct CodeFixture {
 
     static let accessTokenHash = DeviceValue("idp-access", profile: .deviceSecret)?.hash(function: .sha256)
 
-    /// That of the login, beside an access token.
+    /// The login's id_token with the `at_hash` of an access token.
     func idToken(atHash: String?, deviceSecretHash: String? = nil) -> IDTokenClaims {
         let token = login.idToken
         var claims = token.claims
@@ -55,7 +55,7 @@ struct CodeFixture {
             code: code, device: login.device, scope: login.scope, proof: proof, origin: origin)
     }
 
-    /// Of one broker, for all its requests.
+    /// One broker, for all its requests.
     func broker() -> CodeEnrolment {
         CodeEnrolment(
             relay: relay, register: register, records: login.keys,
@@ -69,7 +69,7 @@ struct CodeFixture {
 
     func run() async throws(CodeError) -> ProviderTokens { try await broker().run(request) }
 
-    /// As an app does that is told to come again.
+    /// Retries while the code is in flight, as an app does.
     func eventually() async throws(CodeError) -> ProviderTokens {
         while true {
             do throws(CodeError) {
@@ -82,7 +82,7 @@ struct CodeFixture {
         }
     }
 
-    /// - Parameter broker: `nil`: one of its own.
+    /// - Parameter broker: `nil` makes a new broker.
     func failure(at broker: CodeEnrolment? = nil) async -> Failure<CodeRefusal>? {
         do throws(CodeError) {
             _ = try await (broker ?? self.broker()).run(request)

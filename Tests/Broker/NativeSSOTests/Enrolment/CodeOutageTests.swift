@@ -3,7 +3,7 @@ import RegistryConformance
 @testable import NativeSSO
 import Testing
 
-/// What is left of a code when the database, or a broker, goes away.
+/// The state of a code after a failure of the database or of a broker.
 @Suite struct CodeOutageTests {
     private static let outage = PortError.outage(Outage(.database, "told to"))
 
@@ -41,7 +41,7 @@ import Testing
         #expect(try await second.run(fixture.request) == answer)
     }
 
-    /// The same while its caller waits yet: both get one answer.
+    /// The same while the first caller still waits: both get one answer.
     @Test func theAnswerIsLostWhileTheCallerWaits() async throws {
         var fixture = try CodeFixture()
         fixture.pauses.caller = Array(repeating: .milliseconds(1), count: 10_000)
@@ -56,7 +56,7 @@ import Testing
         #expect(fixture.relay.revoked.isEmpty && fixture.audit.events.isEmpty)
     }
 
-    /// The database does not say any more whether it has what came: an app may have it.
+    /// The database cannot confirm that it stored the tokens: an app may have them.
     @Test func itIsUnknownWhetherItIsKept() async throws {
         var fixture = try CodeFixture()
         fixture.pauses = CodePauses(caller: [], background: [.zero])
@@ -69,7 +69,7 @@ import Testing
         #expect(fixture.relay.revoked.isEmpty)
     }
 
-    /// The login is refused, and the database does not say whether what came is withdrawn.
+    /// The login is refused, and the database cannot confirm that the stored tokens are withdrawn.
     @Test(arguments: InMemoryCodeRegister.FailurePoint.allCases)
     func itIsUnknownWhetherItIsForgotten(point: InMemoryCodeRegister.FailurePoint) async throws {
         let fixture = try CodeFixture()
@@ -100,7 +100,7 @@ import Testing
         #expect(fixture.relay.codes.count == 1)
     }
 
-    /// Its reservation was taken over while it was about to send.
+    /// Another request took over the reservation just before the code was sent.
     @Test func whoComesTooLateSendsNothing() async throws {
         let fixture = try CodeFixture()
         fixture.register.refuseToSend()
@@ -131,13 +131,13 @@ import Testing
         let event = try #require(fixture.audit.events.first)
         #expect(event.kind == .codeOrphaned && event.reason == outcome.rawValue)
         #expect(event.requestID == fixture.request.requestID && event.client == fixture.login.client.id)
-        // Nobody gets it afterwards, whatever the identity provider's keys say then.
+        // No app gets the tokens later, even if the id_token verifies by then.
         fixture.login.idTokens.answer(.claims(fixture.idToken(atHash: CodeFixture.accessTokenHash)))
         #expect(await fixture.failure() == .refused(.relay(.used)))
         #expect(fixture.relay.revoked.count == 1 && fixture.register.answers.isEmpty)
     }
 
-    /// A refresh token in an answer that is none otherwise.
+    /// An otherwise unusable answer holds a refresh token.
     @Test func anAnswerThatCannotBeUsed() async throws {
         let fixture = try CodeFixture()
         fixture.relay.answer(.failure(.unanswered(.noIDToken, orphan: "orphan")))
@@ -146,7 +146,7 @@ import Testing
         #expect(fixture.relay.revoked == ["orphan"])
     }
 
-    /// No answer can be put on record in time: what is kept is withdrawn.
+    /// The answer cannot be stored in time: the stored tokens are withdrawn.
     @Test func noRequestComesForIt() async throws {
         var fixture = try CodeFixture()
         fixture.pauses = CodePauses(caller: [], background: [.zero])
@@ -168,7 +168,7 @@ import Testing
         #expect(fixture.relay.revoked.isEmpty && fixture.audit.events.map(\.reason) == ["idp_revocation_off"])
     }
 
-    /// An identity provider whose revocation endpoint hangs has a quarter as many of them as codes.
+    /// One IdP may have a quarter as many revocations in flight as codes, in case its revocation endpoint hangs.
     @Test func revocationsHaveTheirPlaces() async throws {
         var fixture = try CodeFixture()
         fixture.policy = CodeRelayPolicy(atOnce: 4)

@@ -1,13 +1,13 @@
 @testable import NativeSSO
 import Testing
 
-/// What a broker that stops waits for.
+/// A stopping broker waits for the background work for codes.
 @Suite struct PendingCodesTests {
     @Test func nothingIsWaitedForInVain() async {
         await PendingCodes().finished()
     }
 
-    /// What the work itself begins counts too.
+    /// Work that pending work starts counts, too.
     @Test func whatIsBegunIsWaitedFor() async {
         let pending = PendingCodes()
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
@@ -22,7 +22,7 @@ import Testing
         await task.value
     }
 
-    /// The stop has a limit.
+    /// The stop has a time limit.
     @Test func aWaitMayBeCancelled() async {
         let pending = PendingCodes()
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)

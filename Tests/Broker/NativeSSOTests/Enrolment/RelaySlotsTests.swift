@@ -4,9 +4,9 @@ import Synchronization
 import RegistryConformance
 import Testing
 
-/// How many codes are at an identity provider, and whose.
+/// Limits on codes in flight at one IdP: in total, for each app and for each address.
 @Suite struct RelaySlotsTests {
-    /// Whose places are taken. The code is not.
+    /// All places are taken: the request is refused, and its code stays usable.
     @Test func tooManyAtOnce() async throws {
         var fixture = try CodeFixture()
         fixture.policy = CodeRelayPolicy(timeout: 5, atOnce: 1)
@@ -29,11 +29,12 @@ import Testing
         #expect(broker.codesInFlight == 0 && fixture.relay.codes.count == 1)
         fixture.relay.answer(.tokens(CodeFixture.tokens))
         fixture.login.idTokens.answer(.claims(fixture.idToken(atHash: nil)))
-        // The code was not spent; the id_token that it gives is the first one's.
+        // The code was not spent. It yields the same id_token as the first code.
         #expect(await fixture.failure() == .refused(.enrolment(.tokenUsed)))
     }
 
-    /// What came is in memory alone: it has its place until the database has it, or the caller is told to come again.
+    /// Received tokens are in memory only. They keep their place until the database stores them or the caller is told
+    /// to retry.
     @Test func whatIsBeingKept() async throws {
         var fixture = try CodeFixture()
         fixture.policy = CodeRelayPolicy(timeout: 5, atOnce: 1)
@@ -48,14 +49,14 @@ import Testing
         #expect(broker.codesInFlight == 0)
     }
 
-    /// Of eight places an app has four, and an address two: while some flood a provider that hangs, others get through.
+    /// One app may hold four of eight places, and one address two. A flood at an IdP that hangs leaves room for others.
     @Test func aFlood() async throws {
         var fixture = try CodeFixture()
         fixture.policy = CodeRelayPolicy(timeout: 5, atOnce: 8)
         fixture.relay.answer(.waits(CodeFixture.tokens))
         let broker = fixture.broker()
         var hanging: [Task<Void, Never>] = []
-        /// What is said to the next code: `nil`: it is at the provider.
+        /// The answer to the next code; `nil` if the code is at the IdP.
         func next(app: String = "app-one", origin: UInt64?) async throws -> Failure<CodeRefusal>? {
             fixture.number += 1
             fixture.code = PresentedCode(
