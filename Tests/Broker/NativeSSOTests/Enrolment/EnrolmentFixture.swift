@@ -18,7 +18,7 @@ struct EnrolmentFixture {
     var client = Client(
         id: ClientID(validated: "app-one"), allowedScope: Scope(["openid", "profile"]),
         defaultScope: Scope(["openid"]), audiences: ["https://api.example.com"])
-    /// What the login looks like, to be bent.
+    /// The properties of the login, for tests to change.
     var audience = ["app-one"]
     var age: Seconds = 60
     var life: Seconds = 3600
@@ -29,7 +29,7 @@ struct EnrolmentFixture {
     var device: DeviceValue?
     var proof: PresentedProof?
     var assertion: PresentedAssertion?
-    /// What else the identity provider says.
+    /// Further claims of the IdP's id_token.
     var moreClaims = JSONObject()
 
     init(_ profile: Profile = .deviceSecret) throws {

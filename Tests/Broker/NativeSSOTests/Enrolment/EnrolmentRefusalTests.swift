@@ -61,7 +61,7 @@ import Testing
         #expect(try await fixture.run("e30.other.c2ln").expiresIn == 1)
     }
 
-    /// An id_token that was stolen from an app which needs no enrolment does not become a login on the thief's device.
+    /// A stolen id_token that the IdP bound to a device does not become a login on the thief's device.
     @Test func whatIsBoundStaysBound() async throws {
         var fixture = try EnrolmentFixture()
         fixture.deviceSecretHash = "kjUFOPGZj71P1tPEBR__zg"
@@ -89,7 +89,7 @@ import Testing
         }
         _ = try await fixture.run()
         #expect(fixture.limits.charges == [user])
-        // By the registry, by the scope, by its age.
+        // Refused by the registry, for its scope and for its age.
         fixture.device = DeviceValue("another-device-of-the-thief", profile: .deviceID)
         #expect(await fixture.failure() == .refused(.tokenUsed))
         fixture.scope = Scope(["admin"])
@@ -108,7 +108,7 @@ import Testing
     }
 }
 
-/// What the broker needs is not there: never a refusal, nothing issued, and no session by half.
+/// An outage is never a refusal. The broker issues nothing and leaves no partial session.
 @Suite struct EnrolmentOutageTests {
     @Test func theIdentityProvider() async throws {
         let fixture = try EnrolmentFixture()
@@ -123,7 +123,7 @@ import Testing
         #expect(fixture.signer.count == 0)
     }
 
-    /// Known before the token is used up, which then is still good.
+    /// The broker notices the outage before it uses up the token, so the token stays valid.
     @Test func theKeyModule() async throws {
         let fixture = try EnrolmentFixture()
         fixture.signer.fail(with: .outage(Outage(.keyModule, "away")))

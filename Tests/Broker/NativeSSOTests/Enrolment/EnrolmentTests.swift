@@ -5,7 +5,7 @@ import RegistryConformance
 import Testing
 
 @Suite struct EnrolmentTests {
-    /// E-13: both or neither.
+    /// E-13: a device secret and an id_token with its `ds_hash` come together or not at all.
     @Test func theCurrentProfile() async throws {
         let fixture = try EnrolmentFixture()
         let answer = try await fixture.run()
@@ -43,7 +43,7 @@ import Testing
         #expect(claims.string("jti") != "theirs")
         #expect(!claims.contains("at_hash"))
         #expect(claims.number("iat")?.wholeSeconds == fixture.clock.now.seconds)
-        // V-02: never the identity provider's, and never one that was used before.
+        // V-02: a new `sid`, different from the IdP's.
         let sid = try #require(claims.string("sid"))
         #expect(sid != "idp-session" && sid.utf8.count == 22)
         #expect(fixture.registry.entries.map(\.idToken.sessionID?.string) == ["idp-session"])
@@ -71,7 +71,7 @@ import Testing
         let first = try #require(UnverifiedJWS(try await fixture.run().accessToken)).claims.string("sid")
         let again = try #require(UnverifiedJWS(try await fixture.run().accessToken)).claims.string("sid")
         #expect(first == again && fixture.registry.sessionCount == 1)
-        // Another signature over the same token is the same token.
+        // The same token with another signature counts as the same token.
         #expect(
             try #require(UnverifiedJWS(try await fixture.run("e30.e30.AAAA").accessToken)).claims.string("sid") == first
         )
@@ -80,7 +80,7 @@ import Testing
         #expect(await other.failure() == .refused(.tokenUsed))
     }
 
-    /// Nobody can show that a second request is the same device's, so the token is used up.
+    /// A second request cannot prove that it comes from the same device, so the token is used up.
     @Test func aSecretIsShownOnce() async throws {
         let fixture = try EnrolmentFixture()
         _ = try await fixture.run()
@@ -88,7 +88,7 @@ import Testing
         #expect(fixture.registry.sessionCount == 1)
     }
 
-    /// RFC 9449 §6.1: whose key the token is for; never the one that the identity provider saw.
+    /// RFC 9449 §6.1: `cnf` names the key of the request's proof, never the key that the IdP saw.
     @Test func theKeyThatWasShown() async throws {
         var fixture = try EnrolmentFixture()
         let without = try #require(UnverifiedJWS(try await fixture.run().accessToken)).claims
