@@ -4,7 +4,7 @@ import Testing
 
 @testable import NativeSSO
 
-/// Where rules and registry disagree, the answer is a defect of ours: never a token, and never a refusal.
+/// If rules and registry disagree, the broker reports its own defect: never a token, and never a refusal.
 @Suite struct DecisionTests {
     @Test func aGrantForARefusedExchange() async throws {
         for refusal in ExchangeRefusal.allCases

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// Of what an enrolment signed: as old as a login of its identity provider may be.
+    /// The maximum age of the login's IdP applies to an id_token from an enrolment.
     @Test func ageByTheProviderOfTheLogin() throws {
         for (provider, expected) in [
             (Issuer(validated: "https://idp.example.com"), ExchangeRefusal.subjectTokenTooOld),
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Of what an enrolment signed: as its identity provider's own.
+    /// The expiry rule of the login's IdP applies to an id_token from an enrolment.
     @Test func expiryByTheProviderOfTheLogin() throws {
         for (provider, expected) in [
             (Issuer(validated: "https://idp.example.com"), ExchangeRefusal.subjectTokenExpired),
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// The verifier refuses an `iat` out of reach; here nothing traps on one.
+    /// The verifier refuses an extreme `iat`. The request checks must not trap on one either.
     @Test func extremeInstantsDoNotTrap() throws {
         for seconds in [Int64.min, .max] {
             var scenario = try ExchangeScenario()
@@ -88,7 +88,7 @@ import Testing
         try expect(.firstSightTokenTooOld) { $0.issuedAt = UnixTime(seconds: .min) }
     }
 
-    /// What brings no login in is still good for a login that is known.
+    /// An id_token that cannot create a session still works for a known session.
     @Test func aKnownLoginNeedsNeitherACurrentKeyNorAYoungToken() async throws {
         for refusal in [ExchangeRefusal.firstSightKeyNotCurrent, .firstSightTokenTooOld] {
             var scenario = try ExchangeScenario()
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// Composed and decomposed are one text to Swift, and two to the protocol.
+    /// Composed and decomposed text are equal in Swift, but not in the protocol.
     @Test func contextClassesAreComparedByOctet() throws {
         var scenario = try ExchangeScenario()
         scenario.client = client(scenario, contextClasses: ["caf\u{E9}"])

@@ -4,7 +4,7 @@ import NativeSSO
 import Testing
 
 @Suite struct ExchangeRefusalTests {
-    /// Every refusal is earned by some request, and leaves nothing behind: no row, no signature.
+    /// Some request earns each refusal. A refusal leaves no row and no signature.
     @Test(arguments: ExchangeRefusal.allCases)
     func isEarned(_ refusal: ExchangeRefusal) async throws {
         var scenario = try ExchangeScenario(profile: .deviceSecret)
@@ -17,7 +17,7 @@ import Testing
         #expect(broker.signer.count == 0)
     }
 
-    /// An id_token that is not genuine leaves nothing behind either, whatever else is wrong.
+    /// An invalid id_token leaves nothing behind either, whatever else is wrong.
     @Test(arguments: SubjectTokenDefect.allCases)
     func anInvalidIDToken(_ defect: SubjectTokenDefect) async throws {
         for later in ExchangeRefusal.allCases {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Of two defects the one that the contract looks at first is the reason.
+    /// Of two defects, the one that the broker checks first is the reason.
     @Test(arguments: ExchangeRefusal.allCases)
     func comesBeforeEveryLaterOne(_ earlier: ExchangeRefusal) async throws {
         for later in ExchangeRefusal.allCases
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// Within the group: who is a member, of which group, in which direction, for whom else the id_token was made.
+    /// Within the group: membership, same group, direction, then the other audiences of the id_token.
     @Test func theGroupIsJudgedInOrder() async throws {
         let order: [ExchangeRefusal] = [
             .clientNotInGroup, .sourceNotInGroup, .otherGroup, .directionForbidden, .audienceOutsideGroup,
@@ -77,8 +77,8 @@ import Testing
         }
     }
 
-    /// What is refused for state costs the caller the same call, so that time does not tell the reasons apart; what is
-    /// refused for form never reaches the registry.
+    /// A refusal for state always costs one registry call, so timing does not reveal the reason. A refusal for form
+    /// never reaches the registry.
     @Test(arguments: ExchangeRefusal.allCases)
     func asksTheRegistryOnlyAboutState(_ refusal: ExchangeRefusal) async throws {
         var scenario = try ExchangeScenario(profile: .deviceSecret)

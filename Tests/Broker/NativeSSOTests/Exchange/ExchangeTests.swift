@@ -22,7 +22,7 @@ import Testing
         #expect(broker.idTokens.questions.map(\.now) == [scenario.now])
     }
 
-    /// One id_token serves every sibling, and each as often as it asks.
+    /// One id_token serves every sibling, any number of times.
     @Test func anIDTokenIsNotSpent() async throws {
         let scenario = try ExchangeScenario()
         let broker = try await Broker(scenario)
@@ -65,7 +65,7 @@ import Testing
         #expect(hasRefreshToken == (profile == .deviceID))
     }
 
-    /// Only draft 07 says that a named scope must hold `openid`.
+    /// Only draft 07 requires `openid` in a requested scope.
     @Test(arguments: Profile.allCases)
     func whoMayLeaveOutOpenID(profile: Profile) async throws {
         var scenario = try ExchangeScenario(profile: profile)

@@ -12,7 +12,7 @@ import Testing
             ([], ["openid", "profile", "orders.read"], .scopeLacksOpenID),
             (["openid", "device_sso"], ["openid"], nil),
             (["openid", "device_sso", "profile"], ["openid", "profile"], nil),
-            // As if no scope had been named.
+            // As if the request had no scope.
             (["device_sso"], ["openid", "profile", "orders.read"], nil),
             (["profile", "device_sso"], ["profile"], .scopeLacksOpenID),
             (["openid", "admin"], ["openid", "admin"], .scopeExceedsClient),
