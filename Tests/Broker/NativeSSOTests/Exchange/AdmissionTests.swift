@@ -4,7 +4,7 @@ import Testing
 
 @testable import NativeSSO
 
-/// What the registry is asked.
+/// The request that the broker sends to the registry.
 @Suite struct AdmissionTests {
     @Test func carriesTheLoginAndTheRequest() async throws {
         var scenario = try ExchangeScenario()
@@ -41,7 +41,7 @@ import Testing
         #expect(asked.proposedSessionRowID.high >> 16 == prefix)
     }
 
-    /// What only the broker sees is refused by the broker, and the registry writes nothing.
+    /// The broker reports a refusal of its own as not permitted, and the registry writes nothing.
     @Test func isNotPermittedWhereTheBrokerRefuses() async throws {
         for refusal in ExchangeRefusal.allCases {
             var scenario = try ExchangeScenario(profile: .deviceSecret)

@@ -3,7 +3,7 @@ import RegistryConformance
 import NativeSSO
 import Testing
 
-/// What the broker needs is not there: never a refusal, and nothing issued.
+/// An outage is never a refusal, and the broker issues nothing.
 @Suite struct ExchangeOutageTests {
     private static let database = PortError.outage(Outage(.database, "away"))
     private static let keyModule = PortError.outage(Outage(.keyModule, "away"))
@@ -43,7 +43,7 @@ import Testing
         #expect(broker.signer.count == 0)
     }
 
-    /// The grant is recorded then; the retry takes the same one up again.
+    /// The grant is already recorded. The retry continues the same grant.
     @Test func theSigner() async throws {
         let (scenario, broker) = try await granted()
         broker.signer.fail(with: Self.keyModule)
@@ -55,7 +55,7 @@ import Testing
         #expect(broker.registry.counts().grants == 1)
     }
 
-    /// A request that would be refused is an outage while the registry cannot say so: no app may lose its login.
+    /// While the registry is away, a request that it would refuse gets an outage: no app may lose its login.
     @Test func anOutageIsNeverARefusal() async throws {
         for refusal in ExchangeRefusal.allCases
         where ExchangeScenario.step(of: refusal) >= ExchangeScenario.step(of: .assertionReplayed) {

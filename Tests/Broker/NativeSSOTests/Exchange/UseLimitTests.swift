@@ -3,7 +3,7 @@ import RegistryConformance
 import NativeSSO
 import Testing
 
-/// What is counted, and when: after a token was verified, before the registry is asked.
+/// The broker counts a use after it verified the token and before it asks the registry.
 @Suite struct UseLimitTests {
     private let limited = RateLimited(.session, retryAfter: 7)
 
@@ -15,7 +15,7 @@ import Testing
         #expect(broker.limits.charges == [.exchange(scenario.sessionID, device: hash, client: scenario.target)])
     }
 
-    /// Whatever is wrong beyond the binding is the holder's own affair, and charged as such.
+    /// A refusal after the device hash matched is charged as an exchange.
     @Test(arguments: ExchangeRefusal.allCases)
     func aRefusedExchange(_ refusal: ExchangeRefusal) async throws {
         var scenario = try ExchangeScenario(profile: .deviceSecret)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Who guesses with an old token is still one who guesses.
+    /// A wrong device value counts as a failure, even if the token is too old.
     @Test(arguments: [ExchangeRefusal.subjectTokenTooOld, .subjectTokenExpired])
     func aGuessWithAnOldToken(_ refusal: ExchangeRefusal) async throws {
         var scenario = try ExchangeScenario(profile: .deviceSecret)
