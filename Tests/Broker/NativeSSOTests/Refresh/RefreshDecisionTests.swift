@@ -4,7 +4,7 @@ import Testing
 
 @testable import NativeSSO
 
-/// Where rules and registry disagree, the answer is a defect of ours: never a token, and never a refusal.
+/// If rules and registry disagree, the broker reports its own defect: never a token, and never a refusal.
 @Suite struct RefreshDecisionTests {
     @Test(arguments: RefreshRefusal.allCases.filter { ![.tokenNotOurs, .grantUnknown].contains($0) })
     func anotherEffectThanTheRefusals(_ refusal: RefreshRefusal) async throws {
@@ -24,7 +24,7 @@ import Testing
         try await expectDefect(scenario, except: .none)
     }
 
-    /// The last generation there can be has no successor.
+    /// The highest possible generation has no successor.
     @Test func generationsDoNotOverflow() async throws {
         var scenario = try RefreshScenario()
         scenario.grant?.generation = .max - 1

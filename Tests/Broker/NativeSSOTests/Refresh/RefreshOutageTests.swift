@@ -3,7 +3,7 @@ import RegistryConformance
 @testable import NativeSSO
 import Testing
 
-/// What the broker needs is not there: never a refusal, nothing issued, and the retry finds its successor.
+/// An outage is never a refusal. The broker issues nothing, and the retry gets the successor.
 @Suite struct RefreshOutageTests {
     private static let database = PortError.outage(Outage(.database, "away"))
     private static let keyModule = PortError.outage(Outage(.keyModule, "away"))
@@ -38,7 +38,7 @@ import Testing
         broker.signer.fail(with: Self.keyModule)
         #expect(await broker.failure(of: request) == .outage(.keyModule))
         broker.signer.fail(with: nil)
-        // The family went on at the first try, the answer was lost.
+        // The first try rotated the token, but its answer was lost.
         let answer = try await broker.refresh(request)
         var next = scenario
         next.generation = 6

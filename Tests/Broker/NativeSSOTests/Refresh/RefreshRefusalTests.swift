@@ -4,7 +4,7 @@ import NativeSSO
 import Testing
 
 @Suite struct RefreshRefusalTests {
-    /// Every refusal is earned by some request. What shows misuse revokes the family; nothing else writes anything.
+    /// Some request earns each refusal. Misuse revokes the family; no other refusal writes anything.
     @Test(arguments: RefreshRefusal.allCases)
     func isEarned(_ refusal: RefreshRefusal) async throws {
         var scenario = try RefreshScenario()
@@ -18,11 +18,11 @@ import Testing
         #expect(broker.signer.count == 0)
     }
 
-    /// Of two defects the one that the contract looks at first is the reason.
+    /// Of two defects, the one that the broker checks first is the reason.
     @Test(arguments: RefreshRefusal.allCases)
     func comesBeforeEveryLaterOne(_ earlier: RefreshRefusal) async throws {
         for later in RefreshRefusal.allCases where RefreshScenario.step(of: later) > RefreshScenario.step(of: earlier) {
-            // Another client has no token of a family that it could call its own.
+            // These two cannot meet: a token of an unknown grant belongs to no client.
             if later == .foreignClient && earlier == .grantUnknown { continue }
             var scenario = try RefreshScenario()
             scenario.spoil(for: later)

@@ -55,7 +55,7 @@ import Testing
         #expect(try await broker.failure(of: scenario.request(keys: broker.keys)) == .refused(.late))
     }
 
-    /// A client that authenticates may take a minute for it.
+    /// The grace period of a client that authenticates is one minute.
     @Test func theGraceIsLongerWhereTheClientAuthenticates() async throws {
         var scenario = try RefreshScenario()
         scenario.client = Client(
@@ -82,7 +82,7 @@ import Testing
             try await broker.refresh(scenario.request(keys: broker.keys)).scope == ExchangeScenario.scope.description)
     }
 
-    /// As in an exchange: it belongs to the login of app 1, and one widespread client SDK sends it all the same.
+    /// As in an exchange: `device_sso` belongs to the source client's login. One widespread client SDK still sends it.
     @Test(arguments: [["openid", "device_sso"], ["device_sso"]])
     func deviceSSOIsDropped(named: [String]) async throws {
         var scenario = try RefreshScenario()
@@ -110,7 +110,7 @@ import Testing
             UnverifiedJWS(answer.accessToken)?.claims.strings("aud") == ["https://a.example", "https://b.example"])
     }
 
-    /// Neither the grant's end nor the session's, whichever comes first.
+    /// An access token ends with the grant or the session, whichever ends first.
     @Test func anAccessTokenOutlivesNothing() async throws {
         for (grantEnd, sessionEnd) in [(42, 5000), (5000, 42), (42, 42)] as [(Int64, Int64)] {
             var scenario = try RefreshScenario()
@@ -126,7 +126,6 @@ import Testing
 }
 
 extension RefreshScenario {
-    /// The request as the app sends it.
     func request(keys: SoftwareMACKeys) throws -> RefreshRequest {
         let token = RefreshToken(grantID: grantID, generation: generation)
         return RefreshRequest(

@@ -8,8 +8,8 @@ import Testing
     private let keys = SoftwareMACKeys()
     private let token = RefreshToken(
         grantID: UniqueID(high: 0x0198_C0FF_EE00_7000, low: 0x8000_0000_0000_0001), generation: 258)
-    /// Made by another implementation of HMAC: `nsr1.` and base64url of 01, the grant id, 00000102 and the tag under 32
-    /// octets 01.
+    /// Made with another implementation of HMAC: `nsr1.` and base64url of 01, the grant id, 00000102 and the tag. The
+    /// key is 32 octets 01.
     private let golden = "nsr1.AQGYwP_uAHAAgAAAAAAAAAEAAAECcJxUe-Gv3_Blq52Slsmb9p8d3eaHRk3uOx_pmN0fx2s"
     private let goldenOfKey2 = "nsr1.AgGYwP_uAHAAgAAAAAAAAAEAAAECuAcHQKIzrSyK4UqzN5aC00GBO7nRTEYw6zI20470eSM"
     private let lastOfAll = "nsr1.AQGYwP_uAHAAgAAAAAAAAAF_____skikuGXoQXqfv1i53czeeQitTkPXq6MvN2k8UHDoU00"
@@ -32,7 +32,7 @@ import Testing
         #expect(try RefreshToken.decode(golden, by: keys) == nil)
     }
 
-    /// Every bit of the token that a stranger could change, in the text and in the octets under it.
+    /// Flips every bit, in the text and in the decoded octets.
     @Test func everyFlippedBitIsRefused() throws {
         let text = Array(golden.utf8)
         for index in text.indices {
@@ -73,7 +73,7 @@ import Testing
             golden.replacing("_", with: "/").replacing("-", with: "+"),
             // The last character carries two bits that no octet needs.
             start + "t", start + "u", start + "v",
-            // As long as it should be, but not in octets, or only in octets.
+            // The right length, but not in octets, or only in octets.
             start + "é", start.dropLast() + "é",
         ]
         for other in others where !other.utf8.elementsEqual(golden.utf8) {
