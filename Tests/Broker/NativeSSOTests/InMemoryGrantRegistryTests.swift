@@ -12,7 +12,7 @@ import Testing
 
     @Test func agreesWithTheRules() async throws {
         let met = try await GrantRegistryProperty.run(worlds: 4_000, seed: 1) { InMemoryGrantRegistry() }
-        // What the broker refuses by itself never reaches a registry; everything else must have been met.
+        // The broker alone decides `mayActOther` and `tokenNotOurs`. The run must meet every other outcome.
         let exchange = ExchangeRefusal.allCases.filter { $0 != .mayActOther }.map { "exchange: \($0)" }
         let refresh = RefreshRefusal.allCases.filter { $0 != .tokenNotOurs }.map { "refresh: \($0)" }
         let wanted = ["exchange: granted", "refresh: advanced", "refresh: redelivered"] + exchange + refresh

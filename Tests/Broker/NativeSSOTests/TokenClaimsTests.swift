@@ -4,7 +4,7 @@ import Testing
 
 @testable import NativeSSO
 
-/// The payloads of our tokens, octet for octet; only `jti` differs from token to token.
+/// The exact payloads of the broker's tokens. Only `jti` differs from token to token.
 @Suite struct TokenClaimsTests {
     @Test func accessTokenOfRFC9068() throws {
         try expect(
@@ -49,7 +49,7 @@ import Testing
                 + #""auth_time":1794990000,"acr":"urn:example:loa2","amr":["pwd","otp"]}"#)
     }
 
-    /// What a login says is quoted, whatever it says.
+    /// The mint quotes the text of every claim of a login.
     @Test func hostileTextStaysText() throws {
         let hostile = "\",\"admin\":true,\"x\":\"\\\u{0}\n\u{2028}é"
         let json = access(login: Login(contextClass: hostile, methods: [hostile])).json

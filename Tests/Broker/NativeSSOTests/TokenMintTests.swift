@@ -5,8 +5,8 @@ import StrictCoding
 import Testing
 
 @Suite struct TokenMintTests {
-    /// An id_token of ours, where the client is registered to get one: made for this app, bound to the same session and
-    /// device, under the hash function of the key that signs it.
+    /// A client registered for id_tokens gets one of the broker's: for this app, bound to the same session and device.
+    /// The signing key determines the hash function.
     @Test(arguments: [Profile.deviceID, .deviceSecret])
     func aSiblingIDToken(profile: Profile) async throws {
         var scenario = try ExchangeScenario(profile: profile)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// All that a resource server reads in a token of an exchange, it reads in that of a refresh.
+    /// The access tokens of an exchange and of its refresh differ only in `iat`, `exp` and `jti`.
     @Test func aRefreshChangesNothingButTime() async throws {
         let scenario = try ExchangeScenario()
         let broker = try await Broker(scenario)
