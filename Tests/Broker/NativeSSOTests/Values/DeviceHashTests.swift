@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// A `di_hash` is the left half whatever the issuer does with `ds_hash`.
+    /// A `di_hash` is always the left half of the hash, whatever the mode for `ds_hash`.
     @Test func theModeIsForDeviceSecretsOnly() throws {
         let device = try #require(DeviceValue("95twdf3w4y6wvftw35634t", profile: .deviceID))
         for mode in DeviceHashMode.allCases {
@@ -131,7 +131,7 @@ struct VectorFile {
         }
     }
 
-    /// The elements of the array `name`; never none.
+    /// The elements of the array `name`, which must not be empty.
     func objects(_ name: String) throws -> [JSONObject] {
         let objects = try #require(try root.array(name)).compactMap(\.object)
         try #require(!objects.isEmpty)

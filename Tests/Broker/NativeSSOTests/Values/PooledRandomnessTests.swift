@@ -2,7 +2,7 @@ import NativeSSO
 import Testing
 
 @Suite struct PooledRandomnessTests {
-    /// Many times the pool, and from many tasks at once: no number is handed out twice.
+    /// Many tasks at once draw many times the size of the pool, and no number comes twice.
     @Test func noNumberComesTwice() async {
         let numbers = await withTaskGroup(of: [UInt64].self) { group in
             for _ in 0..<8 {

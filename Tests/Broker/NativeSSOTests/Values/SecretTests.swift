@@ -3,7 +3,7 @@ import RegistryConformance
 import NativeSSO
 import Testing
 
-/// A secret shows in no log line: not by interpolation, not by reflection, not inside another value.
+/// No log line shows a secret: not by interpolation, not by reflection, not inside another value.
 @Suite struct SecretTests {
     private let secret = "correct-horse-battery-staple"
 

@@ -59,7 +59,7 @@ import Testing
         #expect(UniqueID.timeOrdered(milliseconds: .max, using: &randomness).description.hasPrefix("ffffffff-ffff-7"))
     }
 
-    /// The slot was computed by other means: 0x275 are the first 10 bits of the hash.
+    /// The expected slot was computed independently: 0x275, the first 10 bits of the hash.
     @Test func rowsOfALoginHaveItsSlot() throws {
         let scenario = try ExchangeScenario()
         let slot = UniqueID.slot(
