@@ -4,7 +4,7 @@ import NativeSSO
 @testable import Registry
 
 extension LogoutRecord {
-    /// What an identity provider says now, unless the token is older.
+    /// A logout token that the IdP issued now, or at `issuedAt`.
     static func told(
         _ subject: LogoutSubject, _ tokenID: String,
         issuer: Issuer = Issuer(validated: "https://idp.example.com"), issuedAt: UnixTime? = nil

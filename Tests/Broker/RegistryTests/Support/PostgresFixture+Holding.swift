@@ -22,7 +22,7 @@ extension PostgresFixture {
             try change(transaction)
             isMade.yield()
             while !hasReturned.isSet.load(ordering: .acquiring) {
-                // Or it would see what there was when it looked first.
+                // Otherwise the transaction would read its first snapshot of the statistics again.
                 _ = try transaction.query(Self.forgetStatistics)
                 guard let row = try transaction.query(Self.waiting).first else { continue }
                 return try? row.text(0)

@@ -5,19 +5,18 @@ import PostgresClient
 import PrivateCluster
 import Registry
 
-/// A migrated database of its own: the service's pool on one side, the superuser's hand on the other.
+/// A migrated database, with a pool of the service and one of the superuser.
 struct PostgresFixture: GrantRegistryFixture {
     let registry: any GrantRegistry
     /// Logs in as a member of `native_sso_broker`, as the service does.
     let service: ConnectionPool
-    /// The service's, too, where the hot calls go over them.
+    /// The service's lanes, if the hot calls use them.
     let lanes: BatchingLanes?
-    /// May do anything.
     let superuser: ConnectionPool
     let cluster: PrivateCluster
     let name: String
 
-    /// Of a role that may add a signing key and audit it, and cannot list the keys.
+    /// A pool whose role may add a signing key and audit it, but cannot list the keys.
     func poolThatAddsKeysOnly() async throws -> ConnectionPool {
         let role = "adds_\(name)"
         try await cluster.psql("CREATE ROLE \(role)")
@@ -134,8 +133,7 @@ struct PostgresFixture: GrantRegistryFixture {
         try await superuser.query(statement, parameters)
     }
 
-    /// Ends the service's connections: a server process reports its counts when it ends, and is gone from the list only
-    /// then.
+    /// Ends the service's connections. Only then do the server processes report their counts and leave the list.
     func endService() async throws {
         await lanes?.shutdown()
         await service.shutdown()

@@ -4,12 +4,12 @@ import PostgresClient
 import PrivateCluster
 import Registry
 
-/// A database of its own for each test, copied from one that was migrated once.
+/// A separate database for each test, copied from a template that was migrated once.
 enum TestDatabase {
     /// Runs `body` with a migrated, empty database.
     ///
     /// - Parameters:
-    ///   - overLanes: Whether the hot calls go over batching lanes, as those of a broker do, or over the pool.
+    ///   - overLanes: Whether the hot calls use batching lanes, as in a broker, or the pool.
     ///   - gathersFrom: So many calls of one kind are made by one statement, by lanes.
     static func withFixture<Value: Sendable>(
         overLanes: Bool = false, gathersFrom: Int = LaneConfiguration().gathersFrom,
@@ -53,7 +53,7 @@ enum TestDatabase {
             uri: cluster.connectionURI(database: database, user: user),
             password: PostgresPassword(cluster.password))
         configuration.poolSize = connections
-        // A loaded machine must not turn a rule into an outage; deadlines have tests of their own.
+        // A loaded machine must not turn a rule into an outage. Separate tests cover deadlines.
         configuration.callDeadline = .seconds(10)
         configuration.queueWait = .seconds(10)
         configuration.lockTimeout = .seconds(10)

@@ -40,10 +40,10 @@ struct World {
         .made(of: Client.app(client), grantID: grantID, generation: generation)
     }
 
-    /// An exchange in the login that is there.
+    /// An exchange in the live session.
     func admission(number: UInt64) throws -> Admission { try admission(sid: "sid-1", number: number, firstSight: nil) }
 
-    /// One that brings its login in.
+    /// An exchange that may create its session.
     func firstAdmission(
         sid: String, number: UInt64 = 1000, login: Login = Login(),
         tokenIssuedAt: UnixTime = UnixTime(seconds: Int64(time(nil)))
@@ -52,8 +52,8 @@ struct World {
             sid: sid, number: number, firstSight: .days(30), login: login, tokenIssuedAt: tokenIssuedAt)
     }
 
-    /// An exchange that brings no login in.
-    /// - Parameter isPermitted: Whether what only the broker can judge, such as the device, is in order.
+    /// An exchange that may not create a session.
+    /// - Parameter isPermitted: Whether the broker's own checks, such as the device hash, succeeded.
     func admission(sid: String, client: ClientID, number: UInt64, isPermitted: Bool = true) throws -> Admission {
         try admission(sid: sid, client: client, number: number, firstSight: nil, isPermitted: isPermitted)
     }
