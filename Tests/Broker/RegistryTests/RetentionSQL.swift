@@ -1,6 +1,6 @@
 import PostgresClient
 
-/// Rows of every age, put by hand.
+/// Rows of every age, written directly.
 enum RetentionSQL {
     /// $1 how many: sessions that expired 100 days ago, each with a revoked and a live grant.
     static let addDead = Statement(
@@ -47,7 +47,7 @@ enum RetentionSQL {
             CASE WHEN $4 IS NOT NULL THEN 'operator' END
         FROM native_sso.session WHERE sid = $1
         """)
-    /// All that are revoked were replayed, past the rule that a revoked grant stays as it is.
+    /// Turns all revoked grants into replayed ones, past the rule that a revoked grant never changes.
     static let replay = Statement(
         """
         WITH gone AS (DELETE FROM native_sso.sso_grant WHERE revoked_at IS NOT NULL RETURNING *)
@@ -87,7 +87,7 @@ enum RetentionSQL {
     static let retainAudit = Statement("UPDATE native_sso.retention SET audit_days = $1")
     static let cursor = Statement("SELECT after_issuer || encode(after_device, 'hex') FROM native_sso.sweep")
     static let sweepDevicesByOne = Statement("SELECT removed FROM native_sso.sweep_devices(1)")
-    /// What the service gives to a sweep, and gets from it.
+    /// The arguments and results of the sweep functions that the service may call.
     static let sweepInterface = Statement(
         """
         SELECT DISTINCT pg_get_function_arguments(p.oid) || ': '

@@ -1,6 +1,6 @@
 import PostgresClient
 
-/// Rows put by hand, past the statements under test.
+/// Rows written directly, past the statements under test.
 enum FixtureSQL {
     static let putClient = Statement(
         """

@@ -14,8 +14,8 @@ extension Client {
 extension Admission {
     /// An exchange in the 2018 profile, at the instant of `iat`.
     /// - Parameters:
-    ///   - firstSight: The life of a session that may begin with it; `nil`: none may.
-    ///   - isPermitted: Whether the device value is the one of the id_token.
+    ///   - firstSight: The lifetime of a session that the exchange may create; `nil` if it may not.
+    ///   - isPermitted: Whether the device value matches the id_token.
     static func made(
         by client: Client, _ idToken: IDTokenClaims, sessionID: SessionID, device: DeviceDigest,
         firstSight: Seconds? = nil,
@@ -51,7 +51,7 @@ extension Rotation {
 
 extension EnrolmentEntry {
     /// An enrolment in the 2018 profile, by app-one at the instant of `iat`.
-    /// - Parameter isPermitted: Whether the app asks for no more scope than it may have.
+    /// - Parameter isPermitted: Whether the requested scope is within the client's allowed scope.
     static func made(
         issuer: Issuer, providerSessionID: SessionID?, subject: Subject, proofPolicy: Client.ProofPolicy = .off,
         device: UInt8, token: String, issuedAt: UnixTime, login: Login, lifetime: Seconds, isPermitted: Bool = true,
