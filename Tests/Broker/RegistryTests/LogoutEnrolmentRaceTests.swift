@@ -6,18 +6,18 @@ import Testing
 
 @testable import Registry
 
-/// A login that one replica brings in while its provider tells another one that it is over.
+/// One replica enrols a login while the IdP sends its logout to another replica.
 @Suite("A logout and enrolments of the same login", .serialized, .timeLimit(.minutes(5)))
 struct LogoutEnrolmentRaceTests {
     private static let issuer = Issuer(validated: "https://idp.example.com")
     private static let rounds = 60
 
-    /// Whichever was first: what was enrolled before is ended, and what comes after is refused.
+    /// In either order: an earlier enrolment ends, and a later one is refused.
     @Test(
         "Once all have answered nothing of it is live", arguments: [LogoutReach.session, .nameless, .user],
         [true, false])
     func nothingIsLeft(_ reach: LogoutReach, _ isNamed: Bool) async throws {
-        // A logout of one session says nothing of a login that has no name.
+        // A logout of one session does not concern a login without a `sid`.
         guard isNamed || reach != .session else { return }
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -32,7 +32,7 @@ struct LogoutEnrolmentRaceTests {
                 let logout = LogoutRecord.told(
                     LogoutSubject(name, of: user, reach: reach), "logout \(round)", issuedAt: now)
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    // In turn, so that each order is tried.
+                    // The logout takes each place in turn, so that every order is tried.
                     for place in 0..<5 {
                         guard place != round % 5 else {
                             let logouts = PostgresLogoutRegistry(database: replicas[round % 2])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Registry
 
-/// The identity provider's word, on a real database.
+/// Back-channel logout on a real database.
 @Suite(.timeLimit(.minutes(2))) struct LogoutRegistryTests {
     private static let issuer = Issuer(validated: "https://idp.example.com")
 
@@ -17,7 +17,7 @@ import Testing
     private static func sid(_ text: String) -> LogoutSubject { .session(SessionID(validated: text)) }
     private static let user = LogoutSubject.user(Subject(validated: "user"))
 
-    /// L-15, L-16: one session, with everything that was issued from it; its device's other sessions live on.
+    /// L-15, L-16: a logout ends one session with everything issued from it. The device's other sessions live on.
     @Test func bySession() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
@@ -27,7 +27,7 @@ import Testing
             #expect(try await database.registry.rotate(world.rotation(generation: 1)).grant?.session.endedAt != nil)
             #expect(try await database.registry.admit(world.admission(number: 1)).grant == nil)
             #expect(try await Self.live(database) == ["sid-2"])
-            // Already logged out: a success, by another token.
+            // Already logged out: another token succeeds, and ends nothing.
             #expect(try await logouts.end(LogoutRecord.told(Self.sid("sid-1"), "two")) == 0)
             #expect(
                 try await Self.audit(database) == [
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Only who is let in shows a key for good.
+    /// A refused exchange binds no key.
     @Test func aLoginThatIsOverPinsNoKey() async throws {
         try await TestDatabase.withFixture { database in
             var scenario = try ExchangeScenario()
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// The service's password may be stolen, and a login from the future would outlast every logout.
+    /// A thief with the service's password could record a login from the future. It must not outlast a logout.
     @Test func aLoginFromTheFutureEndsToo() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// The token is used up once; L-13: and counts at its own issuer.
+    /// A logout token works once. L-13: it ends only sessions of its own issuer.
     @Test func aTokenIsUsedOnce() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// A logout that came before the first sight wins, and leaves one row however often it comes.
+    /// A logout before the first sight wins. It leaves one row, however often it is repeated.
     @Test func aSessionThatNoAppHasPresented() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    /// The same for a login under another name than the provider's own, as one that the broker enrols has.
+    /// The same for a session whose `sid` is not the IdP's, such as an enrolled one.
     @Test func aSessionUnderAnotherName() async throws {
         try await TestDatabase.withFixture { database in
             let logouts = PostgresLogoutRegistry(database: database.service)
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    /// Of an older logout that comes late the newer one's mark stays.
+    /// An older logout that arrives late does not replace the newer one's mark.
     @Test func logoutsOutOfOrder() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
@@ -185,7 +185,8 @@ import Testing
         }
     }
 
-    /// L-18: while somebody has one of the user's sessions all others are ended, and that one when it is free.
+    /// L-18: while another transaction locks one of the user's sessions, the logout ends all others. It ends that one
+    /// when the lock is free.
     @Test func aSessionThatSomebodyHas() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -211,7 +212,7 @@ import Testing
         }
     }
 
-    /// An exchange that brings a login in while its user logs out: the logout waits for it, and ends it.
+    /// A first sight during its user's logout: the logout waits for it, and ends the new session.
     @Test func aFirstSightOnItsWay() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -237,7 +238,7 @@ import Testing
         }
     }
 
-    /// A mark is kept as long as an id_token of its time could come, and no longer.
+    /// A mark stays as long as an id_token of its time could arrive, and no longer.
     @Test func marksAreSwept() async throws {
         try await TestDatabase.withFixture { database in
             let logouts = PostgresLogoutRegistry(database: database.service)

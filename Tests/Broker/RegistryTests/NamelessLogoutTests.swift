@@ -7,7 +7,7 @@ import Testing
 
 @testable import Registry
 
-/// Logins of which the provider did not say what session they are, or when they began.
+/// Logins whose id_token had no `sid` or no `auth_time`.
 @Suite(.timeLimit(.minutes(2))) struct NamelessLogoutTests {
     private static let issuer = Issuer(validated: "https://idp.example.com")
     private static let user = Subject(validated: "user")
@@ -17,7 +17,7 @@ import Testing
 
     private static func sid(_ text: String) -> SessionID { SessionID(validated: text) }
 
-    /// App one of the world enrols a login.
+    /// Enrols a login of `app-one`.
     private static func enrol(
         _ database: PostgresFixture, sid: String, named idpSID: String? = nil, of user: String = "user",
         authenticatedAt: UnixTime? = nil, issuedAt: UnixTime? = nil
@@ -36,7 +36,7 @@ import Testing
         (.session, ["nameless", "other", "stranger"]), (.nameless, ["other", "stranger"]), (.user, ["stranger"]),
     ]
 
-    /// A logout with `sid` and `sub`, of which the id_token that was enrolled had no `sid`.
+    /// A logout with `sid` and `sub`, after an enrolment whose id_token had no `sid`.
     @Test(arguments: reaches)
     func bySessionAndUser(_ reach: LogoutReach, _ left: [String]) async throws {
         try await TestDatabase.withFixture { database in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// What began before it and comes later is dead; what began afterwards, or has another name, lives.
+    /// A login from before the logout is refused afterwards. A newer login, or one with another `sid`, lives.
     @Test func anEnrolmentAfterItsLogout() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
@@ -70,7 +70,7 @@ import Testing
                 world.firstAdmission(sid: "other", login: Login(authenticatedAt: now.adding(-10))))
             #expect(named.grant != nil)
             #expect(try await Self.live(database) == ["after", "other"])
-            // A logout of the user as a whole reaches further, and a later one of a session takes nothing of it back.
+            // A logout of the whole user reaches further. A later logout of one session takes nothing of it back.
             _ = try await logouts.end(LogoutRecord.told(.user(Self.user), "two", issuedAt: now.adding(1)))
             _ = try await logouts.end(LogoutRecord.told(logout, "three", issuedAt: now))
             #expect(try await Self.live(database).isEmpty)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// A login that does not say when it began is no younger than its id_token.
+    /// A login without `auth_time` counts as begun when its id_token was issued.
     @Test(arguments: [(-1, false), (0, false), (1, true)] as [(Int64, Bool)])
     func withoutAuthenticationTime(_ issued: Int64, _ lives: Bool) async throws {
         try await TestDatabase.withFixture { database in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Between the first step of a logout and the end of a session that is there, another one of that name comes in.
+    /// An enrolment under the same `sid` arrives between the first step of a logout and the end of the live session.
     @Test func theMarkBesideALiveSession() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -114,13 +114,13 @@ import Testing
             let logouts = PostgresLogoutRegistry(database: database.service)
             #expect(try await logouts.end(record) == 1)
             #expect(try await Self.live(database).isEmpty)
-            // The mark goes: the session that ended stands for it.
+            // The mark goes: the ended session replaces it.
             #expect(try await database.counts().sessions == before)
             #expect(try await Self.enrol(database, sid: "later", named: "sid-1").session == nil)
         }
     }
 
-    /// A session that came in by its first sight learns its provider's name for it, once; each name ends it.
+    /// A session from a first sight learns the IdP's `sid` once. A logout by either name ends it.
     @Test(arguments: ["sid-1", "idp-1"]) func aNameThatIsToldLater(_ name: String) async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    /// The logout by that name came first.
+    /// The logout by the IdP's `sid` came first.
     @Test func aNameThatIsOver() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    /// The row that bears the name is ended by its other one; id_tokens name the session as the provider's logout does.
+    /// After logouts by both names of a session, a first sight under the IdP's `sid` is refused.
     @Test func aFirstSightUnderANameThatIsOver() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)

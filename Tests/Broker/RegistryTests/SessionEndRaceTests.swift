@@ -4,7 +4,7 @@ import NativeSSO
 import PostgresClient
 import Testing
 
-/// A logout that is committed while an exchange or a refresh is on its way. Nothing may be issued after it.
+/// A logout commits during an exchange or a refresh. The broker must issue nothing after it.
 @Suite("The end of a session, met on the way", .serialized)
 struct SessionEndRaceTests {
     @Test("An exchange waits for it, and is refused", arguments: [Seconds(0), .minutes(10)], [false, true])
@@ -39,7 +39,8 @@ struct SessionEndRaceTests {
 }
 
 extension PostgresFixture {
-    /// Ends the session, lets `attempt` begin, and commits as soon as that waits for the end, or has not waited for it.
+    /// Ends the session, starts `attempt`, and commits as soon as `attempt` waits for the end, or has ended without
+    /// waiting.
     fileprivate func meetingTheEnd<Value: Sendable>(
         of session: UniqueID, _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Registry
 
-/// What the end of a session demands of the id_tokens that come under its name afterwards.
+/// The limits that the end of a session sets for later id_tokens of the same `sid`.
 @Suite(.timeLimit(.minutes(2))) struct SessionLimitsTests {
     private let act = AdministrativeAct(actor: "ada", reason: nil, requestID: UniqueID(high: 1, low: 2))
 
@@ -47,7 +47,7 @@ import Testing
             // A second end that is stricter tightens a name whose session has ended.
             #expect(try await administration.end([world.sessionRowID], reason: "operator", act) == [])
             #expect(try await Self.limits(database) == [["sid-1", "now", "now"]])
-            // One that is less strict loosens nothing.
+            // A less strict end loosens nothing.
             _ = try await administration.end([world.sessionRowID], reason: "operator", sameLoginMayReturn: true, act)
             #expect(try await Self.limits(database) == [["sid-1", "now", "now"]])
             await #expect(throws: (any Error).self) {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// A row that is over its lifetime ends when a registration takes its name.
+    /// An expired session ends when a registration takes its name.
     @Test func registrationEndsAnExpiredSession() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -87,7 +87,6 @@ import Testing
         }
     }
 
-    /// A logout of a user that comes late spares the logins that the user made after it.
     @Test func lateLogoutOfAUserSparesNewerLogins() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -102,7 +101,7 @@ import Testing
         }
     }
 
-    /// A stolen password of the service plants no logout that ends the logins of coming years.
+    /// A thief with the service's password cannot store a logout that ends the logins of coming years.
     @Test func logoutIsNeverFarInTheFuture() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
