@@ -86,7 +86,7 @@ struct CallArrayTests {
                 _ = try await database.service.query(Self.twoExchanges, parameters, locking: .none)
                 Issue.record("both were bound")
             } catch {
-                // Then the lanes run each by itself.
+                // The lanes then run each call by itself.
                 guard case .server(let state, _, _) = error else { throw error }
                 #expect(state.isRetryable)
             }
@@ -102,7 +102,7 @@ struct CallArrayTests {
         var spent = scenario
         spent.generation = 3
         #expect(try await refresh(scenario, spent) == ["advanced", "revoked"])
-        // The other way round, too: what goes on is written first.
+        // The reverse order, too: the advance is written first.
         #expect(try await refresh(spent, scenario) == ["revoked", "advanced"])
         #expect(try await refresh(spent, spent) == ["revoked", "none"])
     }

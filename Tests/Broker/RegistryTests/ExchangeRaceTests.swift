@@ -11,18 +11,18 @@ import Testing
 /// again. `SessionEndRaceTests` covers the ends of sessions.
 @Suite("A row that changes while an exchange is on its way", .serialized, .timeLimit(.minutes(2)))
 struct ExchangeRaceTests {
-    /// What happens meanwhile to a grant that is at 5 and was refreshed an hour ago.
+    /// A change during the exchange. The grant is at generation 5 and was refreshed an hour ago.
     enum Change: CaseIterable {
         case refresh
-        /// The token before, long after its grace.
+        /// The previous token, long after its grace period.
         case lateToken
-        /// The one before that.
+        /// The token before the previous one.
         case replay
-        /// The successor of one that came late: it is proof of two holders.
+        /// The successor of a late token, which proves two holders.
         case successorOfLateToken
         case revocation
         case fastForward
-        /// The row is locked, and stays as it is.
+        /// A lock that leaves the row unchanged.
         case lockOfGrant
         case lockOfSession
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What a refresh costs the table", .serialized)
 struct HeapOnlyUpdateTests {
-    /// No index holds what a refresh changes, so the row stays on its page and no index is touched.
+    /// A refresh changes no indexed column, so the row stays on its page and no index changes.
     @Test("Every refresh is a HOT update, and adds no row", arguments: [false, true])
     func refreshesAreHot(gathered: Bool) async throws {
         try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
@@ -39,7 +39,7 @@ struct HeapOnlyUpdateTests {
         #expect(rows == 1)
     }
 
-    /// As many as fit on a page: beyond that it also matters when the server last cleaned it.
+    /// As many as fit on a page. Beyond that, the result also depends on the server's last cleanup of the page.
     private static let calls: Int32 = 8
 
     private static let counts = Statement(

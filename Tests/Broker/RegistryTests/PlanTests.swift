@@ -4,7 +4,7 @@ import PostgresClient
 import Registry
 import Testing
 
-/// A plan is kept for the connection: one that was good for an empty table must be good for a large one.
+/// A connection keeps its plan: a plan for an empty table must also suit a large one.
 @Suite("What a hot call reads", .serialized)
 struct PlanTests {
     @Test("A call reads a handful of index entries, though its plan was made when the tables were empty")
@@ -59,7 +59,7 @@ struct PlanTests {
 
     private static func readsAHandful(_ database: PostgresFixture) async throws {
         let world = try await World.make(in: database)
-        // Each plan is made here, and kept.
+        // The server makes and keeps each plan here.
         for generation in stride(from: Int32(1), to: 15, by: 2) {
             let advanced = try await database.registry.rotate(world.rotation(generation: generation))
             #expect(advanced.effect == .advanced)
@@ -78,7 +78,7 @@ struct PlanTests {
         }
         try await database.endService()
         let read = try await Self.entriesRead(database) - before
-        // Adding the rows may be counted here too, and reads each session once or twice for the foreign keys.
+        // The count may include the inserts, which read each session once or twice for the foreign keys.
         #expect(read < 5 * Self.rows, "\(read) rows and index entries for \(2 * Self.calls) calls")
     }
 

@@ -3,7 +3,7 @@ import RegistryConformance
 import PostgresClient
 import Testing
 
-/// What every registry must do, done by PostgreSQL.
+/// The conformance checks of every registry, on PostgreSQL.
 @Suite("Grants in PostgreSQL", .serialized)
 struct PostgresGrantRegistryTests {
     @Test(arguments: GrantRegistryConformance.checks)
@@ -11,13 +11,13 @@ struct PostgresGrantRegistryTests {
         try await TestDatabase.withFixture { try await check.run(on: $0) }
     }
 
-    /// In one transaction with whatever others there are.
+    /// Each call may share its transaction with other calls.
     @Test(arguments: GrantRegistryConformance.checks)
     func conformsOverLanes(check: GrantRegistryCheck) async throws {
         try await TestDatabase.withFixture(overLanes: true) { try await check.run(on: $0) }
     }
 
-    /// By the statements for many calls, each of which makes one here.
+    /// Through the statements for many calls, with one call each.
     @Test(arguments: GrantRegistryConformance.checks)
     func conformsGathered(check: GrantRegistryCheck) async throws {
         try await TestDatabase.withFixture(overLanes: true, gathersFrom: 1) { try await check.run(on: $0) }
