@@ -31,7 +31,7 @@ struct CredentialAdministrationTests {
             await expectRefused { try await administration.addSecret(digests[2], to: Self.server, Self.act) }
             #expect(try await database.digestOfState() == before)
 
-            // The older goes, and there is room again.
+            // The removal of the older one makes room.
             try await administration.retireSecret(digests[0], of: Self.server, Self.act)
             try await administration.addSecret(digests[2], to: Self.server, Self.act)
             let kept = try await administration.secrets(of: Self.server).map(\.digest)
@@ -76,7 +76,7 @@ struct CredentialAdministrationTests {
             await #expect(throws: AdministrationError.self) {
                 try await administration.addKey(Self.key, to: Self.server, Self.act)
             }
-            // The same key, whatever else is said of it.
+            // The same key with other JWK members.
             let again = ClientKey(
                 id: ClientKeyID(validated: "k2"), publicJWK: #"{"alg": "ES256", "kty": "EC", "use": "sig"}"#)
             await #expect(throws: AdministrationError.self) {

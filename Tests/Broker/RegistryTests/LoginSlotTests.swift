@@ -2,7 +2,7 @@ import NativeSSO
 import PostgresClient
 import Testing
 
-/// The ids that the database makes carry the same slot as those of the broker.
+/// Ids from the database carry the same slot as ids from the broker.
 @Suite(.timeLimit(.minutes(2))) struct LoginSlotTests {
     @Test(arguments: [
         ("https://idp.example.com", "248289761001"), ("https://idp.example.com/äöü", "ʘ‿ʘ"), ("https://a", "b"),

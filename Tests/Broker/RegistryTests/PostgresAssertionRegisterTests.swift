@@ -65,7 +65,7 @@ struct PostgresAssertionRegisterTests {
         }
     }
 
-    /// Its row could be gone: whether it was used cannot be said.
+    /// The row of the assertion may already be deleted, so its use is unknown.
     @Test("A broker whose clock is far behind is told nothing: an outage")
     func clocksApart() async throws {
         try await TestDatabase.withFixture { database in

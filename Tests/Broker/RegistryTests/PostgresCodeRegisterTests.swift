@@ -38,7 +38,7 @@ struct PostgresCodeRegisterTests {
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(claims.count { $0 == .granted } == 1 && claims.count { $0 == .inFlight } == 7)
-            // Nobody has sent it: it may yet be released.
+            // The code was not sent, so its holder may still release it.
             let other = CodeBinding(octets: Array(repeating: 3, count: 32))
             #expect(try await register.claim(entry(9, binding: other)) == .inFlight)
         }
@@ -49,7 +49,7 @@ struct PostgresCodeRegisterTests {
         try await withRegister { database, register in
             let other = CodeBinding(octets: Array(repeating: 3, count: 32))
             #expect(try await register.claim(entry(1)) == .granted)
-            // The same request again, which did not hear the first answer.
+            // The same request again, after its first answer was lost.
             #expect(try await register.claim(entry(1)) == .granted)
             #expect(try await register.claim(entry(2)) == .inFlight)
             #expect(try await !send(register, 2))
@@ -65,7 +65,7 @@ struct PostgresCodeRegisterTests {
             _ = try await database.superuser.query(CodeSQL.pass, [])
             #expect(try await register.claim(entry(6, binding: other)) == .used)
             #expect(try await !send(register, 6))
-            // Who knows that it never left may say so, however late.
+            // The holder may report, however late, that the code never left.
             #expect(try await register.settle(Self.name, of: Self.request(3), as: .released))
             #expect(try await register.claim(entry(7)) == .granted)
         }
@@ -120,7 +120,7 @@ struct PostgresCodeRegisterTests {
         try await withRegister { database, register in
             _ = try await register.claim(entry())
             _ = try await send(register)
-            // Nobody settles another's claim.
+            // A request cannot settle another request's claim.
             #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 2), as: .kept([9])))
             #expect(try await register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .kept([1])))
             #expect(try await !register.settle(Self.name, of: UniqueID(high: 1, low: 1), as: .kept([2])))
@@ -131,7 +131,7 @@ struct PostgresCodeRegisterTests {
             #expect(try await register.finish(Self.name, Self.binding, answer: [6]) == [5])
             #expect(try await register.claim(entry(3)) == .kept([5]))
             #expect(try await register.claim(entry(4, binding: other)) == .used)
-            // Half a minute later nothing is given out, and the next claim of any code erases it.
+            // After half a minute the answer is not given out again. The next claim of any code erases it.
             _ = try await database.superuser.query(CodeSQL.pass, [])
             #expect(try await register.claim(entry(5)) == .used)
             #expect(try await register.finish(Self.name, Self.binding, answer: [8]) == nil)
@@ -219,7 +219,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    /// Nobody gets tokens for it, so a flood of them must not stay for a day.
+    /// A refused code yields no tokens, so a flood of them must not stay for a day.
     @Test("A code that the identity provider refused is kept for 15 minutes, any other for a day")
     func forgetsRefusals() async throws {
         try await withRegister { database, register in

@@ -10,7 +10,7 @@ struct PostgresEnrolmentRegistryTests {
     private static let issuer = Issuer(validated: "https://idp.example.com")
     private static let client = ClientID(validated: "app-one")
 
-    /// What is asked, to be bent.
+    /// The parameters of an enrolment, for tests to change.
     private struct Asked {
         var token = "e30.one.c2ln"
         var device: UInt8 = 1
@@ -139,7 +139,7 @@ struct PostgresEnrolmentRegistryTests {
                 for number in 1...16 as ClosedRange<UInt64> {
                     var asked = Asked()
                     (asked.number, asked.device) = (number, UInt8(number))
-                    // Odd ones come without the sid under which the others wait for each other.
+                    // Odd ones come without the `sid` that makes the others wait for each other.
                     if number % 2 == 1 { asked.providerSessionID = nil }
                     let entry = try asked.entry(at: now)
                     group.addTask {
@@ -189,7 +189,7 @@ struct PostgresEnrolmentRegistryTests {
         try await withWorld { _, enrol in
             var asked = Asked()
             asked.issued = Seconds(-36 * 60)
-            // An old token is refused as such, and is no outage.
+            // The broker's refusal of an old token stays a refusal, not an outage.
             asked.isPermitted = false
             let refused = try await enrol(asked)
             #expect(refused.session == nil)
@@ -206,7 +206,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    /// RFC 9449 §11.1: by a refusal, too; and what was refused pins nothing.
+    /// RFC 9449 §11.1: a refusal uses up the proof, too, but binds no key.
     @Test("A proof is good once; the key that was shown is the app's only one on the device")
     func keys() async throws {
         try await withWorld { database, enrol in
@@ -225,7 +225,7 @@ struct PostgresEnrolmentRegistryTests {
             asked.proof = .random(by: key)
             let first = try await enrol(asked)
             #expect(first.session != nil && first.boundKey == nil)
-            // Neither the repetition nor another login, by another key or none.
+            // The repetition and another login are refused, with another key or without a proof.
             for (token, number) in [("e30.one.c2ln", 1), ("e30.two.c2ln", 2)] as [(String, UInt64)] {
                 for other in [nil, PresentedProof.random()] {
                     (asked.token, asked.number, asked.proof) = (token, number, other)
@@ -235,7 +235,7 @@ struct PostgresEnrolmentRegistryTests {
             }
             asked.proof = .random(by: key)
             #expect(try await enrol(asked).session?.id.string == "our-sid-2")
-            // Nobody asks for pins: as a confidential client, and one whose policy is off by now.
+            // Key binding does not apply to a confidential client, or once the policy is off.
             (asked.token, asked.number, asked.hasKeyBinding, asked.proof) = ("e30.three.c2ln", 3, false, .random())
             let free = try await enrol(asked)
             #expect(free.session != nil && free.boundKey == nil)
@@ -281,7 +281,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    /// RFC 7523 §3, 7. What threw has used nothing, so that the same request is good later.
+    /// RFC 7523 §3, 7. A call that throws uses up nothing, so the same request works later.
     @Test("A client's assertion is good for one enrolment, and is used up with it")
     func assertions() async throws {
         try await withWorld { database, enrol in
@@ -299,7 +299,7 @@ struct PostgresEnrolmentRegistryTests {
             let again = try await enrol(asked)
             #expect(again.session == nil && again.assertionWasUsed && !again.proofWasUsed)
             #expect(try await database.counts().usedProofs == before.usedProofs)
-            // Nor for anything else.
+            // Nor for any other use.
             let register = PostgresAssertionRegister(database: database.service)
             let used = try #require(asked.assertion)
             #expect(try await !register.use(used.id, until: used.until))
@@ -341,7 +341,7 @@ struct PostgresEnrolmentRegistryTests {
             var asked = Asked()
             (asked.number, asked.token, asked.device) = (2, "e30.two.c2ln", 2)
             let other = try asked.entry(at: now)
-            // As a logout of the user does.
+            // The lock that a logout of the user takes.
             try await database.withOwnConnection { logout in
                 _ = try await logout.query(Self.lock, [])
                 async let first = registry.enrol(entry)
