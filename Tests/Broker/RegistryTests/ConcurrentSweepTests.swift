@@ -22,7 +22,7 @@ struct ConcurrentSweepTests {
                     _ = try transaction.query(part)
                 }
             } do: {
-                // Whatever had to wait would fail: the service's lock_timeout is shorter than this test.
+                // A call that had to wait would fail: the service's lock_timeout is shorter than this test.
                 for generation in stride(from: Int32(1), to: 21, by: 2) {
                     let facts = try await database.registry.rotate(world.rotation(generation: generation))
                     #expect(facts.effect == .advanced)
@@ -90,7 +90,7 @@ struct ConcurrentSweepTests {
             let sweeping = Task { try await SweeperTests.sweeper(database.service, batch: 1).sweep(unlessWithin: 0) }
             while try await database.run(RetentionSQL.deadSessions, [])[0].int64(0) > 390 { await Task.yield() }
             _ = try await database.run(RetentionSQL.killService, [])
-            // It was between two batches, and got another connection; or in one, and failed. Either way:
+            // Between two batches it got another connection; within a batch it failed. Either way:
             sweeping.cancel()
             _ = await sweeping.result
             let left = try await database.run(RetentionSQL.deadSessions, [])[0].int64(0)

@@ -20,7 +20,7 @@ struct RoleTests {
         }
     }
 
-    /// They act as the owner of the tables: under a search_path of the caller's they could call what the caller made.
+    /// They run as the owner of the tables. Under the caller's search_path they could call the caller's functions.
     @Test(
         "The hot calls run under no search_path but their own",
         arguments: ["public, native_sso", "pg_temp, native_sso", "\"native_sso, pg_temp\"", ""],

@@ -3,7 +3,7 @@ import NativeSSO
 import PostgresClient
 import Testing
 
-/// What must never be false is a constraint: tried as the superuser, past every statement of the program.
+/// Constraints guard the invariants. The tests try to break them as the superuser, past the program's statements.
 @Suite("Guards of the schema", .serialized)
 struct SchemaGuardTests {
     @Test("An ended session stays ended, a revoked grant revoked, a family in its place", arguments: GuardSQL.refused)

@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Statements", .serialized)
 struct StatementTests {
-    /// A renamed column fails here, not at night.
+    /// A renamed column fails here, not in production.
     @Test("Each can be prepared against the migrated schema")
     func prepares() async throws {
         try await TestDatabase.withFixture { database in
             for statement in RegistryStatements.all {
                 do throws(PostgresError) {
-                    // A statement that asks for parameters it does not get is refused only after it was understood.
+                    // PostgreSQL refuses a call without parameters only after it has parsed the statement.
                     _ = try await database.superuser.query(statement, [])
                 } catch {
                     guard case .server(let state, let message, _) = error else { throw error }
