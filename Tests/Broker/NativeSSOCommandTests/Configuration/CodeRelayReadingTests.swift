@@ -5,7 +5,7 @@ import Testing
 
 @testable import native_sso
 
-/// Every key of `code_relay`, and the error for each invalid value.
+/// Every key of `code_relay`, and the message for each invalid value.
 @Suite struct CodeRelayReadingTests {
     private func relay(_ lines: String) throws -> Configuration.CodeRelay? {
         try SampleFile.read(SampleFile.adding(lines)).identityProviders.first?.codeRelay

@@ -200,7 +200,7 @@ import Testing
             ])
     }
 
-    /// Apps that use the older spelling also use it for the id_token of their enrolment.
+    /// Apps that use the older spelling of the token type also use it for an id_token from an enrolment.
     @Test(arguments: [true, false])
     func theOlderTypeOfWhatIsEnrolled(isTaken: Bool) throws {
         let configuration = try SampleFile.read(

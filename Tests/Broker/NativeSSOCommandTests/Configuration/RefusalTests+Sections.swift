@@ -35,13 +35,13 @@ extension RefusalTests {
             "must not give a query parameter twice"),
         database("postgresql://broker@%zz/x", "has a broken % escape"),
         database("postgresql://broker@localhost/x?sslmode", "has a query parameter that is not name=value"),
-        // libpq parses each of these in another way, and would connect to db2.
+        // libpq would read each of these differently, and connect to db2.
         database("postgresql://broker@db2@localhost/x", strayAt),
         database("postgresql://localhost?application_name=@db2/x", strayAt),
         database("postgresql://%2Frun%2Fpostgresql%2Cdb2/x", "must not have an escaped comma (%2C) in a host"),
         database("postgresql://[::1?application_name=],db2/x", brackets),
         database("\"postgresql://[::1]db2/x\"", brackets),
-        // With these, libpq would not verify the certificate.
+        // libpq would connect with these without a check of the certificate.
         database(
             "postgresql://broker@db2/x?sslmode=verify-full&ssl=true",
             "must not give ssl, which would override sslmode; remove it"),
@@ -198,7 +198,7 @@ extension RefusalTests {
             "3: database.url: \(words)")
     }
 
-    /// One line more in the only provider.
+    /// The only provider with one more line.
     private static func provider(_ line: String, _ words: String) -> Refusal {
         .added("    \(line)", "10: identity_providers[0].\(words)")
     }

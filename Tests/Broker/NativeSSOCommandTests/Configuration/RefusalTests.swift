@@ -2,7 +2,7 @@ import Testing
 
 @testable import native_sso
 
-/// Each rule with a file that breaks it, the line it is reported at, and the words.
+/// Each rule with a file that breaks it, the reported line and the message.
 @Suite struct RefusalTests {
     struct Refusal: Sendable, CustomTestStringConvertible {
         let yaml: String

@@ -30,7 +30,7 @@ enum SampleFile {
         try ConfigurationReader.read(yaml: yaml, file: "test.yaml", environment: environment).configuration
     }
 
-    /// The lines that an operator sees; none for a valid configuration.
+    /// The lines that an operator would see; empty for a valid configuration.
     static func problems(_ yaml: String, _ environment: [String: String] = [:]) -> [String] {
         do throws(ConfigurationError) {
             _ = try ConfigurationReader.read(yaml: yaml, file: "test.yaml", environment: environment)
@@ -40,7 +40,7 @@ enum SampleFile {
         }
     }
 
-    /// The warnings of the minimal file.
+    /// The warning about the minimal file.
     static let unnamedProxy =
         "test.yaml: warning: public.trusted_proxies: is not given, so that no limit by address applies: behind a proxy on "
         + "this host all requests come from it; name it, such as [127.0.0.1], or write [] if there is none"
