@@ -4,7 +4,7 @@ import Testing
 
 @testable import native_sso
 
-/// The part of swift-argument-parser's description that the page shows.
+/// The parts of swift-argument-parser's description of the command line that the page shows.
 private struct HelpDump: Decodable {
     struct Command: Decodable {
         let commandName: String
@@ -72,7 +72,7 @@ extension GuidePageTests {
             arguments.map { argument in
                 var meaning = argument.abstract ?? "Show help."
                 if argument.kind != "flag", let values = argument.allValues {
-                    // The kinds of audit events have a table of their own.
+                    // The many kinds of audit event have a table of their own.
                     let shown =
                         values.count > 12
                         ? "see [observe](observe.md)" : values.map(Markdown.code).joined(separator: ", ")

@@ -56,7 +56,7 @@ extension GuidePageTests {
             in: GuidePage.folder.appending(path: "configuration.schema.json"))
     }
 
-    /// A file need not contain a key that a variable may set.
+    /// A key that a variable can set is not required in the file.
     private static func object(of section: String) -> [String: Any] {
         let members = keys.filter { $0.section == section }
         var properties: [String: Any] = [:]
@@ -76,7 +76,7 @@ extension KeyDescription {
     }
     fileprivate var section: String { path.lastIndex(of: ".").map { String(path[..<$0]) } ?? "" }
 
-    /// The section that its keys stand in; of a list, the first element.
+    /// The section that holds its keys; for a list, the first element.
     fileprivate var inside: String { path + (form == .list(.section) ? "[0]" : "") }
     fileprivate var isSection: Bool { form == .section || form == .list(.section) }
     fileprivate var hasVariable: Bool {

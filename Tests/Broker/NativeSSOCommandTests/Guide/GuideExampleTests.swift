@@ -4,7 +4,7 @@ import Testing
 
 @testable import native_sso
 
-/// The program accepts the examples of configuration, JSON and command lines in README and guide.
+/// The program accepts every example of configuration, JSON and command line in README and guide.
 @Suite struct GuideExampleTests {
     struct Block: Sendable, CustomTestStringConvertible {
         let page: String
@@ -45,13 +45,13 @@ import Testing
 
     // MARK: Configuration
 
-    /// A whole file, or sections that replace or extend those of a valid file.
+    /// A whole file, or sections that replace those of a valid file or join it.
     @Test(arguments: blocks(in: ["yaml"])) func theConfigurationHolds(_ block: Block) throws {
         let password = try TemporaryFile("secret")
         let yaml = block.text.replacing("/etc/native-sso/database-password", with: password.path)
         let isWhole = yaml.contains(/(?m)^issuer:/)
         let names = Set(Self.sections(of: yaml).map(\.name))
-        // Limits by address need `trusted_proxies`.
+        // Limits by address need `public.trusted_proxies`.
         let sample = SampleFile.adding("public: { trusted_proxies: [127.0.0.1] }")
         let others = isWhole ? [] : Self.sections(of: sample).filter { !names.contains($0.name) }
         #expect(SampleFile.problems(others.map(\.text).joined() + yaml) == [], "\(block.page)")
@@ -80,7 +80,7 @@ import Testing
             do {
                 _ = try NativeSSOCommand.parseAsRoot(words)
             } catch {
-                // `--help` and `--version` are answered by an error that is a success.
+                // `--help` and `--version` throw an error with exit code 0.
                 #expect(
                     NativeSSOCommand.exitCode(for: error) == .success,
                     "\(block.page): native-sso \(words.joined(separator: " ")): \(NativeSSOCommand.message(for: error))"
@@ -133,7 +133,7 @@ import Testing
             || ["postgres", "root", "sso", "broker"].contains(word)
     }
 
-    /// The placeholders of a page for the reader's values.
+    /// A concrete value for a placeholder on a page.
     private static func concrete(_ word: String) -> String {
         switch word {
         case "REQUEST_ID", "ID", "SESSION_ID", "GRANT_ID", "GRANT": "00000000-0000-7000-8000-000000000001"
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    /// Splits like a shell, with quotes and comments only.
+    /// Splits words as a shell does, as far as the pages need it: quotes and comments.
     private static func words(of line: Substring) -> [String] {
         var words: [String] = []
         var (word, quote): (String?, Character?) = (nil, nil)

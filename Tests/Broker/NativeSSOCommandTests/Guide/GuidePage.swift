@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A page of `deploy/guide`: an introduction by hand, a marker, and below it what is generated from the program.
+/// A page of `deploy/guide`: a written introduction, a marker, and text generated from the program.
 struct GuidePage {
     static let marker = "<!-- generated below: UPDATE_GUIDE=1, see Tests/README.md -->"
     static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -10,7 +10,7 @@ struct GuidePage {
 
     let name: String
 
-    /// Compares the part below the marker with `generated`; writes it with `UPDATE_GUIDE=1`.
+    /// Compares the text below the marker with `generated`. With `UPDATE_GUIDE=1`, writes it first.
     func expect(_ generated: String) throws {
         let file = Self.folder.appending(path: name)
         let page = try String(contentsOf: file, encoding: .utf8)
@@ -18,7 +18,7 @@ struct GuidePage {
         try Self.expect(String(page[..<end]) + "\n\n" + generated, in: file)
     }
 
-    /// The same for a wholly generated file.
+    /// The same for a file that is generated as a whole.
     static func expect(_ fresh: String, in file: URL) throws {
         if ProcessInfo.processInfo.environment["UPDATE_GUIDE"] == "1" {
             try fresh.write(to: file, atomically: true, encoding: .utf8)
