@@ -2,7 +2,7 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// Tests exit status, standard output and standard error of the built program.
+/// Exit status, standard output and standard error.
 @Suite struct BuiltCommandTests {
     private func golden(_ name: String) throws -> String {
         let file = Bundle.module.bundleURL.appending(path: "Golden/\(name)")
@@ -127,7 +127,7 @@ import Testing
     }
 }
 
-/// The built program, run as a process of its own.
+/// The built program, run as a separate process.
 struct BuiltCommand {
     /// `nil`: the test killed it after a minute.
     let status: Int32?

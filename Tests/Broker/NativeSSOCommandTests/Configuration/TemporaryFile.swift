@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A temporary file. Its owner deletes it at the end.
+/// A temporary file, deleted with its owner.
 final class TemporaryFile {
     let path: String
 

@@ -50,7 +50,7 @@ struct ConnectionLogTests {
     }
 }
 
-/// A log handler that records its lines.
+/// A log that keeps its lines.
 final class RecordedLog: Sendable {
     private let recorded = Mutex<[String]>([])
 

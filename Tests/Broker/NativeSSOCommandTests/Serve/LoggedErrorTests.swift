@@ -5,7 +5,7 @@ import PostgresClient
 import StrictCoding
 import Testing
 
-/// Log lines contain words and codes, not Swift's description of a value.
+/// The log shows an error as words and codes, not as Swift's description of a value.
 @Suite("Errors in the log")
 struct LoggedErrorTests {
     static let errors: [any Error & Sendable] =
@@ -26,7 +26,7 @@ struct LoggedErrorTests {
 
     @Test(arguments: errors) func `print as words`(error: any Error & Sendable) {
         let text = "\(error)"
-        // A case with a payload, an Optional, a structure; the name of a type or a case.
+        // No payload of a case, no Optional, no structure; no name of a type or a case.
         #expect(!text.contains("(") && !text.contains("Optional") && !text.contains(/[a-z][A-Z]/), "\(text)")
         #expect(!text.contains(/[A-Za-z]+\.[A-Za-z]/), "\(text)")
     }

@@ -12,7 +12,7 @@ struct StopLimitTests {
         func run() async { await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in } }
     }
 
-    /// Begins the stop.
+    /// Starts the stop.
     private struct Stopper: Service {
         func run() async throws {
             kill(getpid(), SIGTERM)
