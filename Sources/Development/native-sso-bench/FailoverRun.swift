@@ -129,13 +129,13 @@ private final class AnswerCount: Sendable {
         }
     }
 
-    /// How many of each kind arrived in each step.
+    /// How many of each kind arrived in each step, but for the last, which is not complete.
     var steps: [(granted: Int, unavailable: Int)] {
         let (grants, outages) = state.withLock { ($0.grants, $0.outages) }
         let last = Int((grants + outages).max().map { $0 / step } ?? 0)
         var steps = [(granted: Int, unavailable: Int)](repeating: (0, 0), count: last + 1)
         for time in grants { steps[Int(time / step)].granted += 1 }
         for time in outages { steps[Int(time / step)].unavailable += 1 }
-        return steps
+        return steps.dropLast()
     }
 }

@@ -94,7 +94,7 @@ struct SessionCommandTests {
             try await installation.succeed("device", "block", Self.firstDevice, "--execute", "--reason", "stolen")
             #expect(try await installation.object("device", "show", Self.firstDevice).string("blocked_at") != nil)
             let warned = try await installation.run(
-                ["device", "block", Self.firstDevice, "--execute"],
+                ["device", "block", Self.firstDevice, "--execute", "--reason", "stolen"],
                 environment: ["NATIVE_SSO_DPOP_NONCE_LIFETIME": "2m"])
             #expect(warned.errors.split(separator: "\n").count { $0.contains("has no effect: dpop.nonce is off") } == 1)
             let again = try await installation.run(["device", "block", Self.firstDevice])

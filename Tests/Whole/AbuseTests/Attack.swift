@@ -107,8 +107,8 @@ extension Attack {
         Variant(name: name, verdict: verdict, inHTTP2: .unsayable(because: reason), octets: octets)
     }
 
-    /// A good request, bent as HTTP.
-    /// - Parameter inHTTP2: What is malformed in one version is in both, if nothing else is said.
+    /// A good request with altered HTTP.
+    /// - Parameter inHTTP2: By default a framing error is malformed in HTTP/2 too, and other verdicts are the same.
     static func http(
         _ name: String, _ verdict: Verdict, inHTTP2: InHTTP2? = nil,
         _ bend: @escaping @Sendable (inout HTTPRequest) -> Void
@@ -121,7 +121,7 @@ extension Attack {
         }
     }
 
-    /// A good exchange, one of whose parameters is bent.
+    /// A good exchange with altered parameters.
     static func form(
         _ name: String, _ verdict: Verdict, profile: NativeProfile = .deviceID,
         _ bend: @escaping @Sendable (inout TokenForm) -> Void
@@ -133,7 +133,7 @@ extension Attack {
         }
     }
 
-    /// A good exchange with a form that no encoder would write: `$` stands for the well-encoded one.
+    /// A good exchange with a form that no encoder would write. `$` stands for the correctly encoded form.
     static func formText(_ name: String, _ verdict: Verdict, _ text: String) -> Variant {
         Variant(name: name, verdict: verdict) { fixture in
             var request = HTTPRequest.token(try fixture.exchange().parameters)
@@ -144,7 +144,7 @@ extension Attack {
         }
     }
 
-    /// A good exchange with a bent id_token, signed by the key that it says.
+    /// A good exchange with an altered id_token, signed after the change.
     static func token(
         _ name: String, _ verdict: Verdict, profile: NativeProfile = .deviceID,
         _ bend: @escaping @Sendable (inout IDToken, Fixture) throws -> Void
@@ -154,7 +154,7 @@ extension Attack {
         }
     }
 
-    /// The same for one claim; `nil` leaves it out. The value is JSON text.
+    /// The same for one claim. The value is JSON text; `nil` omits the claim.
     static func claim(
         _ name: String, _ json: String?, _ verdict: Verdict, profile: NativeProfile = .deviceID
     ) -> Variant {
@@ -163,7 +163,7 @@ extension Attack {
         }
     }
 
-    /// A refresh of a live family, bent.
+    /// A refresh of a live token family, with an altered form.
     static func refresh(
         _ name: String, _ verdict: Verdict, _ bend: @escaping @Sendable (inout TokenForm, Fixture) async throws -> Void
     ) -> Variant {

@@ -5,7 +5,7 @@ import BrokerHarness
 import Testing
 
 extension Abuse {
-    /// Clients that prove who they are, over more than one request.
+    /// Client authentication over several requests.
     struct ClientScenarioTests {
         /// C-14: an assertion is good for one request.
         @Test func anAssertionIsGoodOnce() async throws {
@@ -22,12 +22,12 @@ extension Abuse {
                     try await fixture.auditedReason(of: answer["X-Request-Id"] ?? "") == "client_assertion_replayed")
             }
             #expect(try await fixture.digest() == before)
-            // A new one for the same client is as good as ever.
+            // A new assertion of the same client succeeds.
             let refresh = TokenForm.refresh(token, client: Fixture.signer).asserted(try fixture.assertion().signed())
             #expect(try await fixture.running.token(refresh).status == 200)
         }
 
-        /// C-14: twenty at once, at two brokers: one success.
+        /// C-14: two brokers get twenty copies of one assertion at once: one success.
         @Test func anAssertionAtTwoBrokersAtOnce() async throws {
             let fixture = try await Fixture.shared
             let other = try fixture.installation.startBroker("other")
@@ -44,7 +44,7 @@ extension Abuse {
             #expect(answers.allSatisfy { $0.status == 200 || $0.error == "invalid_client" })
         }
 
-        /// A secret is replaced without an outage: both are good, and then only the new one, at a broker that runs.
+        /// A secret is replaced while the broker runs: first both secrets are good, then only the new one.
         @Test func aSecretIsReplaced() async throws {
             let fixture = try await Fixture.shared
             let client = Fixture.rotating
@@ -122,7 +122,7 @@ extension Abuse {
             }
         }
 
-        /// As `client secret list` names it.
+        /// The label in `client secret list`.
         private static func label(_ secret: String) -> String {
             Hexadecimal.encode(Array(SHA256.hash(data: Array(secret.utf8))).prefix(4))
         }

@@ -7,7 +7,7 @@ extension Fixture {
     /// A good id_token of a new login.
     func idToken(device: String = Unguessable.make()) throws -> IDToken { logins.login(device: device).token }
 
-    /// The exchange of this token by the target.
+    /// The target client's exchange of this token.
     func form(_ token: IDToken, device: String, _ profile: NativeProfile = .deviceID) throws -> TokenForm {
         try logins.exchange(Login(token: token, device: device), profile)
     }
@@ -21,14 +21,14 @@ extension Fixture {
         return try logins.exchange(login, profile)
     }
 
-    /// The same at the issuer which offers the 2018 profile alone and brings its sessions in by itself.
+    /// The same at the issuer that offers only the 2018 profile and has no first sight.
     func exchangeAtOtherIssuer(_ bend: (inout IDToken) -> Void = { _ in }) throws -> TokenForm {
         var login = otherLogins.login()
         bend(&login.token)
         return try otherLogins.exchange(login)
     }
 
-    /// A good assertion of the client that signs, for one request.
+    /// A good assertion of the signing client, for one request.
     func assertion() -> Assertion { Assertion(client: Self.signer, audience: Self.broker, key: keys.signer) }
 
     /// A good exchange of a new login by another client.
@@ -38,17 +38,17 @@ extension Fixture {
         return form
     }
 
-    /// A good proof for one request, by the key of the app that has one.
+    /// A good proof for one request, by default with the key of the bound app.
     func proof(by key: TestKey? = nil) -> TestProof {
         TestProof(by: key ?? keys.bound, for: Self.broker + "/token", at: now)
     }
 
-    /// A key of somebody else.
+    /// A key other than the bound app's.
     func otherKey() throws -> TestKey { try TestKey.shared(.ed25519) }
 
     /// Exchanges a fresh login.
     func family() async throws -> TokenFamily { try await logins.family(at: running) }
 
-    /// A login that an exchange has brought into the registry.
+    /// A login whose first exchange has created the session.
     func login() async throws -> Login { try await family().login }
 }

@@ -4,7 +4,7 @@ import PrivateCluster
 import StrictCoding
 import BrokerHarness
 
-/// Everything that the attacks meet: one broker, two issuers, and apps of every kind.
+/// The test server of the attacks: two issuers, apps of every kind, and one database with a plain and a TLS broker.
 final class Fixture: Sendable {
     static let broker = "https://sso.example.test"
     /// The app that logged in.
@@ -13,10 +13,10 @@ final class Fixture: Sendable {
     static let target = "app-two"
     static let targetOnly = "app-three"
     static let sourceOnly = "app-four"
-    /// May have `profile` at most.
+    /// May have `openid profile` at most.
     static let narrow = "app-narrow"
     static let scopeless = "app-scopeless"
-    /// Wants a strong login of the last hour.
+    /// Requires `urn:example:loa2` and a login of the last hour.
     static let strict = "app-strict"
     static let disabled = "app-disabled"
     static let refreshOnly = "app-refresh-only"
@@ -24,12 +24,12 @@ final class Fixture: Sendable {
     static let confidential = "app-confidential"
     /// Confidential, and its secrets change.
     static let rotating = "app-rotating"
-    /// Confidential, and without a secret.
+    /// Confidential, but without a secret.
     static let unarmed = "app-unarmed"
     /// Signs assertions.
     static let signer = "app-signer"
     static let otherSigner = "app-other-signer"
-    /// Shows a key with each request.
+    /// Sends a DPoP proof with each request.
     static let bound = "app-bound"
     static let otherBound = "app-other-bound"
     /// In another group of the same issuer.
@@ -43,10 +43,10 @@ final class Fixture: Sendable {
     static var shared: Fixture { get async throws { try await starting.value } }
 
     let keys: FixtureKeys
-    /// Never asked for anything, unless somebody follows an address in a token.
+    /// Gets a request only if the broker follows an address in a token.
     let trap: StubIdentityProvider
     let running: Broker
-    /// The same, and the same database, over TLS.
+    /// A second broker on the same database, over TLS.
     let secured: Broker
     /// Leads to ``secured`` over HTTP/1.1.
     let tunnel: TLSTunnel
@@ -54,7 +54,7 @@ final class Fixture: Sendable {
     let tunnelOfFrames: TLSTunnel
     let installation: Installation
     let sql: SQLSession
-    /// Of ``confidential``.
+    /// The secret of ``confidential``.
     let secret: String
     let logins: LoginFactory
     let otherLogins: LoginFactory
@@ -81,7 +81,7 @@ final class Fixture: Sendable {
                 BrokerConfiguration.Provider(
                     otherProvider.issuer, profiles: ["device-id"], algorithms: ["ES256"], admitsOnFirstSight: false),
             ])
-        // The attacks on how clients authenticate come by the dozen.
+        // Dozens of attacks fail client authentication on purpose.
         configuration.limits["client_failures"] = "off"
         installation = try await Installation(configuration, on: try await PrivateCluster.shared)
         sql = try installation.session()
@@ -102,7 +102,7 @@ final class Fixture: Sendable {
         try await secured.untilReady()
     }
 
-    /// Of ``running`` and of the tunnel to ``secured``: plain and TLS.
+    /// The ports of ``running`` (plain) and of the tunnel to ``secured`` (TLS).
     var ports: [UInt16] { [running.publicPort, tunnel.port] }
 
     private static func registry(issuer: String, other: String) -> [String] {

@@ -5,7 +5,7 @@ import StrictCoding
 import BrokerHarness
 import Testing
 
-/// Identity providers whose keys cannot be had, each beside a sound one at the same broker: rows W-01 to W-15.
+/// Identity providers with unavailable keys, beside a sound one at the same broker: rows W-01 to W-15.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct KeySetTests {
     @Test(arguments: KeySetFixture.Misbehaviour.allCases)
     func isAnOutageForItsOwnUsersAlone(_ kind: KeySetFixture.Misbehaviour) async throws {
@@ -24,7 +24,7 @@ import Testing
         for logins in fixture.unsound.values { #expect(answer.text.contains(logins.issuer)) }
     }
 
-    /// W-07: what a redirect names is never asked.
+    /// W-07: the broker follows no redirect.
     @Test func noRedirectIsFollowed() async throws {
         let fixture = try await KeySetFixture.shared
         let logins = try #require(fixture.unsound[.redirects])
@@ -40,7 +40,7 @@ import Testing
         #expect(answer.status == 400 && answer.error == "invalid_target", "\(answer.text)")
     }
 
-    /// W-11: a key that names no algorithm serves those of its kind that the issuer may use, and no other.
+    /// W-11: a key without `alg` verifies only the issuer's algorithms for its key type.
     @Test(arguments: [(SignatureAlgorithm.rs256, 200), (.rs512, 400), (.ps256, 400)])
     func aKeyWithoutAlgorithm(_ algorithm: SignatureAlgorithm, _ status: Int) async throws {
         let fixture = try await KeySetFixture.shared
@@ -59,7 +59,7 @@ import Testing
             login.token.header["kid"] = .string("unheard-of-\(index)")
             #expect(try await fixture.broker.token(try fixture.sound.exchange(login)).status == 400)
         }
-        // At most one every half minute, and one that may have been due.
+        // At most one every 30 s, and one that may have been due.
         let due = 2 + Int((ContinuousClock.now - start) / .seconds(30))
         #expect(fixture.soundProvider.jwksRequests - before <= due)
         #expect(try await fixture.broker.token(try fixture.sound.exchange(fixture.sound.login())).status == 200)

@@ -4,7 +4,7 @@ import BrokerHarness
 import Testing
 
 extension Abuse {
-    /// Floods, at a broker with limits that a test can use up, behind a proxy that says for whom.
+    /// Floods at a broker with low limits, behind a proxy that names the sender's address.
     struct LimitTests {
         private static let limits = [
             "address": "40/1h", "client_failures": "10/1h", "session": "20/1h", "user": "30/1h", "device": "30/1h",
@@ -26,13 +26,13 @@ extension Abuse {
                 try await expectLimited(limited, "rate_limited_client_failures", fixture)
                 let right = try fixture.exchange().withSecret(fixture.secret, of: Fixture.confidential)
                 #expect(try await right.send(to: broker, from: "192.0.2.1").status == 200)
-                // Only what is wrong waits there.
+                // Only failed authentication is limited there.
                 #expect(try await right.send(to: broker, from: "198.51.100.7").status == 200)
                 #expect(try await fixture.exchange().send(to: broker, from: "198.51.100.7").status == 200)
             }
         }
 
-        /// C-18: an address has one spelling, and a host has a whole /64.
+        /// C-18: all spellings of an address share one limit, and so does an IPv6 /64.
         @Test func manyAddresses() async throws {
             try await withBroker { fixture, broker in
                 for index in 0..<40 {
@@ -50,7 +50,7 @@ extension Abuse {
             }
         }
 
-        /// H-27: who writes the header without being a proxy, before the proxy's own word, is counted as who he is.
+        /// H-27: addresses that a client writes before the proxy's own entry do not change its limit.
         @Test func spoofedAddresses() async throws {
             try await withBroker { fixture, broker in
                 var answer: HTTPAnswer?
@@ -61,7 +61,7 @@ extension Abuse {
             }
         }
 
-        /// V-04: a user, or a device, with ever more sessions.
+        /// V-04: one user or one device creates ever more sessions.
         @Test func manySessions() async throws {
             try await withBroker { fixture, broker in
                 let device = Unguessable.make()
@@ -87,7 +87,7 @@ extension Abuse {
             }
         }
 
-        /// D-15, TM-41: guesses at the device of an id_token. None is right, soon they wait, and the device goes on.
+        /// D-15, TM-41: wrong guesses at an id_token's device value are soon limited. The real device still succeeds.
         @Test func guessedDevices() async throws {
             try await withBroker { fixture, broker in
                 let login = fixture.logins.login()
@@ -108,7 +108,7 @@ extension Abuse {
         }
 
         /// a revoked token comes a thousand times. The registry stays unchanged.
-        /// After 20 refusals the answer is 429, without a question to the database.
+        /// After 20 refusals the answer is 429, without a database query.
         @Test func aDeadFamily() async throws {
             try await withBroker { fixture, broker in
                 let family = try await fixture.family()
@@ -137,14 +137,14 @@ extension Abuse {
             #expect(ContinuousClock.now - start < .seconds(10))
             for connection in held { connection.abort() }
             held = []
-            // There is room again as soon as the broker has seen that they left.
+            // The listener answers again once the broker sees the connections close.
             _ = try await eventually("the internal listener answers") {
                 (try? await HTTPRequest("GET", "/livez").send(to: fixture.running.internalPort))?.status == 200
                     ? true : nil
             }
         }
 
-        // MARK: The fixture
+        // MARK: Test server
 
         private func withBroker(_ body: (Fixture, Broker) async throws -> Void) async throws {
             let fixture = try await Fixture.shared
@@ -179,7 +179,7 @@ extension Abuse {
 }
 
 extension HTTPRequest {
-    /// By way of a proxy that says for whom.
+    /// Sends the request as a proxy on behalf of this address.
     fileprivate func send(to broker: Broker, from address: String) async throws -> HTTPAnswer {
         var request = self
         request.fields.append(("X-Forwarded-For", address))

@@ -3,9 +3,9 @@ import BrokerHarness
 import Testing
 
 extension Abuse {
-    /// What an operator, another user or another app changes between two requests.
+    /// An operator, another user or another app changes something between two requests.
     struct RegistryScenarioTests {
-        /// D-23: the id_token is a login, not a coupon.
+        /// D-23: several apps may exchange one id_token.
         @Test func tenSiblingsUseOneLogin() async throws {
             let fixture = try await Fixture.shared
             let login = try await fixture.login()
@@ -17,7 +17,7 @@ extension Abuse {
             }
         }
 
-        /// A repeated exchange goes on in the same row: neither retries nor a looping app grow the table.
+        /// A repeated exchange uses the same row, so retries and a looping app do not grow the table.
         @Test func aRepeatedExchangeAddsNoGrant() async throws {
             let fixture = try await Fixture.shared
             let family = try await fixture.family()

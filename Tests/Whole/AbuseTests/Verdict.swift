@@ -1,14 +1,14 @@
-/// How a request must end.
+/// The expected outcome of a request.
 enum Verdict: Sendable {
     case granted
     case refused(status: Int, error: String, reason: String)
 
-    /// Form and cryptography: RFC 6749 §5.2, RFC 8693 §2.2.2.
+    /// Wrong form or cryptography: RFC 6749 §5.2, RFC 8693 §2.2.2.
     static func malformed(_ reason: String) -> Verdict {
         .refused(status: 400, error: "invalid_request", reason: reason)
     }
 
-    /// State, binding, relationship: one answer for all of them, to the octet.
+    /// Wrong state, binding or relationship: the same answer for all, octet for octet.
     static func unusable(_ reason: String) -> Verdict { .refused(status: 400, error: "invalid_grant", reason: reason) }
 
     static func scope(_ reason: String) -> Verdict { .refused(status: 400, error: "invalid_scope", reason: reason) }
@@ -28,13 +28,13 @@ enum Verdict: Sendable {
         .refused(status: 401, error: "invalid_client", reason: reason)
     }
 
-    /// What never became a request to the token endpoint is noise from the network: logged, not audited.
+    /// The broker only logs messages that never became a request to the token endpoint. It audits every other outcome.
     var isAudited: Bool {
         guard case .refused(_, _, let reason) = self else { return true }
         return !Self.noise.contains(reason)
     }
 
-    /// What is wrong is how the message was put on the wire.
+    /// Whether the message's framing is wrong.
     var isOfFraming: Bool {
         guard case .refused(_, _, let reason) = self else { return false }
         return ["http_malformed", "http_transfer_coding"].contains(reason)

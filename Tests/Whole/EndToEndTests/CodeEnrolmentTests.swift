@@ -6,7 +6,7 @@ import BrokerHarness
 import Testing
 
 extension Faults {
-    /// Codes on real processes: two brokers on one database, before a token endpoint that does what a test asks of it.
+    /// Codes on real processes: two brokers, one database, and a token endpoint that each test controls.
     struct CodeEnrolmentTests {
         @Test(arguments: [NativeProfile.deviceID, .deviceSecret])
         func fromCodeToSibling(profile: NativeProfile) async throws {
@@ -18,7 +18,7 @@ extension Faults {
             let answer = try await fixture.broker.token(form)
             try #require(answer.status == 200 && answer.keepsContract, "\(answer.text)")
             let json = try #require(answer.json)
-            // The identity provider's tokens, as they are.
+            // The identity provider's tokens, unchanged.
             #expect(json.string("access_token") == "idp-access" && json.string("refresh_token") == "idp-refresh")
             #expect(json.string("token_type") == "Bearer" && json.string("scope") == "openid profile")
             #expect(json.number("expires_in")?.int64 == 3600 && !json.contains("issued_token_type"))
@@ -29,7 +29,7 @@ extension Faults {
             #expect(claims.string("nonce") == "n-0S6_WzA2Mj" && claims.string("idp") == fixture.provider.issuer)
             #expect(claims.string("at_hash") == IDToken.leftHalfHash("idp-access"))
 
-            // What the identity provider saw: the code request, and nothing beside it.
+            // The identity provider got the code request and nothing else.
             let call = try #require(fixture.provider.codeCalls.dropFirst(calls).first)
             #expect(fixture.provider.codeCalls.count == calls + 1)
             #expect(call.parameter("code") == form["code"] && call.parameter("code_verifier") == form["code_verifier"])
@@ -66,18 +66,18 @@ extension Faults {
                 #expect(try await fixture.reason(refused) == "code_used", "\(name)")
             }
             #expect(fixture.provider.codeCalls.count == calls + 1)
-            // Half a minute later.
+            // The 30 s for redelivery have passed.
             let sql = try fixture.installation.session()
             try await sql.rows("UPDATE native_sso.relayed_code SET valid_until = now() - interval '1 s'")
             let late = try await fixture.broker.token(form)
             #expect(late.error == "invalid_grant")
             #expect(try await fixture.reason(late) == "code_used")
             #expect(fixture.provider.codeCalls.count == calls + 1)
-            // Nothing of it can be read: it is there once more, and of no use without the request.
+            // The stored answer is unreadable without the request.
             #expect(try await sql.row("SELECT count(*) FROM native_sso.relayed_code WHERE answer LIKE '%idp%'") == "0")
         }
 
-        /// Twenty at once over two brokers: one call, one session, one answer.
+        /// Twenty requests at once over two brokers: one call, one session, one answer.
         @Test func aRace() async throws {
             let fixture = try await CodeFixture.shared
             let token = try fixture.freshToken()
@@ -110,7 +110,7 @@ extension Faults {
 
         // MARK: An identity provider that refuses, lies or fails
 
-        /// E-09: the code of its error, and nothing else of it.
+        /// E-09: the broker maps the identity provider's error code and passes on nothing else.
         @Test func itsErrorsPass() async throws {
             let fixture = try await CodeFixture.shared
             let page = "<html>" + String(repeating: "x", count: 1 << 20)
@@ -130,14 +130,14 @@ extension Faults {
                 #expect(answer.status == 400 && answer.error == expected && answer.keepsContract, "\(answer.text)")
                 #expect(answer.body.count < 300 && answer["WWW-Authenticate"] == nil)
                 #expect(try await fixture.reason(answer) == reason)
-                // Final, at whichever replica, whatever it would say now.
+                // The refusal is final at every replica, even if the identity provider would accept the code now.
                 try fixture.gives(try fixture.freshToken())
                 #expect(try await fixture.replica.token(form).body == answer.body)
                 #expect(fixture.provider.codeCalls.count == calls + 1)
             }
         }
 
-        /// E-10 and more: an outage, once; then a code that is gone. Never a second call, never a session.
+        /// E-10 and more: the first request gets an outage and spends the code. There is no second call and no session.
         @Test func itFails() async throws {
             let fixture = try await CodeFixture.shared
             let sql = try fixture.installation.session()
@@ -204,7 +204,7 @@ extension Faults {
                 #expect(fixture.provider.codeCalls.count == calls + 1, "\(reason): asked again")
             }
             #expect(try await sql.row(count) == sessions)
-            // The search for something to say about it was not in vain.
+            // Control: a good answer still succeeds.
             try fixture.gives(try fixture.freshToken())
             #expect(try await fixture.broker.token(fixture.code(.deviceSecret)).status == 200)
         }
@@ -240,7 +240,7 @@ extension Faults {
             let sub = try #require(token.claims.string("sub"))
             #expect(try await sql.row("SELECT count(*) FROM native_sso.session WHERE subject = '\(sub)'") == "0")
 
-            // Enrolled it is bound anew: the one secret goes with the one id_token.
+            // Enrolment binds it anew: the app gets the broker's secret with the broker's id_token.
             let enrolled = try await fixture.broker.token(fixture.code(.deviceSecret))
             let secret = try #require(enrolled.json?.string("device_secret"), "\(enrolled.text)")
             let idToken = try #require(enrolled.json?.string("id_token"))
@@ -280,7 +280,7 @@ extension Faults {
             #expect(
                 try UnverifiedToken.claims(of: idToken)["cnf"]?.object?.string("jkt")
                     == TestProof.thumbprint(of: key))
-            // The identity provider's access token is bound to nothing here.
+            // The identity provider's access token stays a bearer token.
             #expect(first.json?.string("token_type") == "Bearer")
             #expect(fixture.provider.codeCalls.last?.field("dpop") == nil)
 
@@ -296,7 +296,7 @@ extension Faults {
                 try await send(fixture.code(.deviceID, of: "app-bound"), try proof(otherKey), at: fixture.broker),
                 "invalid_grant", "pin_conflict")
 
-            // The sibling has a key of its own, and it is its only one there, too.
+            // The sibling binds a key of its own. A second key is refused there too.
             let exchange = TokenForm.exchange(
                 idToken, issuer: issuer, device: CodeFixture.device, profile: .deviceID, client: "app-bound-two")
             let exchanged = try await send(exchange, try proof(otherKey), at: fixture.replica)

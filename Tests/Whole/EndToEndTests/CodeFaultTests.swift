@@ -4,7 +4,7 @@ import BrokerHarness
 import Testing
 
 extension Faults {
-    /// Codes while something hangs or dies, and what is left of them.
+    /// Codes while the identity provider hangs or a broker dies.
     struct CodeFaultTests {
         /// An app that floods a hanging IdP fills half of its slots: another app still enrols. When all slots are full,
         /// exchanges, refreshes and codes that were answered go on.
@@ -57,7 +57,7 @@ extension Faults {
             }
             #expect(try await fixture.broker.token(answered).body == login.body)
             #expect(fixture.provider.codeCalls.count == calls + 1 + CodeFixture.slots)
-            // The deadline is the broker's own: all come back although the gate is shut.
+            // The broker's own deadline ends all calls although the gate is shut.
             for task in hanging { #expect(try await task.value.isOutage) }
             // The refused apps have lost nothing.
             try fixture.gives(try fixture.freshToken())
@@ -93,7 +93,7 @@ extension Faults {
             _ = try await eventually("the mark is held back") { try await sql.rows(waiting).isEmpty ? nil : true }
             broker.process.signal(SIGKILL)
             #expect(await lost.value == nil)
-            // As the server does when it sees that the client is gone; the mark is rolled back.
+            // The server does the same when it sees that the client is gone. The mark is rolled back.
             try await sql.rows("SELECT pg_terminate_backend(pid) FROM (\(waiting)) w")
             _ = try await eventually("the mark is gone") { try await sql.rows(waiting).isEmpty ? true : nil }
             try await holder.rows("SELECT pg_advisory_unlock(4711)")
@@ -130,7 +130,7 @@ extension Faults {
             let meanwhile = try await fixture.replica.token(form)
             #expect(meanwhile.isOutage)
             #expect(try await fixture.reason(meanwhile) == "code_in_flight")
-            // When the dead broker has had all the time that it may have.
+            // The dead broker's time for the call has passed.
             try await fixture.installation.session().rows(
                 "UPDATE native_sso.relayed_code SET valid_until = now() WHERE state = 'asked'")
             let gone = try await fixture.replica.token(form)
@@ -139,7 +139,7 @@ extension Faults {
             #expect(fixture.provider.codeCalls.count == calls + 1)
         }
 
-        /// It dies after the identity provider's answer is kept, and before its own: another broker goes on from there.
+        /// The broker dies after it stores the identity provider's answer. Another broker answers the app from there.
         @Test func killedBeforeItsAnswer() async throws {
             let fixture = try await CodeFixture.shared
             let broker = try fixture.installation.startBroker("killed-\(Unguessable.make().prefix(6))")
@@ -159,7 +159,7 @@ extension Faults {
             _ = try await eventually("the answer is kept") { try await sql.row(kept) != before ? true : nil }
             broker.process.signal(SIGKILL)
             #expect(await lost.value == nil)
-            // A failover takes its time; the half minute begins with the answer.
+            // A slow failover does not shorten redelivery: its 30 s begin with the answer.
             try await sql.rows(
                 "UPDATE native_sso.relayed_code SET valid_until = valid_until - interval '60 s' WHERE state = 'kept'")
             try await holder.rows("ROLLBACK")
@@ -208,7 +208,7 @@ extension Faults {
                 let call = try #require(fixture.provider.revocations.last)
                 #expect(fixture.provider.revocations.count == before + 1)
                 #expect(call.body == "token=idp-refresh&token_type_hint=refresh_token&client_id=app-one")
-                // And it stays refused, by whichever broker.
+                // The code stays refused at every broker.
                 let again = try await fixture.replica.token(form)
                 #expect(try await fixture.reason(again) == "code_used")
             }
@@ -217,7 +217,7 @@ extension Faults {
             #expect(explained.status == 0, "\(explained.output)")
         }
 
-        /// A broker that is told to stop has something to do for a code yet: it waits for it, and for its record.
+        /// On SIGTERM the broker waits for a pending revocation and for its audit event.
         @Test func toldToStop() async throws {
             let fixture = try await CodeFixture.shared
             let broker = try fixture.installation.startBroker("stopped-\(Unguessable.make().prefix(6))")
@@ -239,7 +239,7 @@ extension Faults {
             #expect(reasons == ["idp_revocation_failed"])
         }
 
-        /// Nothing of a code, its verifier or the identity provider's tokens is written down by anybody.
+        /// Neither the log nor the database contains a code, a verifier or a token.
         @Test func nothingSecretIsWrittenDown() async throws {
             let fixture = try await CodeFixture.shared
             var search = SecretSearch()

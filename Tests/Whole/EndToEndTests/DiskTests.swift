@@ -11,7 +11,7 @@ import Testing
     @Test func noSecretIsOnTheDatabasesDisk() async throws {
         let fixture = try await DiskFixture()
         var secrets = SecretSearch()
-        // 256 random bits, of which a SHA-256 is kept on purpose.
+        // The secret has 256 random bits. The database stores its SHA-256 on purpose.
         secrets.add(fixture.secret, "the client's secret")
         secrets.add(fixture.providerSecret, "the broker's secret at the identity provider")
         try addKeys(of: fixture, to: &secrets)
@@ -28,18 +28,18 @@ import Testing
         try await run.misplacedSecrets()
         try await run.refusedAuthentication()
         try await run.logouts()
-        // It writes what it still has to.
+        // On shutdown the broker writes its pending records.
         #expect(await fixture.running.process.terminate() == 0)
         for refusal in run.refusals {
             let reasons = try await fixture.sql.rows(
                 "SELECT reason FROM native_sso.audit_event WHERE request_id = '\(refusal.requestID)'")
-            // What it revoked is on record as well.
+            // Every event of the refused request has this reason, revocations too.
             #expect(Set(reasons) == [refusal.reason])
         }
         try await Control.write(to: fixture, lookedForBy: &run.secrets)
         try await fixture.sql.rows("CHECKPOINT")
 
-        // Once for all of it: the files are large.
+        // One search for everything: the files are large.
         let all = try run.secrets.findings(inFilesUnder: URL(filePath: fixture.cluster.directory))
         Control.check(all.filter(Control.isOne))
         // The database compares the requested scope, but does not store a scope that the app may not have.
@@ -52,7 +52,7 @@ import Testing
             ], "\(findings)")
     }
 
-    /// Those of the broker, none of which the database is told.
+    /// Adds the broker's keys. The database never receives one.
     private func addKeys(of fixture: DiskFixture, to secrets: inout SecretSearch) throws {
         let directory = fixture.installation.directory.appending(path: "keys")
         let files = try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
@@ -71,9 +71,9 @@ import Testing
 /// Values that the search must find, as proof that it works: values that are stored on purpose, and a secret in every
 /// known form, written by the database's own functions.
 private enum Control {
-    /// Writes it, and has the search look for it.
+    /// Writes the control values and adds them to the search.
     static func write(to fixture: DiskFixture, lookedForBy search: inout SecretSearch) async throws {
-        // More than one of each: in WAL a page's head may lie in the middle of it.
+        // Several of each: a WAL page header may split one.
         for sid in try await fixture.sql.rows("SELECT sid FROM native_sso.session ORDER BY created_at LIMIT 8") {
             search.add(sid, "control: a sid")
         }
@@ -83,7 +83,7 @@ private enum Control {
             search.add(octets: try #require(Hexadecimal.decode(answer)), "control: a sealed answer")
         }
         let secret = Unguessable.make()
-        // Wherever it begins in a group of three octets, its base64 has characters that base64url has not.
+        // At any offset in a group of three octets, its base64 has characters that base64url lacks.
         let punctuated = Unguessable.make() + "+/=???>>>"
         search.add(secret, "control: plain")
         search.add(punctuated, "control: punctuated")
@@ -91,7 +91,7 @@ private enum Control {
         for _ in 0..<8 { try await fixture.sql.rows(statement(secret, punctuated)) }
     }
 
-    /// Lines that `encode` breaks are made whole: the search does not see what was cut.
+    /// Removes the line breaks of `encode`: the search would miss a broken value.
     private static func statement(_ secret: String, _ punctuated: String) -> String {
         """
         WITH v AS (SELECT '\(secret)'::text AS t, '\(secret)'::bytea AS b, '\(punctuated)'::text AS p),
@@ -113,11 +113,11 @@ private enum Control {
         """
     }
 
-    /// A form may be named with words before the name, as a digest is.
+    /// A form may have words before the name, as digests do.
     static func isOne(_ finding: SecretSearch.Finding) -> Bool { finding.form.contains("control: ") }
 
     static func check(_ findings: Set<SecretSearch.Finding>) {
-        // The heap, and the journal.
+        // The heap and the WAL.
         for place in ["data/base/", "data/pg_wal/"] {
             for form in [
                 "control: a sid", "control: a sealed answer", "control: plain", "control: plain, base64url",
@@ -129,7 +129,7 @@ private enum Control {
                 #expect(findings.contains { $0.form == form && $0.file.hasPrefix(place) }, "\(form) in \(place)")
             }
         }
-        // The server did log what it was told.
+        // The server did log the values that it received.
         #expect(findings.contains { $0.form == "control: plain" && $0.file == "log" })
     }
 }

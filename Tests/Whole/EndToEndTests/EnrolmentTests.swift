@@ -25,7 +25,7 @@ extension Faults {
             #expect(claims.string("iss") == fixture.installation.configuration.issuer)
             #expect(claims.string("nonce") == "n-0S6_WzA2Mj")
 
-            // At whichever replica.
+            // At the other replica.
             let exchange = TokenForm.exchange(
                 idToken, issuer: fixture.installation.configuration.issuer, device: device, profile: profile,
                 client: "app-two")
@@ -35,7 +35,7 @@ extension Faults {
             let refreshed = try await fixture.broker.token(.refresh(refreshToken, client: "app-two"))
             try #require(refreshed.status == 200, "\(refreshed.text)")
 
-            // Another device value does not do, nor does the identity provider's name for this broker's token.
+            // The broker refuses another device value, and the identity provider as audience of the broker's token.
             var wrong = exchange
             wrong["actor_token"] = Unguessable.make()
             #expect(try await fixture.broker.token(wrong).error == "invalid_grant")
@@ -43,7 +43,7 @@ extension Faults {
             wrong["audience"] = fixture.provider.issuer
             #expect(try await fixture.broker.token(wrong).error == "invalid_request")
 
-            // The identity provider tells of a logout by its own sid.
+            // The identity provider's logout names its own sid.
             let sid = try #require(claims.string("sid"))
             let sql = try fixture.installation.session()
             let (idpSID, sub) = (
@@ -61,7 +61,7 @@ extension Faults {
             let dead = try #require(refreshed.refreshToken)
             #expect(try await fixture.broker.token(.refresh(dead, client: "app-two")).error == "invalid_grant")
             #expect(try await fixture.replica.token(exchange).error == "invalid_grant")
-            // A second id_token of that session, however fresh, does not bring it back.
+            // Another fresh id_token of that session does not revive it.
             var late = token
             late.claims["jti"] = .string("another")
             let refused = try await fixture.replica.token(fixture.enrolment(late, profile))
@@ -168,7 +168,7 @@ final class EnrolmentFixture: Sendable {
     static let device = Unguessable.make()
 
     let provider: StubIdentityProvider
-    /// A second one, whose logins are enrolled as well.
+    /// A second identity provider, with enrolment too.
     let otherProvider: StubIdentityProvider
     let installation: Installation
     let broker: Broker
@@ -178,7 +178,7 @@ final class EnrolmentFixture: Sendable {
     private init() async throws {
         let key = try TestKey(.es256, keyID: "idp")
         provider = try StubIdentityProvider(keys: [key])
-        // Under the same name as the first one's key.
+        // The same `kid` as the first one's key.
         otherProvider = try StubIdentityProvider(keys: [try TestKey(.es256, keyID: "idp")])
         var configuration = BrokerConfiguration(
             issuer: "https://sso.example.test",
@@ -216,7 +216,7 @@ final class EnrolmentFixture: Sendable {
         try await replica.untilReady()
     }
 
-    /// As an ordinary identity provider makes it.
+    /// An id_token as an ordinary identity provider issues it.
     func freshToken(of client: String = "app-one") throws -> IDToken {
         var token = logins.login().token
         token.claims["aud"] = .string(client)
@@ -244,13 +244,13 @@ final class EnrolmentFixture: Sendable {
         return form
     }
 
-    /// `sid` of what an enrolment gave.
+    /// The `sid` that an enrolment gave.
     func sid(_ answer: HTTPAnswer) throws -> String {
         let idToken = try #require(answer.json?.string("id_token"), "\(answer.text)")
         return try #require(try UnverifiedToken.claims(of: idToken).string("sid"))
     }
 
-    /// Why a request was refused, as the audit has it.
+    /// The audited reason of a refusal.
     func reason(of answer: HTTPAnswer, _ sql: SQLSession) async throws -> String {
         let requestID = try #require(answer["X-Request-Id"])
         return try await eventually("request \(requestID) is audited") {

@@ -41,7 +41,7 @@ struct Chart: Sendable {
             )
             parts.append(Self.label(Self.number(y), Self.plot.left - 8, up(y) + 4, anchor: "end"))
         }
-        let ticks = hasLogarithmicX ? Set(xs).sorted() : (0...4).map { most * Double($0) / 4 }
+        let ticks = hasLogarithmicX ? Set(xs).sorted() : Array(stride(from: 0, through: most, by: Self.step(most)))
         for x in ticks { parts.append(Self.label(Self.number(x), across(x), Self.plot.bottom + 20, anchor: "middle")) }
         parts.append(
             Self.label(xTitle, (Self.plot.left + Self.plot.right) / 2, Self.plot.bottom + 42, anchor: "middle"))
@@ -107,6 +107,12 @@ struct Chart: Sendable {
         guard value > 0 else { return 1 }
         let power = pow(10, floor(log10(value)))
         return ([1, 2, 4, 8].first { $0 * power >= value } ?? 10) * power
+    }
+
+    /// 1, 2 or 5 times a power of ten: at most six of them up to `most`.
+    private static func step(_ most: Double) -> Double {
+        let power = pow(10, floor(log10(max(most, 1e-9))) - 1)
+        return ([1, 2, 5, 10, 20].first { most / ($0 * power) <= 6 } ?? 50) * power
     }
 
     /// Moves labels apart that would cover each other; their order stays.

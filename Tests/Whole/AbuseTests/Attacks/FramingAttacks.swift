@@ -1,7 +1,7 @@
 import BrokerHarness
 
 extension Attack {
-    /// Neighbours of what ``httpAttacks`` sends: what another server might read in another way.
+    /// More HTTP attacks: messages that two servers might read differently.
     @ListBuilder static var framingAttacks: [Attack] {
         Attack("H-01", "no HTTP/1.1") {
             for (name, text) in [
@@ -132,10 +132,10 @@ extension Attack {
 }
 
 extension Attack {
-    /// RFC 9113 §8.3.1 has fields in its place; what is no preface ends the connection, `HTTP2Tests`.
+    /// RFC 9113 §8.3.1 replaces it with fields. `HTTP2Tests` covers a wrong preface.
     private static let requestLine = "HTTP/2 has no request line"
 
-    /// `POST /token` with this as its chunked body; a good form in two chunks if there is none.
+    /// `POST /token` with this chunked body; `nil` sends a good form in two chunks.
     fileprivate static func chunked(
         _ name: String, _ verdict: Verdict, _ body: String?, coding: String = "chunked"
     ) -> Variant {

@@ -148,7 +148,7 @@ extension Attack {
 }
 
 extension Attack {
-    /// `POST /token` with this as its chunked body.
+    /// `POST /token` with this chunked body.
     fileprivate static func chunked(_ name: String, _ verdict: Verdict, _ body: String) -> Variant {
         http(name, verdict, inHTTP2: .malformed) {
             $0.fields.append(("Transfer-Encoding", "chunked"))

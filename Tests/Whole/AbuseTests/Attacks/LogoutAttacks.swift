@@ -3,7 +3,7 @@ import StrictCoding
 import BrokerHarness
 import Testing
 
-/// One way to end somebody's login without the right to.
+/// A forged or wrong logout token.
 struct LogoutAttack: Sendable, CustomTestStringConvertible {
     let id: String
     let name: String

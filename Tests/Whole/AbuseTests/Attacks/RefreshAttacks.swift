@@ -2,7 +2,7 @@ import StrictCoding
 import BrokerHarness
 
 extension Attack {
-    /// A refresh token that is not ours, not theirs, or not any more.
+    /// A refresh token that is forged, belongs to another client, or is no longer good.
     @ListBuilder static var refreshAttacks: [Attack] {
         Attack("R-01", "no refresh_token") {
             refresh("missing", .malformed("refresh_token_missing")) { form, _ in form["refresh_token"] = nil }
@@ -91,14 +91,14 @@ extension Attack {
 }
 
 extension Attack {
-    /// A live family's token, changed: found out before any database is asked.
+    /// An altered token of a live token family. The broker refuses it without a database query.
     fileprivate static func presented(_ name: String, _ change: @escaping @Sendable (String) -> String) -> Variant {
         refresh(name, .unusable("refresh_token_not_ours")) { form, _ in
             form["refresh_token"] = form["refresh_token"].map(change)
         }
     }
 
-    /// A good token of a family to which something happened.
+    /// A good token of a token family after an event.
     fileprivate static func after(
         _ name: String, _ reason: String, _ event: @escaping @Sendable (TokenFamily, Fixture) async throws -> Void
     ) -> Variant {

@@ -2,7 +2,7 @@ import StrictCoding
 import BrokerHarness
 
 extension Attack {
-    /// At each limit, and one beyond it.
+    /// Sizes at each limit and one above it.
     @ListBuilder static var sizeAttacks: [Attack] {
         Attack("H-15", "a header at its limits") {
             fields("64 fields", 64, .granted)
@@ -78,7 +78,7 @@ extension Attack {
         "[\(Array(repeating: "1", count: count).joined(separator: ","))]"
     }
 
-    /// Claims of which a token with an ES256 signature of at most so many characters can be made, and no more.
+    /// Pads the claims so that the ES256 token is as long as possible within `length` characters.
     private static func filled(_ claims: String, to length: Int, header: JSONObject) -> String {
         var json = JSONWriter()
         json.value(.object(header))

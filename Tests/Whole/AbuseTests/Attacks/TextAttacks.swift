@@ -2,7 +2,7 @@ import StrictCoding
 import BrokerHarness
 
 extension Attack {
-    /// Texts inside a token that two readers could read in two ways, each well signed.
+    /// Correctly signed tokens with text that two parsers could read differently.
     @ListBuilder static var textAttacks: [Attack] {
         Attack("J-01", "alg is no text") {
             for json in [nil, "null", "7", "[]", #"["ES256"]"#, "true", "{}"] {

@@ -1,14 +1,13 @@
-/// Holds everything that was recorded, and what the database holds in the end, against the promises of the broker:
-/// no acknowledged rotation or revocation is lost, no app has two live families in a session, no honest app is refused.
+/// Checks the recorded answers and the final database state against the broker's promises: no acknowledged rotation or
+/// revocation is lost, an app has one live token family per session, no honest app is refused.
 ///
-/// Pure. An answer that was lost on its way counts as given: the broker gave it.
+/// Pure. A lost answer counts as given, because the broker sent it.
 struct LedgerChecker: Sendable {
-    /// For how long a spent token may be presented again, from the first time on.
+    /// How long a spent token may be presented again, counted from its first use.
     let grace: Duration
-    /// When which broker could not answer.
+    /// When a broker could not answer.
     var downtimes: [Downtime] = []
 
-    /// Every violation, each once.
     func violations(in entries: [LedgerEntry], _ final: FinalState) -> Set<Violation> {
         let grants = Dictionary(grouping: final.grants, by: \.session)
         var found: Set<Violation> = []
@@ -25,7 +24,7 @@ struct LedgerChecker: Sendable {
 
     // MARK: Nothing acknowledged is lost
 
-    /// A family never stands before a generation that was given out, neither in a later answer nor in the end.
+    /// No later answer and no final row is behind a generation that the broker acknowledged.
     private func lostRotations(_ entries: [LedgerEntry], _ grants: [FinalState.Grant]) -> [Violation] {
         let generations = Dictionary(grants.map { ($0.id, $0.generation) }) { first, _ in first }
         let answers = entries.filter { $0.granted != nil }
@@ -42,7 +41,7 @@ struct LedgerChecker: Sendable {
         }
     }
 
-    /// Each entry with the highest value that was known before it was sent.
+    /// Pairs each entry with the highest value known before it was sent.
     private func withFloors(
         _ entries: [LedgerEntry], _ value: (LedgerEntry) -> Int
     ) -> [(entry: LedgerEntry, floor: Int)] {
@@ -81,7 +80,7 @@ struct LedgerChecker: Sendable {
         return found
     }
 
-    // MARK: One live family
+    // MARK: One live token family
 
     private func secondFamilies(
         _ session: String, _ entries: [LedgerEntry], _ grants: [FinalState.Grant]
@@ -116,7 +115,7 @@ struct LedgerChecker: Sendable {
         }
     }
 
-    /// A family that another one has replaced does not come back.
+    /// A replaced token family does not come back.
     private func returns(_ successes: [LedgerEntry]) -> [String] {
         guard Set(successes.map { $0.granted?.grant }).count > 1 else { return [] }
         return successes.compactMap { entry in
@@ -133,7 +132,7 @@ struct LedgerChecker: Sendable {
 
     private func refusals(_ session: String, _ entries: [LedgerEntry]) -> [Violation] {
         entries.filter { $0.outcome == .refused && !$0.isReplay }.compactMap { refusal in
-            // Whatever was begun before the refusal came may have been its cause.
+            // Any request sent before the refusal arrived may be its cause.
             let before = entries.filter { $0.sentAt < refusal.answeredAt }
             if before.contains(where: \.isEnd) { return nil }
             guard let token = refusal.presented else {

@@ -3,9 +3,9 @@ struct LedgerEntry: Sendable {
     enum Act: Sendable {
         /// An app exchanges the login.
         case exchange
-        /// An app refreshes with the newest token that it has.
+        /// An app refreshes with its newest token.
         case refresh(RefreshToken)
-        /// Somebody presents a token that was spent, and whose successor was spent too.
+        /// A thief presents a spent token whose successor is spent too.
         case replay(RefreshToken)
         /// An operator ends the session.
         case end
@@ -22,13 +22,13 @@ struct LedgerEntry: Sendable {
     enum Outcome: Sendable, Equatable {
         /// 200 with this refresh token.
         case granted(RefreshToken)
-        /// The command that ends the session said that it is done.
+        /// The command that ends the session reported success.
         case ended
         /// 400 `invalid_grant`.
         case refused
-        /// 503 `temporarily_unavailable`, to the letter of the contract.
+        /// 503 `temporarily_unavailable`, exactly as the contract says.
         case unavailable
-        /// No answer: it may have happened, or not.
+        /// No answer: the broker may or may not have acted.
         case unknown
         /// An answer outside the contract.
         case unexpected(String)
@@ -40,15 +40,15 @@ struct LedgerEntry: Sendable {
     let app: String
     let act: Act
     let outcome: Outcome
-    /// Which one was asked; `nil` for a command.
+    /// The broker asked; `nil` for a command.
     var broker: Int?
-    /// `X-Request-Id` of the answer: the audit knows more by it.
+    /// `X-Request-Id` of the answer, to find its audit events.
     var request = ""
-    /// The answer came and was lost on the last step of its way: the app knows nothing of it, the ledger does.
+    /// The ledger has the answer, but the app did not get it.
     var isLost = false
     /// The app did not wait for an answer.
     var isAbandoned = false
-    /// On one clock that never jumps: before the first octet was sent, after the last one came.
+    /// Monotonic times: before the first octet was sent, after the last one arrived.
     let sentAt: Duration
     let answeredAt: Duration
 
@@ -66,11 +66,11 @@ struct LedgerEntry: Sendable {
     var isReplay: Bool { act.isReplay }
     var isEnd: Bool { act.isEnd }
 
-    /// Whether its outcome was known before the other was asked for. Of two that overlap neither precedes.
+    /// Whether its answer arrived before the other was sent. Of two that overlap, neither precedes.
     func precedes(_ other: LedgerEntry) -> Bool { answeredAt < other.sentAt }
 }
 
-/// A time in which a broker was dead, or not yet back.
+/// A period in which a broker was down or not yet back.
 struct Downtime: Sendable {
     let broker: Int
     let from: Duration

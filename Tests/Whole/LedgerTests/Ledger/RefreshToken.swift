@@ -1,10 +1,10 @@
 import StrictCoding
 
-/// A refresh token as an app got it, and the place in its family that it speaks of. An app cannot read that; the ledger
-/// can, because it knows the form: `nsr1.` base64url(key id 1, grant id 16, generation 4, tag 32).
+/// A refresh token and its generation. The token is opaque to apps. The ledger knows its format:
+/// `nsr1.` base64url(key id 1, grant id 16, generation 4, tag 32).
 struct RefreshToken: Hashable, Sendable {
     let text: String
-    /// Of the grant whose family it belongs to, as PostgreSQL writes a `uuid`.
+    /// The grant's id, as PostgreSQL writes a `uuid`.
     let grant: String
     let generation: Int
 
@@ -14,7 +14,7 @@ struct RefreshToken: Hashable, Sendable {
         self.generation = generation
     }
 
-    /// `nil` for anything of another form.
+    /// `nil` for any other format.
     init?(_ text: String) {
         guard text.hasPrefix("nsr1."), let octets = Base64URL.decode(text.utf8.dropFirst(5)), octets.count == 53 else {
             return nil

@@ -1,15 +1,15 @@
 /// A broken promise of the broker.
 enum Violation: Hashable, Sendable, CustomStringConvertible {
-    /// An app was given `acknowledged`, and later the family stood at `found` (`nil`: it was gone).
+    /// An app got generation `acknowledged`; later the token family was at `found` (`nil`: the grant was gone).
     case rotationLost(grant: String, acknowledged: Int, found: Int?)
-    /// Something that was known to be dead had a success, or is not dead in the database.
+    /// An ended session or a revoked token family had a success, or is live in the database.
     case revocationLost(session: String, String)
-    /// Two tokens of which at most one may be good are both good.
+    /// Two tokens are good although at most one may be.
     case secondFamily(session: String, app: String, String)
-    /// An app that did nothing wrong was told that its login is void.
+    /// The broker told an honest app that its login is void.
     case honestAppRefused(session: String, app: String, sentAt: Duration, String, request: String)
     case unexpectedAnswer(session: String, sentAt: Duration, String)
-    /// A broker that lived gave no answer.
+    /// A running broker gave no answer.
     case noAnswer(session: String, sentAt: Duration)
 
     var description: String {

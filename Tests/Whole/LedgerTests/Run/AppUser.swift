@@ -1,13 +1,13 @@
 import BrokerHarness
 import BrokerTesting
 
-/// One person with some logins, each used by one or two apps: they refresh, retry, lose answers, ask two brokers at
-/// once, exchange again; and now and then somebody replays a token that is spent.
+/// One user with several logins, each used by one or two apps. The apps refresh, retry, lose answers, ask all brokers
+/// at once and exchange again. Now and then a thief replays a spent token.
 struct AppUser {
     let run: LedgerRun
     var random: SeededRandom
     private var live: [HeldFamily] = []
-    /// Of these nothing may ever succeed again.
+    /// No token of these may ever succeed again.
     private var dead: [HeldFamily] = []
 
     private static let familiesAtOnce = 8
@@ -17,7 +17,6 @@ struct AppUser {
         self.random = random
     }
 
-    /// Until the run is over.
     mutating func live() async throws {
         while !run.isOver { try await step() }
     }
@@ -43,7 +42,7 @@ struct AppUser {
         live += apps.map { HeldFamily(login: login, app: $0) }
     }
 
-    /// What it is dead of may be a replay: then its user logs in again.
+    /// After a replay, some users log in again.
     private mutating func bury(_ family: HeldFamily) {
         dead.append(family)
         if case .replay = family.pending, random.chance(500) {
@@ -51,9 +50,9 @@ struct AppUser {
         }
     }
 
-    // MARK: One family
+    // MARK: One token family
 
-    /// False when it is dead.
+    /// False when the token family is dead.
     private mutating func use(_ family: inout HeldFamily) async throws -> Bool {
         let broker = Int.random(in: run.wire.brokers.indices, using: &random)
         if let pending = family.pending { return try await send(pending, &family, to: broker) }
@@ -88,7 +87,7 @@ struct AppUser {
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        // A success last: it ends what the other one left open.
+        // Successes come last: they settle the requests that had no answer.
         var isAlive = true
         for answer in answers.sorted(by: { !$0.isSuccess && $1.isSuccess }) {
             isAlive = try await digest(answer, &family) && isAlive
@@ -103,7 +102,7 @@ struct AppUser {
         return await run.wire.send(act, form, session: family.login.sid, app: family.app, to: broker, fate)
     }
 
-    /// False when the family is dead.
+    /// False when the token family is dead.
     private mutating func digest(_ answer: Wire.Knowledge, _ family: inout HeldFamily) async throws -> Bool {
         switch answer {
         case .outcome(.granted(let token)):
@@ -113,13 +112,13 @@ struct AppUser {
         case .nothing(isSettled: true): break
         case .outcome(.unavailable), .outcome(.unknown), .nothing(isSettled: false):
             family.unsettledAt = run.ledger.now
-            // A tenth of what Retry-After asks for, to be there when the brokers are back.
+            // At most a tenth of `Retry-After`: the app is ready as soon as the brokers are back.
             try await Task.sleep(for: .milliseconds(Int.random(in: 20...100, using: &random)))
         }
         return true
     }
 
-    /// Nothing of a dead family may succeed.
+    /// No token of a dead family may succeed.
     private mutating func probe(_ family: HeldFamily) async throws {
         guard let token = family.token else { return }
         let broker = Int.random(in: run.wire.brokers.indices, using: &random)
@@ -147,7 +146,7 @@ struct AppUser {
         }
     }
 
-    /// Until there is an answer.
+    /// Repeats the request until it has an answer, for at most 30 s.
     private mutating func finish(_ family: inout HeldFamily, at broker: Int = 0) async throws {
         let deadline = run.ledger.now + .seconds(30)
         while let pending = family.pending, family.isLive {

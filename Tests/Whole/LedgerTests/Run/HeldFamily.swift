@@ -1,25 +1,25 @@
 import BrokerHarness
 
-/// What an app has of one login, and what it is in the middle of.
+/// An app's tokens of one login, and its pending request.
 struct HeldFamily: Sendable {
     let login: Login
     let app: String
-    /// In the order in which they came; the last one is in use.
+    /// In order of arrival; the app uses the last one.
     private(set) var tokens: [RefreshToken] = []
-    /// The last token of a refresh, by what the refresh gave.
+    /// Maps each refreshed token to the token that the app presented for it.
     private var predecessors: [RefreshToken: RefreshToken] = [:]
-    /// False once it was refused.
+    /// False after a refusal.
     var isLive = true
-    /// What was sent and has no answer yet. An app goes on with nothing else before it has one.
+    /// The request without an answer yet. The app sends nothing else until it has one.
     var pending: LedgerEntry.Act?
-    /// Until then it is content with the access token that it has.
+    /// Until then the app sends nothing and uses its access token.
     private(set) var restsUntil: Duration = .zero
-    /// When it last gave up on a request that may still be under way.
+    /// When the app last gave up on a request that may still be running.
     var unsettledAt: Duration?
 
-    /// Longer than anything that a broker has begun can take until it reaches the database, or never will: deadline of
-    /// the call and `statement_timeout`. An app that refreshed twice within this time could be overtaken by its own
-    /// abandoned request, which would then look like a replay; real ones do it once in the life of an access token.
+    /// A request reaches the database within this time or never (call deadline and `statement_timeout`).
+    /// If the app refreshed twice sooner, its own abandoned request could arrive last and look like a replay.
+    /// Real apps refresh once in an access token's lifetime.
     private static let settlingTime = Duration.seconds(5)
 
     init(login: Login, app: String) {
