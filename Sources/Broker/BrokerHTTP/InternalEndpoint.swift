@@ -37,14 +37,14 @@ package struct InternalEndpoint: Sendable {
 extension InternalEndpoint: Responder {
     func answer(_ arrival: Arrival) async -> HTTPAnswer {
         switch arrival {
-        case .fault(.method, from: _): refused(.wire(.method), Self.methodNotAllowed("GET, POST"))
+        case .fault(.method, from: _): refused(.wire(.method), Self.methodNotAllowed("GET, HEAD, POST"))
         case .fault(let fault, from: _): refused(.wire(fault))
         case .request(let request):
             if request.isFor(LogoutEndpoint.path) {
                 await logout.answer(request)
             } else if let route = Route.allCases.first(where: { request.isFor($0.rawValue) }) {
-                request.method == .GET
-                    ? await answer(route) : refused(.request(.method), Self.methodNotAllowed("GET"))
+                [.GET, .HEAD].contains(request.method)
+                    ? await answer(route) : refused(.request(.method), Self.methodNotAllowed("GET, HEAD"))
             } else {
                 refused(.request(.unknownPath))
             }

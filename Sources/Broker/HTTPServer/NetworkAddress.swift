@@ -116,6 +116,9 @@ package struct AddressBlock: Sendable, Hashable {
         guard length >= 0, address.prefix(length) == address else { return nil }
     }
 
+    /// Whether every address of its family is in it.
+    package var isEverything: Bool { length == 0 }
+
     package func contains(_ address: NetworkAddress) -> Bool {
         address.family == prefix.family && address.prefix(length) == prefix
     }

@@ -27,14 +27,13 @@ package struct Logout: Sendable {
         return claims
     }
 
-    /// Returns when the end is committed. Ending a session that has ended or is unknown is a success.
+    /// Returns when the end is committed. Ending a session that has ended or is unknown is a success, and so is a token
+    /// that comes again: the IdP may have lost the first answer.
     /// - Parameter claims: The result of ``verify(_:)``.
     /// - Returns: How many sessions this call ended.
     package func end(_ claims: LogoutTokenClaims, requestID: UniqueID) async throws(LogoutError) -> Int64 {
         let record = LogoutRecord(claims, requestID: requestID, milliseconds: clock.milliseconds)
-        let ended = try await LogoutError.port { () async throws(PortError) in try await registry.end(record) }
-        guard let ended else { throw .refused(.replayed) }
-        return ended
+        return try await LogoutError.port { () async throws(PortError) in try await registry.end(record) }
     }
 
     /// OpenID Connect Core §3.1.3.7, 3: `aud` may contain only clients that the broker serves. The IdP sends another
@@ -113,9 +112,6 @@ package enum LogoutRefusal: Error, Sendable, CaseIterable {
     case sessionID
     /// Neither `sub` nor `sid`.
     case subjectMissing
-    /// The token was used before, and its sessions have ended.
-    case replayed
-
     /// Whether no known key made the signature. This is the most expensive refusal that an anonymous caller can cause.
     package var isOfNobody: Bool { self == .unknownKey || self == .badSignature }
 }

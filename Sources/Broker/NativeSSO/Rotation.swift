@@ -11,7 +11,7 @@ package struct Rotation: Sendable {
         self.request = request
         self.token = token
         self.lifetimes = lifetimes
-        scope = request.scope?.heeded
+        scope = request.scope?.withoutLogin
     }
 
     /// The time in which the previous token returns the same successor, where no key binds the token family.

@@ -21,12 +21,12 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
         self.batch = batch
     }
 
-    package func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
+    package func end(_ logout: LogoutRecord) async throws(PortError) -> Int64 {
         guard await semaphore.enter() else {
             throw .outage(Outage(.database, "too many logouts at once"))
         }
         defer { semaphore.leave() }
-        guard let begun = try await begin(logout) else { return nil }
+        guard let begun = try await begin(logout) else { return 0 }
         var ended: Int64 = 0
         if let session = logout.subject.session {
             ended += try await end([.text(session.string), .null], of: logout, until: begun, atMost: 1)
@@ -37,7 +37,9 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
                 ended += try await end([.null, .text(user.string)], of: logout, until: begun, atMost: limit)
             }
         }
-        return try await finish(logout, ended) ? ended : nil
+        // Another call with the same token may have finished first.
+        _ = try await finish(logout, ended)
+        return ended
     }
 
     private func begin(_ logout: LogoutRecord) async throws(PortError) -> PostgresValue? {

@@ -132,7 +132,6 @@ struct FormAbuseTests {
             "S-05 500 scopes", [("scope", (0..<500).map { "s\($0)" }.joined(separator: " "))], "invalid_scope",
             "scope_malformed"),
         Row("S-05 not ASCII", [("scope", "\u{E9}")], "invalid_scope", "scope_malformed"),
-        Row("S-09", [("scope", "openid offline_access device_sso")], "invalid_scope", "scope_exceeds_client"),
         Row("consent, 2018 profile", [("scope", "payments")], "invalid_scope", "consent_required"),
         Row(
             "consent, draft 07", [("scope", "openid payments")], "interaction_required", "consent_required",

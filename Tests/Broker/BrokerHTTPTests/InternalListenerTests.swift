@@ -62,7 +62,7 @@ struct InternalListenerTests {
     }
 
     @Test(
-        "Nothing else is there, and nothing but GET",
+        "Nothing else is there, and nothing but GET and HEAD",
         arguments: ["/", "/token", "/metrics/", "/debug/pprof", "/livez/../metrics"])
     func elsewhere(path: String) async throws {
         try await TestBroker.run { broker async throws in
@@ -70,7 +70,21 @@ struct InternalListenerTests {
             let answer = try #require(
                 try await broker.internalAnswer(Requests.post("", target: "/livez", method: "DELETE")))
             #expect(answer.status == 405)
-            #expect(answer.values("allow") == ["GET"])
+            #expect(answer.values("allow") == ["GET, HEAD"])
+        }
+    }
+
+    @Test("HEAD gets the header of GET", arguments: ["/livez", "/readyz", "/metrics", "/.well-known/jwks.json"])
+    func head(path: String) async throws {
+        try await TestBroker.run { broker async throws in
+            try await RawClient.connect(to: broker.ports.internal) { client async throws in
+                try await client.send("HEAD \(path) HTTP/1.1\r\nHost: a\r\n\r\n" + Requests.get(path))
+                // The client would read a body as the beginning of the second answer.
+                let head = try #require(try await client.answer(hasBody: false))
+                let whole = try #require(try await client.answer())
+                #expect(head.status == whole.status && head.values("content-type") == whole.values("content-type"))
+                #expect(!whole.body.isEmpty)
+            }
         }
     }
 

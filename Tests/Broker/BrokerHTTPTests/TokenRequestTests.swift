@@ -82,6 +82,13 @@ struct TokenRequestTests {
                 == Refusal.parameter(.audienceRepeated).reason)
     }
 
+    @Test("An exchange and a refresh ignore the redirect_uri and verifier that an SDK sends with every request")
+    func harmlessParameters() throws {
+        let harmless = [("redirect_uri", "com.example:/callback"), ("code_verifier", "v")]
+        #expect(try exchange(harmless.map { ($0.0, Optional($0.1)) }).profile == .deviceID)
+        #expect(try refresh([("refresh_token", "nsr1.abc")] + harmless.map { (name: $0.0, value: $0.1) }).scope == nil)
+    }
+
     @Test("A refresh; a device value beside it is ignored")
     func refresh() throws {
         let read = try refresh([("refresh_token", "nsr1.abc"), ("device_secret", "D2"), ("foo", "bar")])
@@ -95,7 +102,7 @@ struct TokenRequestTests {
             ("actor_token", .foreignParameter), ("actor_token_type", .foreignParameter),
             ("audience", .foreignParameter),
             ("requested_token_type", .foreignParameter), ("code", .foreignParameter),
-            ("code_verifier", .foreignParameter),
+            ("username", .foreignParameter),
             ("resource", .resourcePresent),
         ])
     func refreshDefects(name: String, defect: ParameterDefect) {

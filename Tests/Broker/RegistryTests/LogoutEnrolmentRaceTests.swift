@@ -36,10 +36,7 @@ struct LogoutEnrolmentRaceTests {
                     for place in 0..<5 {
                         guard place != round % 5 else {
                             let logouts = PostgresLogoutRegistry(database: replicas[round % 2])
-                            group.addTask {
-                                let ended = try await logouts.end(logout)
-                                #expect(ended != nil)
-                            }
+                            group.addTask { _ = try await logouts.end(logout) }
                             continue
                         }
                         let registry = PostgresEnrolmentRegistry(database: replicas[(round + place) % 2])

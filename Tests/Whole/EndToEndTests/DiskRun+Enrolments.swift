@@ -122,9 +122,10 @@ extension DiskRun {
         }
         for token in [fixture.logins.logout(login), fixture.logins.logoutEverywhere(other)] {
             let request = HTTPRequest.logout(try token.signed())
-            let answer = try await send(request, "logout", internally: true)
-            #expect(answer.status == 200, "\(answer.text)")
-            try await refused(request, "logout_token_replayed", "logout", internally: true)
+            for _ in 0..<2 {
+                let answer = try await send(request, "logout", internally: true)
+                #expect(answer.status == 200, "\(answer.text)")
+            }
         }
         for login in [login, other] {
             try await refused(

@@ -58,6 +58,8 @@ extension RelayRefusal: RefusalCase {
     package var row: RefusalRow {
         switch self {
         case .proofReplayed: .proofReplayed
+        case .codeMalformed: .init("code_malformed",
+            "the code has characters that RFC 6749 App. A.11 does not allow", "Send the code as the callback had it.")
         case .verifierMalformed: .init("code_verifier_malformed",
             "code_verifier has a length or characters that RFC 7636 §4.1 does not allow",
             "Send the one that the code_challenge was made from: 43 to 128 characters.")

@@ -54,8 +54,6 @@ extension LogoutRefusal: RefusalCase {
             "Ask the identity provider.")
         case .subjectMissing: .init("logout_token_sub_sid_missing", .invalidLogoutToken,
             "the logout token has neither sub nor sid", "Ask the identity provider.")
-        case .replayed: .init("logout_token_replayed", .invalidLogoutToken, "the logout token was used before",
-            "Nothing to do: the broker obeyed the first copy.")
         }
     }
 }

@@ -138,11 +138,14 @@ struct TokenRequestReader {
 
     // MARK: Parameters of other grants
 
+    // `redirect_uri` and `code_verifier` change no meaning and are ignored outside the code grant (RFC 6749 §3.2): an
+    // SDK sends its `redirect_uri` with every request.
+
     /// `device_secret` and `device_id` belong to a code request. Here the device value is the `actor_token`, and a
     /// second value would be ambiguous.
     private static let foreignToExchange = [
-        Parameter.refreshToken, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier, Parameter.username,
-        Parameter.password, Parameter.assertion, Parameter.deviceID, Parameter.deviceSecret,
+        Parameter.refreshToken, Parameter.code, Parameter.username, Parameter.password, Parameter.assertion,
+        Parameter.deviceID, Parameter.deviceSecret,
     ]
     /// `device_secret` is allowed: an app may send its own with any token request (Native SSO §3.4). The broker ignores
     /// it and always issues a new one.
@@ -154,8 +157,7 @@ struct TokenRequestReader {
     /// `device_secret` and `device_id` are allowed: they are ignored, and never bind this grant to anything.
     private static let foreignToRefresh = [
         Parameter.subjectToken, Parameter.subjectTokenType, Parameter.actorToken, Parameter.actorTokenType,
-        Parameter.requestedTokenType, Parameter.code, Parameter.redirectURI, Parameter.codeVerifier,
-        Parameter.username, Parameter.password, Parameter.assertion,
+        Parameter.requestedTokenType, Parameter.code, Parameter.username, Parameter.password, Parameter.assertion,
     ]
 
     private func refuse(_ names: [String]) throws(Refusal) {

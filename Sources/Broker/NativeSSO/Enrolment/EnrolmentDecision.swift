@@ -73,15 +73,14 @@ package struct EnrolmentChecks: Sendable {
         scopeRefusal = Self.scopeRefusal(request)
     }
 
-    /// `device_sso` asks for the device secret, Native SSO §3.1. It belongs to the login, not to a client's
-    /// registration.
+    /// The scopes of a login do not belong to a client's registration.
     private static func scopeRefusal(_ request: EnrolmentRequest) -> EnrolmentRefusal? {
         let named = request.scope ?? .empty
         if request.device == nil {
             guard named.contains(Scope.deviceSSO) else { return .scopeLacksDeviceSSO }
             guard named.contains("openid") else { return .scopeLacksOpenID }
         }
-        let rest = named.removing(Scope.deviceSSO)
+        let rest = named.withoutLogin ?? .empty
         return rest.isSubset(of: request.client.allowedScope) ? nil : .scopeExceedsClient
     }
 }

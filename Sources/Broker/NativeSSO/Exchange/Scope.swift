@@ -1,19 +1,19 @@
 extension ExchangeRequest {
     /// The scope that a grant would hold, and the first reason against it that no consent of the user can remove.
     var demand: (scope: Scope, refusal: ExchangeRefusal?) {
-        let named = scope?.heeded
+        let named = scope?.withoutLogin
         let demanded =
-            if let named, !named.isEmpty { named } else { client.defaultScope.removing(Scope.deviceSSO) }
+            if let named, !named.isEmpty { named } else { client.defaultScope.withoutLogin ?? .empty }
         if profile.requiresOpenIDScope, let named, !named.contains("openid") { return (demanded, .scopeLacksOpenID) }
         if demanded.isEmpty { return (demanded, .scopeEmpty) }
         return (demanded, demanded.isSubset(of: client.allowedScope) ? nil : .scopeExceedsClient)
     }
 
-    /// The scope of a login after which the client gets this scope. A request that names only `device_sso` asks for the
-    /// default scope and for a login that can be shared.
+    /// The scope of a login after which the client gets this scope. A request that names only scopes of a login
+    /// asks for the default scope too.
     package var loginScope: Scope {
         guard let scope else { return client.defaultScope }
-        return scope.heeded == nil ? Scope(client.defaultScope.tokens + scope.tokens) : scope
+        return scope.withoutLogin == nil ? Scope(client.defaultScope.tokens + scope.tokens) : scope
     }
 }
 
@@ -28,14 +28,16 @@ package struct Scope: Hashable, Sendable, CustomStringConvertible {
 
     package static let empty = Scope([])
 
-    /// Belongs to the login of the source client (Native SSO §3.1). One widespread client SDK also sends it with an
-    /// exchange. The broker drops it there and never grants it.
+    /// Asks the IdP for a device secret. Native SSO §3.1.
     static let deviceSSO = "device_sso"
+    /// Asks the IdP for a refresh token. OpenID Connect Core §11.
+    private static let offlineAccess = "offline_access"
 
-    /// Without `device_sso`; `nil` if nothing else is named, as if the request named no scope.
-    var heeded: Scope? {
-        guard contains(Self.deviceSSO) else { return self }
-        let rest = removing(Self.deviceSSO)
+    /// Without the scopes of a login at the IdP, which SDKs send with every request: the broker drops them silently and
+    /// never grants them. `nil` if nothing else is named, as if the request named no scope.
+    var withoutLogin: Scope? {
+        guard contains(Self.deviceSSO) || contains(Self.offlineAccess) else { return self }
+        let rest = removing(Self.deviceSSO).removing(Self.offlineAccess)
         return rest.isEmpty ? nil : rest
     }
 

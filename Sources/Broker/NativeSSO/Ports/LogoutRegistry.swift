@@ -4,8 +4,8 @@ import Crypto
 package protocol LogoutRegistry: Sendable {
     /// Ends the named sessions, blocks those not seen yet from starting later, and consumes the token. Returns when all
     /// of it is committed. After an outage part of it may be done; the same token may be used again then.
-    /// - Returns: How many sessions this call ended; `nil` if the token was used before.
-    func end(_ logout: LogoutRecord) async throws(PortError) -> Int64?
+    /// - Returns: How many sessions this call ended: 0 if the token was used before, which changes nothing.
+    func end(_ logout: LogoutRecord) async throws(PortError) -> Int64
 }
 
 /// What a logout asks of the registry.

@@ -30,13 +30,13 @@ final class InMemoryLogoutRegistry: LogoutRegistry {
     /// Makes every further call fail; `nil`: calls succeed again.
     func fail(with failure: PortError?) { state.withLock { $0.failure = failure } }
 
-    func end(_ logout: LogoutRecord) async throws(PortError) -> Int64? {
+    func end(_ logout: LogoutRecord) async throws(PortError) -> Int64 {
         let (isFirst, failure) = state.withLock { state in
             if let failure = state.failure { return (false, failure as PortError?) }
             state.records.append(logout)
             return (state.used.insert(logout.digest).inserted, nil)
         }
         if let failure { throw failure }
-        return isFirst ? 1 : nil
+        return isFirst ? 1 : 0
     }
 }

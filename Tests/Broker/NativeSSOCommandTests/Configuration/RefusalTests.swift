@@ -138,6 +138,10 @@ import Testing
             "development: true\npublic: { listen: 10.0.0.1:80, plain_http: behind-proxy }",
             "11: public.listen: with development: true every listener must be on loopback, such as 127.0.0.1:8080"),
         .added(
+            "public: { trusted_proxies: [10.0.0.1, 0.0.0.0/0] }",
+            "10: public.trusted_proxies[1]: would let every caller choose its own address; write the proxies' addresses"
+        ),
+        .added(
             "public: { trusted_proxies: [unix] }",
             "10: public.trusted_proxies: unix is for a listener on a Unix socket, and listen is an address"),
         .added(

@@ -101,9 +101,11 @@ import Testing
                     $0.code = PresentedCode(code: "c", redirectURI: "a:b", verifier: verifier)
                 } == .refused(.relay(.verifierMalformed)))
         }
-        #expect(
-            await refusal { $0.login.scope = Scope(["openid", "admin"]) }
-                == .refused(.enrolment(.scopeExceedsClient)))
+        for code in ["c\u{7F}", "c\n", "cö"] {
+            #expect(
+                await refusal { $0.code = PresentedCode(code: code, redirectURI: "a:b", verifier: good) }
+                    == .refused(.relay(.codeMalformed)))
+        }
         #expect(await refusal { $0.login.scope = Scope(["device_sso"]) } == .refused(.enrolment(.scopeLacksOpenID)))
         fixture.login.signer.fail(with: .outage(Outage(.keyModule, "told to")))
         #expect(await fixture.failure() == .outage(.keyModule))

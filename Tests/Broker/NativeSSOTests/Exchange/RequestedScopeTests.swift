@@ -15,6 +15,8 @@ import Testing
             // As if the request had no scope.
             (["device_sso"], ["openid", "profile", "orders.read"], nil),
             (["profile", "device_sso"], ["profile"], .scopeLacksOpenID),
+            (["openid", "offline_access", "device_sso"], ["openid"], nil),
+            (["offline_access"], ["openid", "profile", "orders.read"], nil),
             (["openid", "admin"], ["openid", "admin"], .scopeExceedsClient),
             (["OpenID"], ["OpenID"], .scopeLacksOpenID),
         ] as [([String]?, [String], ExchangeRefusal?)])
@@ -32,17 +34,17 @@ import Testing
         #expect(try demand(["admin"], profile).refusal == .scopeExceedsClient)
     }
 
-    /// If an operator copies the scope of app 1's login, still no client gets `device_sso`.
-    @Test func deviceSSOIsNeverGranted() throws {
+    /// If an operator copies the scope of app 1's login, still no client gets the scopes of a login.
+    @Test(arguments: ["device_sso", "offline_access"]) func scopesOfALoginAreNeverGranted(_ name: String) throws {
         var scenario = try ExchangeScenario()
-        let allowed = Scope(["openid", "device_sso"])
+        let allowed = Scope(["openid", name])
         scenario.client = Client(id: scenario.target, allowedScope: allowed, defaultScope: allowed, audiences: [])
-        for scope in [nil, allowed, Scope(["device_sso"])] {
+        for scope in [nil, allowed, Scope([name])] {
             scenario.scope = scope
             #expect(scenario.request.demand.scope == Scope(["openid"]))
         }
         scenario.client = Client(
-            id: scenario.target, allowedScope: allowed, defaultScope: Scope(["device_sso"]), audiences: [])
+            id: scenario.target, allowedScope: allowed, defaultScope: Scope([name]), audiences: [])
         scenario.scope = nil
         #expect(scenario.request.demand.refusal == .scopeEmpty)
     }

@@ -49,7 +49,7 @@ extension Attack {
             }
         }
         Attack("S-09", "offline_access and device_sso") {
-            form("offline_access", .scope("scope_exceeds_client"), profile: .deviceSecret) {
+            form("both are dropped", .granted, profile: .deviceSecret) {
                 $0["scope"] = "openid offline_access device_sso"
             }
             form("device_sso is dropped", .granted, profile: .deviceSecret) { $0["scope"] = "openid device_sso" }

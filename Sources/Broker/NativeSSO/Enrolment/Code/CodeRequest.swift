@@ -30,13 +30,13 @@ package struct CodeRequest: Sendable {
 
     /// Why the request is refused before the IdP is asked, so that it does not cost the app its code.
     var refusal: CodeRefusal? {
+        guard code.isSound else { return .relay(.codeMalformed) }
         guard code.hasSoundVerifier else { return .relay(.verifierMalformed) }
-        guard let scope else { return nil }
-        if scope.contains(Scope.deviceSSO), !scope.contains("openid") {
+        // The IdP has judged the scope of the login.
+        if let scope, scope.contains(Scope.deviceSSO), !scope.contains("openid") {
             return .enrolment(.scopeLacksOpenID)
         }
-        return scope.removing(Scope.deviceSSO).isSubset(of: client.allowedScope)
-            ? nil : .enrolment(.scopeExceedsClient)
+        return nil
     }
 
     /// Whether the login becomes a session here. Under the 2018 profile: always. Under the current one: if the IdP
@@ -62,6 +62,9 @@ package struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectab
         self.redirectURI = redirectURI
         self.verifier = verifier
     }
+
+    /// Only `VSCHAR`: RFC 6749 App. A.11.
+    var isSound: Bool { code.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
     /// 43 to 128 characters of `[A-Z] / [a-z] / [0-9] / "-" / "." / "_" / "~"`: RFC 7636 §4.1. Any other verifier fits
     /// no challenge.
@@ -99,6 +102,7 @@ package enum CodeRefusal: Error, Sendable, Hashable {
 package enum RelayRefusal: Sendable, CaseIterable {
     /// The proof of possession was presented before. RFC 9449 §11.1.
     case proofReplayed
+    case codeMalformed
     case verifierMalformed
     /// Relayed before: for another request, too long ago, or without a result.
     case used

@@ -129,6 +129,9 @@ extension TrustedProxies {
             guard let block = AddressBlock(text) else {
                 throw ValueDefect("write an address or a block of them, such as 10.0.0.0/8 or 2001:db8::7, or unix")
             }
+            guard !block.isEverything else {
+                throw ValueDefect("would let every caller choose its own address; write the proxies' addresses")
+            }
             return block
         }.map(\.value)
         let header = section.choice(

@@ -195,7 +195,7 @@ extension Configuration {
                 help: "How long a refresh may be repeated after a lost answer, by an authenticated client or with DPoP."
             )
             unboundRefreshGrace = section.duration(
-                "unbound_refresh_grace", default: 10, in: 0 ... .minutes(10),
+                "unbound_refresh_grace", default: 10, in: 0 ... .minutes(5),
                 help: "The same for public clients without DPoP.")
             for (key, value) in [("refresh_grace", refreshGrace), ("unbound_refresh_grace", unboundRefreshGrace)]
             where value == 0 {

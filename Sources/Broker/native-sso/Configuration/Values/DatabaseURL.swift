@@ -17,6 +17,9 @@ struct DatabaseURL: Sendable, Hashable {
         let parts = text.dropFirst("postgresql://".count).split(
             separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let parameters = try Self.parameters(parts.count == 2 ? parts[1] : "")
+        if let mode = parameters["sslmode"], !Self.modes.contains(mode) {
+            throw ValueDefect("sslmode must be one of \(Self.modes.joined(separator: ", "))")
+        }
         let authority = parts[0].prefix { $0 != "/" }
         let hosts = try Self.hosts(authority, parameters)
         guard !hosts.isEmpty else {
@@ -27,6 +30,8 @@ struct DatabaseURL: Sendable, Hashable {
         }
         string = text
     }
+
+    private static let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
     // MARK: Parts
 
