@@ -17,11 +17,11 @@ extension Faults {
                 #expect(try await broker.token(fixture.logins.refresh(family.refreshToken)).error == "invalid_grant")
                 #expect(try await broker.token(try fixture.logins.exchange(family.login)).error == "invalid_grant")
             }
-            // A token that was used at one broker is used up at all.
+            // The IdP may have lost the answer: the same token is good again, at any broker.
             let login = fixture.logins.login()
             let token = fixture.logins.logout(login)
             #expect(try await fixture.broker.logout(token).status == 200)
-            #expect(try await other.logout(token).status == 400)
+            #expect(try await other.logout(token).status == 200)
             await other.process.terminate()
         }
 

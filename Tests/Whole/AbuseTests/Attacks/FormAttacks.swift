@@ -105,9 +105,10 @@ extension Attack {
         }
         Attack("F-13", "a parameter of another grant") {
             for name in [
-                "refresh_token", "code", "redirect_uri", "code_verifier", "username", "password", "assertion",
-                "device_id", "device_secret",
+                "refresh_token", "code", "username", "password", "assertion", "device_id", "device_secret",
             ] { form(name, .malformed("parameter_of_other_grant")) { $0[name] = "x" } }
+            // An SDK sends them with every request, and they change no meaning.
+            for name in ["redirect_uri", "code_verifier"] { form(name, .granted) { $0[name] = "x" } }
             for name in [
                 "subject_token", "subject_token_type", "actor_token", "actor_token_type", "code", "username",
                 "audience",
