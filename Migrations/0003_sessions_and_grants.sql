@@ -152,7 +152,7 @@ CREATE TABLE subject_logout (
     subject issued_identifier,
     issued_at timestamptz(0),
     recorded_at timestamptz(0) NOT NULL,
-    nameless_issued_at timestamptz(0),
+    without_sid_issued_at timestamptz(0),
     PRIMARY KEY (idp_issuer, subject)
 );
 CREATE INDEX subject_logout_age ON subject_logout (recorded_at);
@@ -161,7 +161,7 @@ COMMENT ON COLUMN subject_logout.idp_issuer IS 'The IdP that said so.';
 COMMENT ON COLUMN subject_logout.subject IS 'sub of the logout token.';
 COMMENT ON COLUMN subject_logout.issued_at IS 'iat of the last logout token that ended all sessions of the user.';
 COMMENT ON COLUMN subject_logout.recorded_at IS 'When the row was written last; it goes by the sweep.';
-COMMENT ON COLUMN subject_logout.nameless_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
+COMMENT ON COLUMN subject_logout.without_sid_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
 
 -- A transaction that brings a login in takes this lock shared; one that ends logins takes it exclusive. One of 256 for each
 -- kind, so that the server has room for the locks of a transaction that brings in many.
@@ -216,7 +216,7 @@ BEGIN
     IF NOT native_sso.satisfies_limits(v_iat, NEW.auth_time, v_newest.iat_after, v_newest.auth_time_after) THEN
         RETURN NULL;
     END IF;
-    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END INTO v_logout
+    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.without_sid_issued_at) ELSE o.issued_at END INTO v_logout
     FROM native_sso.subject_logout o WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject;
     -- id_tokens of an enrolled login are the broker's, with an iat of its clock: they are judged at the enrolment.
     IF NEW.idp_sid = NEW.sid THEN

@@ -22,7 +22,7 @@ SELECT make_type('registration', $$
 -- Locks first the subject, then the session, as keep_logged_out does.
 CREATE OR REPLACE FUNCTION begin_logout(
     p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamptz, p_session_id uuid,
-    p_nameless boolean DEFAULT false)
+    p_without_sid boolean DEFAULT false)
 RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -34,13 +34,13 @@ BEGIN
     END IF;
     IF p_subject IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock(logout_lock('sub', p_issuer, p_subject));
-        INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, nameless_issued_at, recorded_at)
+        INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, without_sid_issued_at, recorded_at)
         VALUES (
-            p_issuer, p_subject, CASE WHEN NOT p_nameless THEN v_issued_at END, CASE WHEN p_nameless THEN v_issued_at END,
+            p_issuer, p_subject, CASE WHEN NOT p_without_sid THEN v_issued_at END, CASE WHEN p_without_sid THEN v_issued_at END,
             v_now)
         ON CONFLICT (idp_issuer, subject) DO UPDATE SET
             issued_at = greatest(o.issued_at, excluded.issued_at),
-            nameless_issued_at = greatest(o.nameless_issued_at, excluded.nameless_issued_at),
+            without_sid_issued_at = greatest(o.without_sid_issued_at, excluded.without_sid_issued_at),
             recorded_at = excluded.recorded_at;
     END IF;
     IF p_sid IS NOT NULL THEN
@@ -72,7 +72,7 @@ GRANT EXECUTE ON FUNCTION begin_logout TO native_sso_broker;
 -- that arrived by $5, whose login is not later than $9, the token's iat, and with $8 only those without a sid.
 CREATE OR REPLACE FUNCTION end_logged_out(
     p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamptz, p_after uuid, p_limit bigint,
-    p_nameless boolean, p_issued_at timestamptz)
+    p_without_sid boolean, p_issued_at timestamptz)
 RETURNS logout_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -100,7 +100,7 @@ BEGIN
             SELECT l.session_id FROM session l
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
-                AND (NOT p_nameless OR l.idp_sid IS NULL)
+                AND (NOT p_without_sid OR l.idp_sid IS NULL)
                 -- A login of unknown age may be from before the logout.
                 AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
@@ -109,7 +109,7 @@ BEGIN
             SELECT l.session_id FROM session l
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
-                AND (NOT p_nameless OR l.idp_sid IS NULL)
+                AND (NOT p_without_sid OR l.idp_sid IS NULL)
                 -- A login of unknown age may be from before the logout.
                 AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);

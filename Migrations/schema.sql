@@ -311,7 +311,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean DEFAULT false) RETURNS timestamp with time zone
+CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -325,13 +325,13 @@ BEGIN
     END IF;
     IF p_subject IS NOT NULL THEN
         PERFORM pg_advisory_xact_lock(logout_lock('sub', p_issuer, p_subject));
-        INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, nameless_issued_at, recorded_at)
+        INSERT INTO subject_logout AS o (idp_issuer, subject, issued_at, without_sid_issued_at, recorded_at)
         VALUES (
-            p_issuer, p_subject, CASE WHEN NOT p_nameless THEN v_issued_at END, CASE WHEN p_nameless THEN v_issued_at END,
+            p_issuer, p_subject, CASE WHEN NOT p_without_sid THEN v_issued_at END, CASE WHEN p_without_sid THEN v_issued_at END,
             v_now)
         ON CONFLICT (idp_issuer, subject) DO UPDATE SET
             issued_at = greatest(o.issued_at, excluded.issued_at),
-            nameless_issued_at = greatest(o.nameless_issued_at, excluded.nameless_issued_at),
+            without_sid_issued_at = greatest(o.without_sid_issued_at, excluded.without_sid_issued_at),
             recorded_at = excluded.recorded_at;
     END IF;
     IF p_sid IS NOT NULL THEN
@@ -370,7 +370,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) RETURNS native_sso.logout_batch
+CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) RETURNS native_sso.logout_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -401,7 +401,7 @@ BEGIN
             SELECT l.session_id FROM session l
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
-                AND (NOT p_nameless OR l.idp_sid IS NULL)
+                AND (NOT p_without_sid OR l.idp_sid IS NULL)
                 -- A login of unknown age may be from before the logout.
                 AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT least(p_limit, 1000) FOR NO KEY UPDATE SKIP LOCKED);
@@ -410,7 +410,7 @@ BEGIN
             SELECT l.session_id FROM session l
             WHERE l.idp_issuer = p_issuer AND l.subject = p_subject AND l.session_id > v_after
                 AND l.ended_at IS NULL AND l.created_at <= p_until AND l.expires_at > now()
-                AND (NOT p_nameless OR l.idp_sid IS NULL)
+                AND (NOT p_without_sid OR l.idp_sid IS NULL)
                 -- A login of unknown age may be from before the logout.
                 AND coalesce(least(l.auth_time, l.issued_at) <= v_issued_at, true)
             ORDER BY l.idp_issuer, l.subject, l.session_id LIMIT 1 FOR NO KEY UPDATE);
@@ -1124,7 +1124,7 @@ BEGIN
     IF NOT native_sso.satisfies_limits(v_iat, NEW.auth_time, v_newest.iat_after, v_newest.auth_time_after) THEN
         RETURN NULL;
     END IF;
-    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.nameless_issued_at) ELSE o.issued_at END INTO v_logout
+    SELECT CASE WHEN NEW.idp_sid IS NULL THEN greatest(o.issued_at, o.without_sid_issued_at) ELSE o.issued_at END INTO v_logout
     FROM native_sso.subject_logout o WHERE o.idp_issuer = NEW.idp_issuer AND o.subject = NEW.subject;
     -- id_tokens of an enrolled login are the broker's, with an iat of its clock: they are judged at the enrolment.
     IF NEW.idp_sid = NEW.sid THEN
@@ -2310,7 +2310,7 @@ CREATE TABLE native_sso.subject_logout (
     subject native_sso.issued_identifier NOT NULL,
     issued_at timestamp(0) with time zone,
     recorded_at timestamp(0) with time zone NOT NULL,
-    nameless_issued_at timestamp(0) with time zone
+    without_sid_issued_at timestamp(0) with time zone
 );
 
 COMMENT ON TABLE native_sso.subject_logout IS 'The last logout of a user: a login from before it is dead when it comes in.';
@@ -2323,7 +2323,7 @@ COMMENT ON COLUMN native_sso.subject_logout.issued_at IS 'iat of the last logout
 
 COMMENT ON COLUMN native_sso.subject_logout.recorded_at IS 'When the row was written last; it goes by the sweep.';
 
-COMMENT ON COLUMN native_sso.subject_logout.nameless_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
+COMMENT ON COLUMN native_sso.subject_logout.without_sid_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
 
 CREATE VIEW native_sso.dead_logout AS
  SELECT o.idp_issuer,
@@ -2689,14 +2689,14 @@ REVOKE ALL ON FUNCTION native_sso.are_in_group(p_issuer text, p_group text, p_cl
 
 REVOKE ALL ON FUNCTION native_sso.begin_grants(p_calls native_sso.exchange_call[], p_answers native_sso.exchange_answer[], p_now timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_now timestamp with time zone) FROM PUBLIC;
 

@@ -65,7 +65,7 @@ package struct LogoutEndpoint: Sendable {
         do throws(LogoutError) {
             claims = try await logout.verify(token)
         } catch {
-            if case .refused(let reason) = error, reason.isOfNobody { limiter.count(failedLogoutFrom: caller) }
+            if case .refused(let reason) = error, reason.hasUnknownSigner { limiter.count(failedLogoutFrom: caller) }
             throw error
         }
         try LogoutError.counting { () throws(RateLimited) in

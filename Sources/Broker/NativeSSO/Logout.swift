@@ -61,7 +61,7 @@ package struct LogoutPolicy: Sendable, Hashable {
 
     package init(
         audiences: [ClientID] = [], allowsMissingExpiry: Bool = false, allowsJWTType: Bool = false,
-        reach: LogoutReach = .nameless
+        reach: LogoutReach = .withoutSID
     ) {
         self.audiences = audiences
         self.allowsMissingExpiry = allowsMissingExpiry
@@ -80,7 +80,7 @@ package enum LogoutReach: String, Sendable, CaseIterable {
     case session
     /// That session, and every session without `sid` of the user that began before. If the user has two of them, both
     /// end, and the user logs in again. Otherwise a session could outlive its logout.
-    case nameless
+    case withoutSID = "without-sid"
     /// Every session of the user, as if the token had no `sid`: for IdPs whose `sid` in a logout token differs from
     /// that in the id_tokens.
     case user
@@ -113,7 +113,7 @@ package enum LogoutRefusal: Error, Sendable, CaseIterable {
     /// Neither `sub` nor `sid`.
     case subjectMissing
     /// Whether no known key made the signature. This is the most expensive refusal that an anonymous caller can cause.
-    package var isOfNobody: Bool { self == .unknownKey || self == .badSignature }
+    package var hasUnknownSigner: Bool { self == .unknownKey || self == .badSignature }
 }
 
 package typealias LogoutError = GrantError<LogoutRefusal>

@@ -14,7 +14,7 @@ package enum LogoutSubject: Sendable, Hashable {
     case session(SessionID)
     /// One session, and every session without `sid` of the user. Users whose `sub` differs per client (OpenID Connect
     /// Core §8.1) have no session without `sid` under this `sub`.
-    case sessionAndNameless(SessionID, of: Subject)
+    case sessionAndWithoutSID(SessionID, of: Subject)
     /// One session, whatever its user, and every session of the user.
     case sessionAndUser(SessionID, Subject)
     /// Every session of the user.
@@ -22,7 +22,7 @@ package enum LogoutSubject: Sendable, Hashable {
 
     package init(_ session: SessionID, of user: Subject?, reach: LogoutReach) {
         switch (user, reach) {
-        case (let user?, .nameless): self = .sessionAndNameless(session, of: user)
+        case (let user?, .withoutSID): self = .sessionAndWithoutSID(session, of: user)
         case (let user?, .user): self = .sessionAndUser(session, user)
         case (nil, _), (_, .session): self = .session(session)
         }
@@ -30,7 +30,7 @@ package enum LogoutSubject: Sendable, Hashable {
 
     package var session: SessionID? {
         switch self {
-        case .session(let session), .sessionAndNameless(let session, _), .sessionAndUser(let session, _): session
+        case .session(let session), .sessionAndWithoutSID(let session, _), .sessionAndUser(let session, _): session
         case .user: nil
         }
     }
@@ -38,12 +38,14 @@ package enum LogoutSubject: Sendable, Hashable {
     package var user: Subject? {
         switch self {
         case .session: nil
-        case .sessionAndNameless(_, let user), .sessionAndUser(_, let user), .user(let user): user
+        case .sessionAndWithoutSID(_, let user), .sessionAndUser(_, let user), .user(let user): user
         }
     }
 
-    /// Whether of the user's sessions only those without a name are meant.
-    package var isOnlyNameless: Bool { if case .sessionAndNameless = self { true } else { false } }
+    /// Whether, of the sessions of `user`, only those without `sid` end.
+    package var limitsUserToSessionsWithoutSID: Bool {
+        if case .sessionAndWithoutSID = self { true } else { false }
+    }
 }
 
 /// What a verified logout token says, with the shape rules of Back-Channel Logout 1.0 §2.4 and §2.6 already kept.

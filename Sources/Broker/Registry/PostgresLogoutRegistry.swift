@@ -47,7 +47,7 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
             [.bytes(logout.digest), .text(logout.issuer.string)] + logout.subject.names
             + [
                 try .instant(logout.issuedAt), .uuid(logout.proposedSessionRowID),
-                .bool(logout.subject.isOnlyNameless),
+                .bool(logout.subject.limitsUserToSessionsWithoutSID),
             ]
         let begun = try await database.one(LogoutStatements.begin, parameters, of: "a logout") { row in
             try row.optionalTimestamp(0)
@@ -63,7 +63,7 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
         repeat {
             let parameters =
                 [.uuid(logout.requestID), .text(logout.issuer.string)] + names
-                + [begun, after, .int64(limit), .bool(logout.subject.isOnlyNameless), try .instant(logout.issuedAt)]
+                + [begun, after, .int64(limit), .bool(logout.subject.limitsUserToSessionsWithoutSID), try .instant(logout.issuedAt)]
             let (count, last) = try await database.one(LogoutStatements.end, parameters, of: "a logout") { row in
                 (try row.int64(0), try row.optionalUUID(1))
             }

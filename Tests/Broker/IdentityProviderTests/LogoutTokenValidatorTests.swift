@@ -75,7 +75,7 @@ import Testing
         let bySID = try await verify(try key.sign(claims: try claims(), type: "logout+jwt"))
         #expect(bySID.issuer == TestProvider.issuer)
         let (session, user) = (SessionID(validated: "08a5019c"), Subject(validated: "248289761001"))
-        #expect(bySID.subject == .sessionAndNameless(session, of: user))
+        #expect(bySID.subject == .sessionAndWithoutSID(session, of: user))
         #expect(bySID.audience == [ClientID(validated: "app-one")])
         #expect(bySID.issuedAt == TestProvider.start)
         #expect(bySID.tokenID == "bWJq")
@@ -84,7 +84,8 @@ import Testing
             try key.sign(claims: try claims([("sid", nil)]), type: "application/logout+jwt"))
         #expect(bySub.subject == .user(user))
         for (reach, subject) in [
-            (LogoutReach.session, LogoutSubject.session(session)), (.nameless, .sessionAndNameless(session, of: user)),
+            (LogoutReach.session, LogoutSubject.session(session)),
+            (.withoutSID, .sessionAndWithoutSID(session, of: user)),
             (.user, .sessionAndUser(session, user)),
         ] {
             let policy = LogoutPolicy(reach: reach)

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func shutdownWaitsForNobodysTurn() async throws {
+    @Test func shutdownSendsQueuedCallsAtOnce() async throws {
         try await withOneInFlight { lanes, gate, _, inFlight in
             let queued = await lanes.queue(Self.transaction)
             async let ended: Void = lanes.shutdown()

@@ -187,7 +187,7 @@ import Testing
 
     /// L-18: while another transaction locks one of the user's sessions, the logout ends all others. It ends that one
     /// when the lock is free.
-    @Test func aSessionThatSomebodyHas() async throws {
+    @Test func endsASessionAfterItsLockIsFree() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
             try await database.run(Self.many, [.int64(1000)])

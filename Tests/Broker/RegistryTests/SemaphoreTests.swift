@@ -3,7 +3,7 @@ import Testing
 @testable import Registry
 
 @Suite(.timeLimit(.minutes(1))) struct SemaphoreTests {
-    @Test func whoComesWhenTheLineIsFullIsTurnedAway() async {
+    @Test func refusesACallWhenTheQueueIsFull() async {
         let semaphore = Semaphore(width: 1, queue: 1)
         #expect(await semaphore.enter())
         async let second = semaphore.enter()
@@ -15,7 +15,7 @@ import Testing
         #expect(await semaphore.enter())
     }
 
-    @Test func whoWaitedTooLongIsTurnedAwayWhenSomebodyLeaves() async {
+    @Test func refusesCallsThatWaitedTooLong() async {
         let semaphore = Semaphore(width: 1, queue: 8, patience: .zero)
         #expect(await semaphore.enter())
         async let second = semaphore.enter()

@@ -100,7 +100,7 @@ import Testing
     }
 
     /// A hundred thousand brackets cost no stack and little time under any limit.
-    @Test func depthIsBoundedWhateverTheLimit() {
+    @Test func depthIsBoundedAtEveryLimit() {
         let bomb = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
         #expect(throws: JSONError.tooDeep) { try JSONReader.parse(bomb) }
         #expect(throws: JSONError.tooDeep) { try JSONReader.parse(bomb, limits: JSONLimits(depth: .max)) }

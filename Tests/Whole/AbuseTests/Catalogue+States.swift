@@ -59,7 +59,7 @@ extension Catalogue {
         test("L-15", in: logoutTests, "oneSession")
         test("L-16", in: logoutTests, "again")
         test("L-17", in: "EndToEndTests/LogoutTests.swift", "aLogoutWithoutADatabase")
-        test("L-18", in: "RegistryTests/LogoutRegistryTests.swift", "aSessionThatSomebodyHas")
+        test("L-18", in: "RegistryTests/LogoutRegistryTests.swift", "endsASessionAfterItsLockIsFree")
     }
 
     @ListBuilder static var sessions: [Case] {

@@ -5,7 +5,7 @@ struct GlossaryTests {
     /// Words that have a better one, whatever they are said of.
     private static let words: [(word: String, instead: String)] = [
         ("whoever", "the client, the operator, an attacker"), ("whomever", "the client, the operator, an attacker"),
-        ("nobody", "no client, no one; or name who"), ("turnstile", "semaphore"), ("nameless", "session without sid"),
+        ("nobody", "no client, no one; or name who"), ("turnstile", "semaphore"),
         ("door", "listener, endpoint or harness"), ("doors", "listeners, endpoints or harnesses"),
         ("appraisal", "request checks"), ("heeds", "key binding"), ("two holders", "reuse"),
         ("refresh chain", "token family"), ("token chain", "token family"), ("that which", "the thing's name"),

@@ -192,7 +192,7 @@ package struct LoginSharing: Sendable {
         let mode = profile == .deviceID ? DeviceHashMode.leftHalf : issuer.hashMode
         let hash = device.hash(function: .sha256, mode: mode)
         let anyID = UniqueID(high: 0, low: 0)
-        let subject = Subject(validated: "anybody")
+        let subject = Subject(validated: "any")
         let sessionID = SessionID(validated: "any")
         let request = ExchangeRequest(
             requestID: anyID, client: target.client, issuer: issuer, subjectToken: SubjectToken(""), device: device,

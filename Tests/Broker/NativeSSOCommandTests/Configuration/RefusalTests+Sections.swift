@@ -115,7 +115,7 @@ extension RefusalTests {
             "logout: { allow_missing_expiry: true }",
             "logout.allow_missing_expiry: is not a key of the configuration; did you mean allow_missing_exp?"),
         provider("logout: { allow_typ_jwt: maybe }", "logout.allow_typ_jwt: write true or false, without quotes"),
-        provider("logout: { reach: all }", "logout.reach: write one of session, nameless, user"),
+        provider("logout: { reach: all }", "logout.reach: write one of session, without-sid, user"),
         provider("logout: { audiences: [\"\"] }", "logout.audiences[0]: write at most 255 printable ASCII characters"),
         provider("discovery: ftp://idp", "discovery: write a URL that begins with https:// and a host"),
         provider(

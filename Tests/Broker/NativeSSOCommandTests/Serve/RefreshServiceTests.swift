@@ -3,7 +3,7 @@ import Testing
 @testable import native_sso
 
 @Suite(.timeLimit(.minutes(1))) struct RefreshServiceTests {
-    @Test func runsAtTheStartAndAfterEachHintWhateverTheInterval() async {
+    @Test func runsAtTheStartAndAfterEachHint() async {
         let (changes, change) = AsyncStream.makeStream(of: Int.self)
         let (runs, run) = AsyncStream.makeStream(of: Void.self)
         let service = RefreshService(changes: changes, interval: .seconds(3600)) { run.yield() }

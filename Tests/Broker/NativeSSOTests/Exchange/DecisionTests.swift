@@ -34,11 +34,11 @@ import Testing
         let broker = try await Broker(scenario)
         let seen = try await scenario.attempt(on: broker.registry).facts
         let session = try #require(seen.session)
-        let nobodys = SessionFacts(
+        let withoutUser = SessionFacts(
             id: session.id, subject: nil, endedAt: nil, expiresAt: session.expiresAt, lastUsedAt: session.lastUsedAt)
-        broker.registry.falsify(seen.with(session: nobodys, grant: seen.grant))
+        broker.registry.falsify(seen.with(session: withoutUser, grant: seen.grant))
         #expect(await broker.failure(of: scenario.request) == .broken)
-        broker.registry.falsify(seen.with(session: nobodys, grant: nil))
+        broker.registry.falsify(seen.with(session: withoutUser, grant: nil))
         #expect(await broker.failure(of: scenario.request) == .refused(.sessionEnded))
     }
 }

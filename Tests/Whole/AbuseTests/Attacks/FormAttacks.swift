@@ -50,7 +50,7 @@ extension Attack {
             formText("an overlong slash", .malformed("form_invalid_utf8"), "$&foo=%c0%af")
             formText("a surrogate", .malformed("form_invalid_utf8"), "$&foo=%ed%a0%80")
             formText("no UTF-8 in a name", .malformed("form_malformed_name"), "$&%ff=1")
-            formText("a nameless value", .malformed("form_malformed_name"), "$&=1")
+            formText("a value without a name", .malformed("form_malformed_name"), "$&=1")
         }
         Attack("F-08", "control characters") {
             for name in [

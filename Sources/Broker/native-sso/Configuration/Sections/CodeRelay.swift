@@ -60,9 +60,9 @@ extension LogoutPolicy {
             allowsJWTType: section.flag(
                 "allow_typ_jwt", default: false, help: "Accept logout tokens whose `typ` is `JWT` or missing."),
             reach: section.choice(
-                "reach", default: .nameless,
+                "reach", default: .withoutSID,
                 help: """
-                    What a logout token with `sid` and `sub` ends. `session`: that session. `nameless`: also the user's \
+                    What a logout token with `sid` and `sub` ends. `session`: that session. `without-sid`: also the user's \
                     sessions without `sid`. `user`: all sessions of the user.
                     """))
     }

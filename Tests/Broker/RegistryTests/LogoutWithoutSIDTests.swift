@@ -8,7 +8,7 @@ import Testing
 @testable import Registry
 
 /// Logins whose id_token had no `sid` or no `auth_time`.
-@Suite(.timeLimit(.minutes(2))) struct NamelessLogoutTests {
+@Suite(.timeLimit(.minutes(2))) struct LogoutWithoutSIDTests {
     private static let issuer = Issuer(validated: "https://idp.example.com")
     private static let user = Subject(validated: "user")
 
@@ -33,7 +33,7 @@ import Testing
     }
 
     private static let reaches: [(LogoutReach, [String])] = [
-        (.session, ["nameless", "other", "stranger"]), (.nameless, ["other", "stranger"]), (.user, ["stranger"]),
+        (.session, ["no-sid", "other", "stranger"]), (.withoutSID, ["other", "stranger"]), (.user, ["stranger"]),
     ]
 
     /// A logout with `sid` and `sub`, after an enrolment whose id_token had no `sid`.
@@ -42,7 +42,7 @@ import Testing
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
             _ = try await database.registry.admit(world.firstAdmission(sid: "other"))
-            #expect(try await Self.enrol(database, sid: "nameless").session != nil)
+            #expect(try await Self.enrol(database, sid: "no-sid").session != nil)
             #expect(try await Self.enrol(database, sid: "stranger", of: "another").session != nil)
             let logouts = PostgresLogoutRegistry(database: database.service)
             let logout = LogoutSubject(Self.sid("sid-1"), of: Self.user, reach: reach)
@@ -57,7 +57,7 @@ import Testing
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
             let (now, logouts) = (Self.now, PostgresLogoutRegistry(database: database.service))
-            let logout = LogoutSubject.sessionAndNameless(Self.sid("sid-1"), of: Self.user)
+            let logout = LogoutSubject.sessionAndWithoutSID(Self.sid("sid-1"), of: Self.user)
             #expect(try await logouts.end(LogoutRecord.told(logout, "one", issuedAt: now)) == 1)
             let before = try await Self.enrol(database, sid: "before", authenticatedAt: now)
             #expect(before.loginHasEnded && before.session == nil)
