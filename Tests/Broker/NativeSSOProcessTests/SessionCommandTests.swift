@@ -48,7 +48,7 @@ struct SessionCommandTests {
         (["--sid", "sid-1"], ["sid-2"]), (["--device", firstDevice], ["sid-2"]), (["--client", "app1"], []),
         (["--sub", "user"], []), (["--all"], []),
     ])
-    func `session end, by whatever names them`(which: [String], left: [String]) async throws {
+    func `session end selects sessions by each option`(which: [String], left: [String]) async throws {
         try await Installation.withSchema { installation in
             try await put(installation)
             let plan = try await installation.run(["session", "end"] + which)
@@ -73,12 +73,20 @@ struct SessionCommandTests {
             }
             let session = try await installation.object("session", "show", "--sid", "-new").object("session")
             #expect(session?.string("sub") == "user")
+            #expect(try await installation.run(["session", "show", "--sid", "-new"]).errors == "")
             let taken = try await installation.run(["session", "register", "--sid", "-new", "--sub", "another"])
             #expect(taken.status == 1 && taken.errors.contains("another user"))
             try await installation.succeed("session", "end", "--sid", "-new", "--execute", "--reason", "x")
             let ended = try await installation.run(command)
             #expect(ended.status == 1 && ended.errors.contains("stays over"))
             #expect(try await installation.audit().contains { $0.hasPrefix("session_registered|") })
+            let tomorrow = String(Int(Date().timeIntervalSince1970) + 86_400)
+            try await installation.succeed(
+                "session", "register", "--sid", "-new", "--sub", "user", "--auth-time", tomorrow, "--reason", "hook")
+            let newest = try await installation.run(["--json", "session", "show", "--sid", "-new"])
+            #expect(newest.errors.contains("This is the newest"))
+            let shown = try JSONReader.parse(Array(newest.output.utf8)).object?.object("session")
+            #expect(shown?["ended_at"] == .null)
         }
     }
 

@@ -27,16 +27,18 @@ struct ClientSettings: ParsableArguments {
     @Option(help: ArgumentHelp("Absolute lifetime of its refresh tokens, up to 400d.", valueName: "30d"))
     var refreshTokenLifetime: Seconds?
 
-    @Flag(inversion: .prefixedNo, help: "Issue a refresh token in an exchange with a device_secret.")
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Whether an exchange with a device_secret issues a refresh token. A new client: yes.")
     var refreshToken: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "Issue an id_token in an exchange.")
+    @Flag(inversion: .prefixedNo, help: "Whether an exchange issues an id_token. A new client: no.")
     var idToken: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "Put `sid` into its access tokens.")
+    @Flag(inversion: .prefixedNo, help: "Whether its access tokens have a `sid`. A new client: no.")
     var sessionID: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "Let it exchange its own id_token.")
+    @Flag(inversion: .prefixedNo, help: "Whether it may exchange its own id_token. A new client: no.")
     var selfExchange: Bool?
 
     @Option(parsing: .upToNextOption, help: "Accepted `acr` values of a login, the best first. One of them is enough.")

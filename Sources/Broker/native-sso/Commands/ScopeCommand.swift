@@ -26,7 +26,10 @@ struct ScopeAddCommand: RegistryCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Only a login in the browser grants it, never an exchange. By default the registered setting stays.")
+        help: """
+            Whether only a login in the browser grants it, never an exchange. A new scope: no. By default the registered \
+            setting stays.
+            """)
     var requiresConsent: Bool?
 
     @OptionGroup var why: ReasonOption

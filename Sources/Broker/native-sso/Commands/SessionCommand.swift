@@ -76,25 +76,31 @@ struct SessionListCommand: AsyncParsableCommand {
 
 struct SessionShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show one session with the grants of each app.")
+        commandName: "show", abstract: "Show one session with the grants of each app.",
+        discussion: """
+            A `sid` may return after its session ended. Then the command shows the newest session and says so. \
+            `session list --sid SID --ended` lists all of them.
+            """)
 
-    @OptionGroup var which: SessionSelectionOptions
+    @OptionGroup var provider: IssuerOption
+
+    @Option(parsing: .unconditional, help: "The session's `sid` at its issuer.")
+    var sid: SessionID
+
     @OptionGroup var options: GlobalOptions
 
-    mutating func validate() throws {
-        guard which.sid != nil else { throw ValidationError("--sid says which session.") }
-    }
-
     func run() async throws {
-        guard let selection = try which.selection(try options.configuration()) else { return }
-        let report = try await options.administer { registry in
-            guard let session = try await registry.sessions(selection, liveOnly: false, limit: 1).first else {
-                throw AdministrationError.notFound("this session")
-            }
+        let selection = SessionSelection.session(try provider.issuer(try options.configuration()), sid)
+        let (report, isOneOfSeveral) = try await options.administer { registry in
+            let sessions = try await registry.sessions(selection, liveOnly: false, limit: 2)
+            guard let session = sessions.first else { throw AdministrationError.notFound("this session") }
             let grants = try await registry.grants(.sessionRow(session.id), liveOnly: false, limit: nil)
-            return SessionReport(session: session, grants: grants.reversed())
+            return (SessionReport(session: session, grants: grants.reversed()), sessions.count > 1)
         }
         try options.output.show(report)
+        if isOneOfSeveral {
+            options.output.warn(["Several sessions had this sid. This is the newest; session list --ended lists all."])
+        }
     }
 }
 

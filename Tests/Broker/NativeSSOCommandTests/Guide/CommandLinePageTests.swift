@@ -43,12 +43,15 @@ extension GuidePageTests {
         text += Markdown.table(["status", "meaning"], ExitStatus.allCases.map { [String($0.rawValue), $0.help] })
         text += "\n## Options of every command\n\n" + Self.arguments(root.arguments ?? [])
         for command in root.subcommands ?? [] where command.commandName != "help" {
-            text += "\n## " + command.commandName + "\n\n" + Self.section(command, "native-sso", common)
+            text += "\n## " + command.commandName + "\n\n" + Self.section(command, "native-sso", "###", common)
         }
         try GuidePage(name: "command-line.md").expect(text)
     }
 
-    private static func section(_ command: HelpDump.Command, _ path: String, _ common: Set<String>) -> String {
+    /// A command, or the commands of a group, each below a heading that begins with `marks`.
+    private static func section(
+        _ command: HelpDump.Command, _ path: String, _ marks: String, _ common: Set<String>
+    ) -> String {
         let path = "\(path) \(command.commandName)"
         let own = (command.arguments ?? []).filter {
             !common.contains($0.preferredName?.name ?? "") && $0.shouldDisplay
@@ -56,32 +59,54 @@ extension GuidePageTests {
         let subcommands = command.subcommands ?? []
         var text = ""
         if subcommands.isEmpty {
-            text += "### `" + ([path] + own.filter { $0.kind == "positional" }.map(Self.shown)).joined(separator: " ")
+            text +=
+                "\(marks) `" + ([path] + own.filter { $0.kind == "positional" }.map(Self.shown)).joined(separator: " ")
             text += "`\n\n"
         }
         text += (command.abstract ?? "") + "\n"
         if let discussion = command.discussion { text += "\n" + discussion + "\n" }
         if subcommands.isEmpty, !own.isEmpty { text += "\n" + arguments(own) }
-        for subcommand in subcommands { text += "\n" + section(subcommand, path, common) }
+        for subcommand in subcommands {
+            let isGroup = subcommand.subcommands?.isEmpty == false
+            text += isGroup ? "\n\(marks) \(command.commandName) \(subcommand.commandName)\n\n" : "\n"
+            text += section(subcommand, path, isGroup ? marks + "#" : marks, common)
+        }
         return text
     }
 
+    /// `--x` and `--no-x` share a row.
     private static func arguments(_ arguments: [HelpDump.Argument]) -> String {
-        Markdown.table(
+        func inverse(of argument: HelpDump.Argument) -> HelpDump.Argument? {
+            arguments.first {
+                $0.preferredName != nil && $0.preferredName?.name == "no-\(argument.preferredName?.name ?? "")"
+            }
+        }
+        let inverses = arguments.compactMap { inverse(of: $0)?.preferredName?.name }
+        return Markdown.table(
             ["argument", "meaning"],
-            arguments.map { argument in
-                var meaning = argument.abstract ?? "Show help."
-                if argument.kind != "flag", let values = argument.allValues {
-                    // The many kinds of audit event have a table of their own.
-                    let shown =
-                        values.count > 12
-                        ? "see [observe](observe.md)" : values.map(Markdown.code).joined(separator: ", ")
-                    meaning += " Values: \(shown)."
+            arguments.filter { !inverses.contains($0.preferredName?.name ?? "") }.map { argument in
+                var (name, meaning) = (Markdown.code(shown(argument)), meaning(of: argument))
+                if let inverse = inverse(of: argument) {
+                    name += ", " + Markdown.code(shown(inverse))
+                    if inverse.abstract != argument.abstract {
+                        meaning += " \(Markdown.code(shown(inverse))): \(self.meaning(of: inverse))"
+                    }
                 }
-                if let value = argument.defaultValue { meaning += " Default: `\(value)`." }
-                if !argument.isOptional { meaning += " Required." }
-                return [Markdown.code(shown(argument)), meaning]
+                return [name, meaning]
             })
+    }
+
+    private static func meaning(of argument: HelpDump.Argument) -> String {
+        var meaning = argument.abstract ?? "Show help."
+        if argument.kind != "flag", let values = argument.allValues {
+            // The many kinds of audit event have a table of their own.
+            let shown =
+                values.count > 12 ? "see [observe](observe.md)" : values.map(Markdown.code).joined(separator: ", ")
+            meaning += " Values: \(shown)."
+        }
+        if let value = argument.defaultValue { meaning += " Default: `\(value)`." }
+        if !argument.isOptional { meaning += " Required." }
+        return meaning
     }
 
     private static func shown(_ argument: HelpDump.Argument) -> String {
