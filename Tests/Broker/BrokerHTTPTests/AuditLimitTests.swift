@@ -5,7 +5,7 @@ import OAuthWire
 import StrictCoding
 import Testing
 
-@Suite("What of a flood is written to the audit", .timeLimit(.minutes(1)))
+@Suite("Audit records during a flood", .timeLimit(.minutes(1)))
 struct AuditLimitTests {
     private let start = ContinuousClock.now
     private let client = Refusal.RefusedClient(
@@ -18,7 +18,7 @@ struct AuditLimitTests {
             Refusal.ClientFailure(reason: reason, client: ClientID(validated: "signer"), usedAuthorization: false))
     }
 
-    @Test("So many at once, then one each interval")
+    @Test("The limit admits its burst at once, then one each interval")
     func rate() {
         let limit = RateLimit(burst: 3, interval: .seconds(10))
         var due: ContinuousClock.Instant?
@@ -31,7 +31,7 @@ struct AuditLimitTests {
             ])
     }
 
-    @Test("What anybody can cause is bounded, and takes nothing from what only a login can cause")
+    @Test("Anonymous refusals have their own limit and displace none that need a login")
     func unproven() {
         let limit = AuditLimit()
         let noise: [Refusal] = [
@@ -49,7 +49,7 @@ struct AuditLimitTests {
                 .exchange(.deviceHashMismatch, profile: .deviceID, client: client), of: Credential("token"), at: start))
     }
 
-    @Test("A family is told by what its tokens have in common; another family, or another reason, is another matter")
+    @Test("Each token family and reason has a limit of its own")
     func repeated() throws {
         let limit = AuditLimit()
         let keys = SoftwareMACKeys()
@@ -66,7 +66,7 @@ struct AuditLimitTests {
         #expect(limit.admits(.refresh(.grantRevoked), of: try token(1, 1), at: start + .seconds(600)))
     }
 
-    @Test("However many families there are, memory is bounded")
+    @Test("Very many families use bounded memory")
     func forgets() {
         let limit = AuditLimit()
         for number in 0..<(3 * AuditLimit.mostCredentials) {
@@ -74,7 +74,7 @@ struct AuditLimitTests {
         }
     }
 
-    @Test("A token that is refused again and again: each time a line and a count, few times an event")
+    @Test("Each refusal of a repeated token is logged and counted; only a few are audited")
     func tokenThatIsRefusedAgainAndAgain() async throws {
         try await TestBroker.run { broker async throws in
             let first = try #require(try await broker.answer(Requests.currentExchange))

@@ -6,7 +6,7 @@ import Testing
 struct BucketTests {
     private static let second: Int64 = 1_000_000_000
 
-    @Test("So many at once, then one each interval; the wait that is named is enough, and a nanosecond less is not")
+    @Test("A bucket admits its burst, then one each interval, and reports the exact wait")
     func rule() {
         let rule = BucketRule(RateLimit(burst: 3, interval: .seconds(10)))
         var due: Int64 = 0
@@ -19,7 +19,7 @@ struct BucketTests {
         #expect((0..<4).map { _ in rule.charge(&due, at: 1000 * Self.second) } == [0, 0, 0, 10 * Self.second])
     }
 
-    @Test("The longest and the widest limit overflow nothing")
+    @Test("Extreme limits do not overflow")
     func extremes() {
         for limit in [
             RateLimit(burst: .max, interval: .seconds(Int64.max)), RateLimit(burst: 1, interval: .nanoseconds(1)),
@@ -33,7 +33,7 @@ struct BucketTests {
     }
 
     /// Any window admits at most the burst and one more for each whole interval in it, and each reported wait is exact.
-    @Test("Whatever comes when: no window holds more than the limit", arguments: 0..<60)
+    @Test("No time window admits more than the limit", arguments: 0..<60)
     func property(seed: UInt64) {
         var randomness = SeededRandom(seed: seed)
         let burst = Int.random(in: 1...20, using: &randomness)
@@ -60,7 +60,7 @@ struct BucketTests {
         #expect(holds, "burst \(burst), interval \(interval): \(admitted)")
     }
 
-    @Test("Flows do not share: each of thousands has its burst")
+    @Test("Each of thousands of buckets has its own burst")
     func independence() {
         let table = BucketTable(RateLimit(burst: 2, interval: .seconds(1)), capacity: 1 << 15, whenFull: .admit)
         var randomness = SeededRandom(seed: 1)
@@ -74,7 +74,7 @@ struct BucketTests {
     /// All in one set of eight: they differ in bits that do not select the set.
     private static let crowd = (1...9).map { UInt64($0) << 40 }
 
-    @Test("A debt is not forgotten, however many others come")
+    @Test("A full table forgets no bucket that still has to wait")
     func debtsStay() {
         let limit = RateLimit(burst: 1, interval: .seconds(10))
         let open = BucketTable(limit, capacity: 512, whenFull: .admit)
@@ -96,7 +96,7 @@ struct BucketTests {
         #expect(closed.charge(Self.crowd[1], at: 10 * Self.second) == 1)
     }
 
-    @Test("Many at once: no more than the burst gets in")
+    @Test("Concurrent charges admit no more than the burst")
     func races() async {
         let table = BucketTable(RateLimit(burst: 100, interval: .seconds(1)), capacity: 512, whenFull: .refuse)
         let admitted = await withTaskGroup(of: Int.self) { group in

@@ -5,9 +5,9 @@ import NIOCore
 import StrictCoding
 import Testing
 
-@Suite("What all connections keep in memory", .timeLimit(.minutes(1)))
+@Suite("The memory of all connections", .timeLimit(.minutes(1)))
 struct BufferShareTests {
-    @Test("A connection has a part of its own; beyond it everybody takes from the same")
+    @Test("Each connection has some memory of its own; beyond it, all share one pool")
     func shares() {
         let counts = ConnectionCounts()
         do {
@@ -44,7 +44,7 @@ struct BufferShareTests {
         }
     }
 
-    @Test("Bodies that do not end leave room for no other large one, and for every ordinary request")
+    @Test("Unfinished bodies keep out other large bodies, but no ordinary request")
     func bodies() async throws {
         let large = [UInt8](repeating: 97, count: 40_000)
         try await TestBroker.run(TestBroker.Options(limits: ListenerLimits(bufferedOctets: 60_000))) {
@@ -76,7 +76,7 @@ struct BufferShareTests {
         }
     }
 
-    @Test("The streams of one connection share, and one that is taken back frees its part")
+    @Test("The streams of a connection share its memory, and a reset stream frees its part")
     func streams() async throws {
         let frame = RawFrame(.data, stream: 1, [UInt8](repeating: 97, count: 10_000))
         try await HTTP2Tests.withBroker(ListenerLimits(bufferedOctets: 10_000)) { broker, client, _ async throws in
@@ -97,7 +97,7 @@ struct BufferShareTests {
         }
     }
 
-    @Test("A body without room takes none from other connections")
+    @Test("A body that is refused for memory takes none from other connections")
     func refusedTakes() async {
         let counts = ConnectionCounts()
         let refused = await withTaskGroup { group in
@@ -116,7 +116,7 @@ struct BufferShareTests {
         #expect(refused == 0)
     }
 
-    @Test("A body counts for as long as its request is being answered, also when its stream is taken back")
+    @Test("A body counts until its request is answered, even if its stream is reset")
     func bodyOfAResetStream() async throws {
         let gate = Gate()
         try await HTTP2Tests.withBroker(ListenerLimits(bufferedOctets: 60_000), gate: gate) {

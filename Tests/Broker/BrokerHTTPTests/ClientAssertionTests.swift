@@ -7,7 +7,7 @@ import StrictCoding
 import RegistryConformance
 import Testing
 
-@Suite("private_key_jwt: rule by rule", .timeLimit(.minutes(1)))
+@Suite("The rules of private_key_jwt", .timeLimit(.minutes(1)))
 struct ClientAssertionTests {
     private static let signer = ClientID(validated: "signer")
     private static let now = FixedClock().now.seconds
@@ -159,7 +159,7 @@ struct ClientAssertionTests {
             ])
     }
 
-    @Test("Each rule", arguments: rows)
+    @Test("The broker refuses each broken assertion with the reason of its rule", arguments: rows)
     func rule(row: Row) async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.directory.put(try Self.credentials(), of: Self.signer)
@@ -184,7 +184,7 @@ struct ClientAssertionTests {
         }
     }
 
-    @Test("Every way to refuse an assertion has a row")
+    @Test("The test table covers every reason to refuse an assertion")
     func complete() {
         let tried = Set(Self.rows.compactMap(\.reason))
         let elsewhere: Set<ClientRefusal> = [.assertionIncomplete, .assertionReplayed]
@@ -193,7 +193,7 @@ struct ClientAssertionTests {
         }
     }
 
-    @Test("Once: the second use is refused, and remembered until the assertion has expired")
+    @Test("A second use is refused, and the first is remembered until the assertion expires")
     func once() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.directory.put(try Self.credentials(), of: Self.signer)
@@ -212,7 +212,7 @@ struct ClientAssertionTests {
         }
     }
 
-    @Test("It names its client by itself; a client_id beside it names the same one")
+    @Test("An assertion names its client; a client_id beside it must match")
     func client() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.directory.put(try Self.credentials(), of: Self.signer)
@@ -234,7 +234,7 @@ struct ClientAssertionTests {
         }
     }
 
-    @Test("A disabled client uses nothing up")
+    @Test("A disabled client does not use up its assertion")
     func disabled() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.directory.put(try Self.credentials(), of: Self.signer)
@@ -245,7 +245,7 @@ struct ClientAssertionTests {
         }
     }
 
-    @Test("What is refused for the client or for the form of the request uses nothing up")
+    @Test("A refusal for the client or the form does not use up the assertion")
     func usedLast() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.directory.put(try Self.credentials(), of: Self.signer)
@@ -267,7 +267,7 @@ struct ClientAssertionTests {
         }
     }
 
-    @Test("A grant that meets an outage costs no assertion: the same one goes on, once")
+    @Test("An assertion stays valid for one use after an outage")
     func outageOfTheGrant() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.directory.put(try Self.credentials(), of: Self.signer)
@@ -284,7 +284,7 @@ struct ClientAssertionTests {
         }
     }
 
-    @Test("A registered key that cannot be read is left out, and said once; the client's other keys are good")
+    @Test("An unreadable key is skipped and reported once; the client's other keys work")
     func unreadableKey() async throws {
         try await TestBroker.run { broker async throws in
             let keys = try Self.credentials().keys
@@ -308,7 +308,7 @@ struct ClientAssertionTests {
         }
     }
 
-    @Test("A register that is away is an outage, never a refusal")
+    @Test("An unavailable register is an outage, not a refusal")
     func outage() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.directory.put(try Self.credentials(), of: Self.signer)
@@ -323,7 +323,7 @@ struct ClientAssertionTests {
         }
     }
 
-    @Test("Neither an assertion nor a secret is ever printed")
+    @Test("Assertions and secrets are never printed")
     func secrecy() throws {
         let text = try Bent().text
         let assertion = try ClientAssertion(text)

@@ -6,7 +6,7 @@ import StrictCoding
 import RegistryConformance
 import Testing
 
-@Suite("Who is asking: client identification and authentication", .timeLimit(.minutes(1)))
+@Suite("Client identification and authentication", .timeLimit(.minutes(1)))
 struct ClientIdentificationTests {
     private static let challenge = "Basic realm=\"native-sso\", charset=\"UTF-8\""
     private static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -175,7 +175,7 @@ struct ClientIdentificationTests {
         }
     }
 
-    @Test("A public client may name itself in the header and, the same, in the body")
+    @Test("A public client may name itself in the header, the body, or both alike")
     func bothPlaces() async throws {
         try await TestBroker.run { broker async throws in
             for header in [Requests.basic("app-two:"), Requests.basic("app-two:").replacing("Basic", with: "bASIC")] {
@@ -184,7 +184,7 @@ struct ClientIdentificationTests {
         }
     }
 
-    @Test("A secret and its successor authenticate their client, and no other")
+    @Test("A secret and its successor authenticate only their own client")
     func secrets() async throws {
         try await TestBroker.run { broker async throws in
             let server = ClientID(validated: "server")
@@ -210,7 +210,7 @@ struct ClientIdentificationTests {
         }
     }
 
-    @Test("A client that has no secret yet is let in by none")
+    @Test("No secret authenticates a client that has none yet")
     func noSecret() async throws {
         try await TestBroker.run { broker async throws in
             let parameters = Requests.changed(Requests.exchange, [("client_id", nil)])
@@ -221,7 +221,7 @@ struct ClientIdentificationTests {
         }
     }
 
-    @Test("Whatever is wrong with a client's proof, it is told the same")
+    @Test("Every failed client authentication gets the same answer")
     func sameRefusal() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.directory.put(Self.secrets("right"), of: ClientID(validated: "server"))
@@ -236,7 +236,7 @@ struct ClientIdentificationTests {
         }
     }
 
-    @Test("Registered secrets that cannot be read are an outage, and no refusal")
+    @Test("Unreadable registered secrets are an outage, not a refusal")
     func outage() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.directory.fail(with: .outage(Outage(.database, "gone")))

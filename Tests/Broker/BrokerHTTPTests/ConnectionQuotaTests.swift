@@ -6,7 +6,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-@Suite("How many connections there may be", .timeLimit(.minutes(1)))
+@Suite("Connection limits", .timeLimit(.minutes(1)))
 struct ConnectionQuotaTests {
     /// Whether a request on a new connection is answered.
     private func isServed(_ broker: TestBroker, from source: String) async throws -> Bool {
@@ -41,7 +41,7 @@ struct ConnectionQuotaTests {
         }
     }
 
-    @Test("One address cannot take what is for all")
+    @Test("One address cannot take all connections")
     func perAddress() async throws {
         let limits = ListenerLimits(connections: 10, connectionsPerAddress: 2)
         try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
@@ -57,7 +57,7 @@ struct ConnectionQuotaTests {
         }
     }
 
-    @Test("A trusted proxy has as many as there are")
+    @Test("A trusted proxy may use all connections")
     func proxies() async throws {
         let limits = ListenerLimits(connections: 10, connectionsPerAddress: 1)
         var options = TestBroker.Options(limits: limits)
@@ -72,7 +72,7 @@ struct ConnectionQuotaTests {
         }
     }
 
-    @Test("A listener does not take the socket of one that is alive, with or without its lock")
+    @Test("A listener does not take the socket of a live listener, with or without its lock")
     func unixSocketInUse() async throws {
         let path = "/tmp/native-sso-test-\(UUID().uuidString)"
         var options = TestBroker.Options()
@@ -94,7 +94,7 @@ struct ConnectionQuotaTests {
         unlink(path)
     }
 
-    @Test("The socket of a listener that was killed is taken over")
+    @Test("A listener takes over the socket of a killed one")
     func unixSocketRemains() async throws {
         let path = "/tmp/native-sso-test-\(UUID().uuidString)"
         var options = TestBroker.Options()
@@ -158,7 +158,7 @@ struct ConnectionQuotaTests {
         return answer.map { String(buffer: $0).hasPrefix("HTTP/1.1 200 ") } ?? false
     }
 
-    @Test("A Unix socket is open to its group alone")
+    @Test("Only its owner and group can open a Unix socket")
     func unixSocket() async throws {
         let path = "/tmp/native-sso-test-\(UUID().uuidString)"
         defer { unlink(path + ".lock") }

@@ -10,13 +10,13 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-@Suite("A connection that was accepted and cannot be begun", .timeLimit(.minutes(1)))
+@Suite("Accepted connections that fail to start", .timeLimit(.minutes(1)))
 struct ConnectionSetupTests {
     private struct Greeting: Responder {
         func answer(_ arrival: Arrival) async -> HTTPAnswer { HTTPAnswer(status: .ok, body: []) }
     }
 
-    @Test("It is closed and counted no more, and the listener goes on and ends")
+    @Test("The connection is closed and uncounted, and the listener continues")
     func failure() async throws {
         let (counts, open, group) = (ConnectionCounts(), OpenConnections(), MultiThreadedEventLoopGroup.singleton)
         let limits = ListenerLimits()

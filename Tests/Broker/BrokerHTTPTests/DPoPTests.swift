@@ -62,7 +62,7 @@ struct DPoPTests {
         }
     }
 
-    @Test("Policy: off looks at no proof, optional does without, required does not")
+    @Test("The policy decides whether proofs are ignored, optional or required")
     func policy() async throws {
         try await TestBroker.run { broker async throws in
             for (client, header, type) in [
@@ -88,7 +88,7 @@ struct DPoPTests {
         }
     }
 
-    @Test("A proof that does not hold is refused before anything is asked of the registry, and logged nowhere")
+    @Test("A bad proof is refused before any registry call and never logged")
     func refused() async throws {
         try await TestBroker.run { broker async throws in
             let now = FixedClock().now.seconds
@@ -119,7 +119,7 @@ struct DPoPTests {
         }
     }
 
-    @Test("A proof is good once; an outage of the registry has not used it")
+    @Test("A proof works once; an outage of the registry does not use it up")
     func once() async throws {
         try await TestBroker.run { broker async throws in
             let header = try Self.proof()
@@ -149,7 +149,7 @@ struct DPoPTests {
         }
     }
 
-    @Test("Nonces: asked for once, good for a while, good for another replica, and a new one with each 200")
+    @Test("A nonce works for a while on every replica, and each 200 brings a new one")
     func nonces() async throws {
         try await TestBroker.run(TestBroker.Options(asksForNonce: true)) { broker async throws in
             func refused(_ header: String, _ reason: NonceDefect) async throws -> String {
@@ -198,7 +198,7 @@ struct DPoPTests {
         }
     }
 
-    @Test("Keys that are away are an outage, not a refusal")
+    @Test("An unavailable key module is an outage, not a refusal")
     func outage() async throws {
         try await TestBroker.run(TestBroker.Options(asksForNonce: true)) { broker async throws in
             let nonce = try ProofNonces(keys: broker.domain.macKeys, life: 300).make(at: broker.domain.clock.now)
@@ -211,7 +211,7 @@ struct DPoPTests {
         }
     }
 
-    @Test("A nonce from ahead of the clock is as stale as an old one, but for the clocks of replicas")
+    @Test("A nonce from the future is stale, apart from clock differences between replicas")
     func nonceOfAnotherReplica() throws {
         let nonces = ProofNonces(keys: SoftwareMACKeys(), life: 300)
         let now = FixedClock().now
@@ -226,7 +226,7 @@ struct DPoPTests {
         }
     }
 
-    @Test("The metadata names what a proof may be signed with")
+    @Test("The metadata lists the signature algorithms of proofs")
     func metadata() async throws {
         try await TestBroker.run { broker async throws in
             let answer = try #require(

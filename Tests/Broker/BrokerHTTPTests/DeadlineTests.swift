@@ -8,7 +8,7 @@ import RegistryConformance
 import Testing
 
 /// Deadlines are short here, and each test waits for their effect.
-@Suite("Clients that are slow", .timeLimit(.minutes(1)))
+@Suite("Slow clients", .timeLimit(.minutes(1)))
 struct DeadlineTests {
     private func expired(_ limits: ListenerLimits, _ octets: String, reason: String) async throws {
         try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
@@ -25,13 +25,15 @@ struct DeadlineTests {
         }
     }
 
-    @Test("A header that does not end", arguments: ["P", "POST /token HTTP/1.1\r\nHost: a\r\nX-A: b", "\r\n"])
+    @Test(
+        "A header that does not end is answered at the timeout",
+        arguments: ["P", "POST /token HTTP/1.1\r\nHost: a\r\nX-A: b", "\r\n"])
     func slowHeader(octets: String) async throws {
         try await expired(ListenerLimits(headerTimeout: .milliseconds(50)), octets, reason: "http_header_timeout")
     }
 
     @Test(
-        "H-20 a body that does not end, with a length and in chunks",
+        "H-20 a body that does not end is answered at the timeout",
         arguments: ["Content-Length: 9", "Transfer-Encoding: chunked"])
     func slowBody(field: String) async throws {
         try await expired(
@@ -39,7 +41,7 @@ struct DeadlineTests {
             reason: "http_body_timeout")
     }
 
-    @Test("A body that trickles has no more time than one that stands still")
+    @Test("A slow body gets no more time than a stalled one")
     func trickle() async throws {
         let limits = ListenerLimits(bodyTimeout: .milliseconds(100))
         try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
@@ -63,7 +65,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("An idle connection is closed without a word: before the first request, and between two")
+    @Test("An idle connection is closed without an answer, before and between requests")
     func idle() async throws {
         let limits = ListenerLimits(idleTimeout: .seconds(3))
         try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in
@@ -79,7 +81,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("While we owe an answer, no deadline of the client's runs")
+    @Test("No client deadline runs while the broker prepares an answer")
     func ourTime() async throws {
         let gate = Gate()
         let limits = ListenerLimits(headerTimeout: .milliseconds(50), bodyTimeout: .milliseconds(50))
@@ -118,7 +120,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("After the last answer the client may take its time to close, but not for ever")
+    @Test("After the last answer the client has a bounded time to close")
     func linger() async throws {
         let limits = ListenerLimits(lingerTimeout: .milliseconds(50))
         try await TestBroker.run(TestBroker.Options(limits: limits)) { broker async throws in

@@ -3,7 +3,7 @@ import NativeSSO
 import OAuthWire
 import Testing
 
-@Suite("Enrolment by exchange: the form once into a value")
+@Suite("Enrolment by exchange: reading the form")
 struct EnrolmentParametersTests {
     private static let idToken = "urn:ietf:params:oauth:token-type:id_token"
     private static let deviceID = "urn:x-oath:params:oauth:token-type:device-id"
@@ -19,7 +19,7 @@ struct EnrolmentParametersTests {
         return try reader.enrolment()
     }
 
-    @Test("Both profiles") func profiles() throws {
+    @Test("A form of each profile is read") func profiles() throws {
         let current = try read([])
         #expect(current.device == nil && current.scope?.tokens == ["openid", "device_sso"])
         #expect(current.idToken.octets == Array("eyJ.e30.c2ln".utf8) && current.issuer.issuer == Domain.issuer)
@@ -30,7 +30,7 @@ struct EnrolmentParametersTests {
     }
 
     @Test(
-        "What an enrolment must not be",
+        "Malformed enrolments are refused",
         arguments: [
             ("subject_token", nil, ParameterDefect.subjectTokenMissing),
             ("subject_token_type", nil, .subjectTokenTypeMissing),

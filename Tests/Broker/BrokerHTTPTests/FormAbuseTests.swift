@@ -155,7 +155,9 @@ struct FormAbuseTests {
         Row("R-13 forged", "\(refresh)&refresh_token=nsr1." + long(71), "invalid_grant", "refresh_token_not_ours"),
     ]
 
-    @Test("Refused for their reason, with one line and one audit event", arguments: formRows + exchangeRows + stateRows)
+    @Test(
+        "Each is refused for its reason, with one log line and one audit event",
+        arguments: formRows + exchangeRows + stateRows)
     func refused(row: Row) async throws {
         try await TestBroker.run { broker async throws in
             let before = broker.domain.registry.digestOfState()
@@ -171,7 +173,7 @@ struct FormAbuseTests {
         }
     }
 
-    @Test("F-05 every parameter twice, in turn, also where the second one is empty")
+    @Test("F-05 a repeated parameter is refused, even if the second is empty")
     func duplicates() async throws {
         try await TestBroker.run { broker async throws in
             for parameters in [Requests.exchange + [("scope", "openid")], Requests.refresh("R") + [("foo", "x")]] {
@@ -186,7 +188,7 @@ struct FormAbuseTests {
         }
     }
 
-    @Test("F-09, F-10 thousands of parameters cost next to nothing")
+    @Test("F-09, F-10 thousands of parameters are refused cheaply")
     func manyParameters() async throws {
         try await TestBroker.run { broker async throws in
             for body in [
@@ -200,7 +202,7 @@ struct FormAbuseTests {
         }
     }
 
-    @Test("F-11 beyond the body limit it is a 413, never a token that is missing")
+    @Test("F-11 a body over the limit gets 413, not a missing-token error")
     func oversizedToken() async throws {
         try await TestBroker.run { broker async throws in
             let parameters = Requests.changed(Requests.exchange, [("subject_token", Self.long(1_000_000))])
@@ -209,7 +211,7 @@ struct FormAbuseTests {
     }
 
     @Test(
-        "The subject token is judged by the verifier, and every defect of it looks the same",
+        "All defects of the subject token get the same answer",
         arguments: SubjectTokenDefect.allCases)
     func subjectToken(defect: SubjectTokenDefect) async throws {
         try await TestBroker.run { broker async throws in
@@ -223,7 +225,7 @@ struct FormAbuseTests {
         }
     }
 
-    @Test("D-06 the hyphen, where the issuer allows it: in the 2018 profile only")
+    @Test("D-06 the hyphenated type needs the 2018 profile and the issuer's permission")
     func hyphen() async throws {
         try await TestBroker.run { broker async throws in
             let hyphen = ("subject_token_type", "urn:ietf:params:oauth:token-type:id-token" as String?)
@@ -238,7 +240,7 @@ struct FormAbuseTests {
         }
     }
 
-    @Test("An alias of the issuer is as good as its name; device_sso is dropped")
+    @Test("An alias of the issuer is accepted, and device_sso is dropped")
     func accepted() async throws {
         try await TestBroker.run { broker async throws in
             let alias = Requests.changed(
@@ -267,7 +269,7 @@ struct FormAbuseTests {
         }
     }
 
-    @Test("U-10 draft 07 is told what login would do")
+    @Test("U-10 draft 07 answers name the login that would be enough")
     func stepUp() async throws {
         try await TestBroker.run { broker async throws in
             let parameters = Requests.changed(Requests.currentExchange, [("client_id", "demanding")])
@@ -281,7 +283,7 @@ struct FormAbuseTests {
 
     private static let authorize = "https://login.example.com/authorize?tenant=7"
 
-    @Test("U-10 and where: a request to the identity provider that lacks only what the app must add")
+    @Test("U-10 the answer has the authorization request, except what the app must add")
     func whereToLogIn() async throws {
         var options = TestBroker.Options()
         options.authorizationEndpoint = Self.authorize
@@ -324,7 +326,7 @@ struct FormAbuseTests {
         }
     }
 
-    @Test("Whatever state refuses, the octets are the same")
+    @Test("All refusals by state have the same octets")
     func uniform() async throws {
         try await TestBroker.run { broker async throws in
             var bodies = Set<String>()
@@ -342,7 +344,7 @@ struct FormAbuseTests {
         }
     }
 
-    @Test("No octet of a secret in any line, whatever happens to the request")
+    @Test("No log line contains a secret, for any outcome")
     func canary() async throws {
         let canary = "canarycanarycanarycanary"
         try await TestBroker.run { broker async throws in

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A graceful stop", .timeLimit(.minutes(1)))
 struct GracefulStopTests {
-    @Test("Requests in flight are answered, with Connection: close; idle connections end; new ones are refused")
+    @Test("A stop answers requests in flight, ends idle connections and refuses new ones")
     func inFlight() async throws {
         let gate = Gate()
         try await TestBroker.run(TestBroker.Options(gate: gate)) { broker async throws in
@@ -33,7 +33,7 @@ struct GracefulStopTests {
         }
     }
 
-    @Test("While it drains, /readyz says so and /livez does not mind")
+    @Test("While draining, /readyz fails and /livez succeeds")
     func readiness() async throws {
         let gate = Gate()
         try await TestBroker.run(TestBroker.Options(gate: gate)) { broker async throws in
@@ -54,7 +54,7 @@ struct GracefulStopTests {
         }
     }
 
-    @Test("A request that is only half there when the stop begins is finished")
+    @Test("A request that is half read when the stop begins is answered")
     func halfRead() async throws {
         try await TestBroker.run { broker async throws in
             let request = Requests.post(Requests.exchange)
@@ -74,7 +74,7 @@ struct GracefulStopTests {
         }
     }
 
-    @Test("Connections that arrive while the listener stops are answered or closed, and break nothing")
+    @Test("Connections that arrive during a stop are answered or closed")
     func storm() async throws {
         for _ in 0..<5 {
             try await TestBroker.run { broker async throws in
@@ -93,7 +93,7 @@ struct GracefulStopTests {
         }
     }
 
-    @Test("What takes longer than the drain timeout is cut off")
+    @Test("Requests that exceed the drain timeout are cut off")
     func cutOff() async throws {
         let gate = Gate()
         let options = TestBroker.Options(drainTimeout: .milliseconds(300), gate: gate)
@@ -107,7 +107,7 @@ struct GracefulStopTests {
         }
     }
 
-    @Test("A port that is taken is an error at the start, not a broker without a listener")
+    @Test("An occupied port is an error at the start")
     func portTaken() async throws {
         let taken = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()

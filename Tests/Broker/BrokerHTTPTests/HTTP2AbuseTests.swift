@@ -5,7 +5,7 @@ import NIOCore
 import StrictCoding
 import Testing
 
-@Suite("HTTP/2 that means harm", .timeLimit(.minutes(1)))
+@Suite("Malicious HTTP/2", .timeLimit(.minutes(1)))
 struct HTTP2AbuseTests {
     /// The broker closes the connection and still serves others.
     private func expectEnd(
@@ -21,7 +21,7 @@ struct HTTP2AbuseTests {
         }
     }
 
-    @Test("H-30 streams that are reset as soon as they are opened (CVE-2023-44487)")
+    @Test("H-30 rapid stream resets end the connection (CVE-2023-44487)")
     func rapidReset() async throws {
         try await expectEnd { client async throws in
             var octets: [UInt8] = []
@@ -63,7 +63,7 @@ struct HTTP2AbuseTests {
 
     /// Behind a proxy, the other streams belong to other clients.
     @Test(
-        "A stream that is answered at once and taken back in the same packet ends no other", arguments: answeredAtOnce)
+        "A stream answered and reset in one packet ends no other stream", arguments: answeredAtOnce)
     func takenBack(_ row: (name: String, frames: [RawFrame])) async throws {
         let gate = Gate()
         try await HTTP2Tests.withBroker(gate: gate) { broker, client, _ async throws in
@@ -78,7 +78,7 @@ struct HTTP2AbuseTests {
         }
     }
 
-    @Test("After an error of the connection nothing more is read: no request comes to its end, and none begins")
+    @Test("After a connection error the broker processes no more requests")
     func afterError() async throws {
         try await HTTP2Tests.withBroker(ListenerLimits(lingerTimeout: .seconds(1))) {
             broker, client, _ async throws in
@@ -96,7 +96,7 @@ struct HTTP2AbuseTests {
         }
     }
 
-    @Test("A header block without an end, in many frames (CVE-2024-27316)")
+    @Test("An endless header block in many frames ends the connection (CVE-2024-27316)")
     func continuations() async throws {
         try await expectEnd { client async throws in
             let head = RawFrame.block(FrameClient.goodHead)
@@ -106,7 +106,7 @@ struct HTTP2AbuseTests {
         }
     }
 
-    @Test("Header fields over the limit, also where compression makes them small")
+    @Test("Header fields over the limit end the connection, even if compressed")
     func headerBomb() async throws {
         try await expectEnd { client async throws in
             let large = [("x-large", String(repeating: "a", count: 4000))]
@@ -121,7 +121,7 @@ struct HTTP2AbuseTests {
     }
 
     @Test(
-        "Floods of pings, settings, priorities and empty frames (CVE-2019-9512, 9515, 9513, 9518)",
+        "Frame floods end the connection (CVE-2019-9512, 9515, 9513, 9518)",
         arguments: [
             RawFrame(.ping, [UInt8](repeating: 1, count: 8)), RawFrame(.settings),
             RawFrame(.priority, stream: 1, [0, 0, 0, 0, 1]), RawFrame(.data, stream: 1),
@@ -135,7 +135,7 @@ struct HTTP2AbuseTests {
         }
     }
 
-    @Test("More streams than are allowed at one time end the connection")
+    @Test("Too many concurrent streams end the connection")
     func tooManyStreams() async throws {
         try await HTTP2Tests.withBroker(ListenerLimits(streams: 2)) { broker, client, _ async throws in
             let head = RawFrame.block(FrameClient.goodHead)
@@ -151,7 +151,7 @@ struct HTTP2AbuseTests {
     }
 
     @Test(
-        "No HTTP/2 at all",
+        "Malformed HTTP/2 ends the connection",
         arguments: [
             Array("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n".utf8),
             RawFrame.preface + Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8),
@@ -176,7 +176,7 @@ struct HTTP2AbuseTests {
     }
 
     @Test(
-        "A frame or header block that is not finished ends the connection at the limit for headers",
+        "An unfinished frame or header block ends the connection at the timeout",
         arguments: [
             [], [0, 0], RawFrame(.headers, stream: 1, RawFrame.block(FrameClient.goodHead)).octets,
             Array(RawFrame(.headers, flags: 4, stream: 1, RawFrame.block(FrameClient.goodHead)).octets.dropLast()),
@@ -190,7 +190,7 @@ struct HTTP2AbuseTests {
     }
 
     /// HPACK has no such field, so nothing after it can be decoded.
-    @Test("A field without a name")
+    @Test("A field without a name ends the connection")
     func fieldWithoutName() async throws {
         try await expectEnd { client async throws in
             await client.trySend(
@@ -201,14 +201,14 @@ struct HTTP2AbuseTests {
         }
     }
 
-    @Test("Pings keep nothing open")
+    @Test("Pings do not keep an idle connection open")
     func pings() async throws {
         try await expectEnd(ListenerLimits(idleTimeout: .milliseconds(200))) { client async throws in
             try await client.send(RawFrame(.ping, [UInt8](repeating: 1, count: 8)))
         }
     }
 
-    @Test("A body that comes too slowly is answered, and other streams go on")
+    @Test("A body that is too slow is answered, and other streams continue")
     func slowBody() async throws {
         let limits = ListenerLimits(bodyTimeout: .milliseconds(200))
         try await HTTP2Tests.withBroker(limits) { broker, client, _ async throws in
@@ -222,7 +222,7 @@ struct HTTP2AbuseTests {
         }
     }
 
-    @Test("A client that gives no window does not hold the answer for ever")
+    @Test("An answer without a flow-control window is dropped at the timeout")
     func noWindow() async throws {
         let limits = ListenerLimits(writeTimeout: .milliseconds(200))
         try await HTTP2Tests.withBroker(limits) { broker, client, _ async throws in

@@ -22,7 +22,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("An exchange, with the fields of every answer and none of a connection")
+    @Test("An exchange is answered without connection-specific fields")
     func exchange() async throws {
         try await Self.withBroker { broker, client, _ async throws in
             for stream: UInt32 in [1, 3] {
@@ -42,7 +42,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("A new identity ends no connection, and no request that is being answered")
+    @Test("A new certificate ends no connection and no request")
     func replacement() async throws {
         let (gate, old, new) = (Gate(), try TestCertificate.current(), try TestCertificate.current())
         let identity = try CurrentTLSIdentity(old)
@@ -63,7 +63,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("Streams are answered as they are done, not in order")
+    @Test("Streams are answered when they are ready, not in order")
     func concurrency() async throws {
         let gate = Gate()
         try await Self.withBroker(gate: gate) { broker, client, _ async throws in
@@ -106,7 +106,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("The rules for heads are those of HTTP/1.1", arguments: heads)
+    @Test("HTTP/2 heads follow the rules of HTTP/1.1", arguments: heads)
     func rules(_ row: (name: String, head: [(String, String)], status: Int, reason: String)) async throws {
         try await Self.withBroker { broker, client, _ async throws in
             try await client.send(
@@ -120,7 +120,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("A Host that says the same as the authority changes nothing")
+    @Test("A Host that equals the authority is accepted")
     func sameHost() async throws {
         try await Self.withBroker { broker, client, _ async throws in
             try await client.post(
@@ -131,7 +131,7 @@ struct HTTP2Tests {
 
     /// Behind a proxy, the streams of one connection belong to many clients.
     @Test(
-        "What HTTP/2 forbids is no request, and ends its stream only",
+        "A malformed request ends only its own stream",
         arguments: [
             [("Content-Type", "a")], [("connection", "close")], [("transfer-encoding", "chunked")],
             [("upgrade", "h2c")],
@@ -162,7 +162,7 @@ struct HTTP2Tests {
         #expect(broker.metrics.text.contains(#"native_sso_refusals_total{reason="http_malformed"} \#(count)"# + "\n"))
     }
 
-    @Test("Malformed requests beside one that is being answered; too many of them end the connection")
+    @Test("Malformed requests leave others alone; too many end the connection")
     func manyMalformed() async throws {
         let gate = Gate()
         try await Self.withBroker(gate: gate) { broker, client, _ async throws in
@@ -185,7 +185,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("Pseudo-header fields that are missing or misplaced are no request")
+    @Test("Missing or misplaced pseudo-header fields are refused")
     func pseudoHeaders() async throws {
         let (method, rest) = (FrameClient.goodHead[0], Array(FrameClient.goodHead.dropFirst()))
         for head in [rest, rest + [method]] {
@@ -199,7 +199,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("A body of another length than was said is no request", arguments: ["2", "4"])
+    @Test("A body whose length differs from Content-Length is refused", arguments: ["2", "4"])
     func length(_ length: String) async throws {
         try await Self.withBroker { broker, client, _ async throws in
             try await client.post("a=b", on: 1, head: FrameClient.goodHead + [("content-length", length)])
@@ -224,7 +224,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("A body over the limit is refused before its end, and its stream reset")
+    @Test("A body over the limit is refused early, and its stream is reset")
     func largeBody() async throws {
         let limits = ListenerLimits(bodySize: 1000, streamLingerTimeout: .milliseconds(50))
         try await Self.withBroker(limits) { broker, client, _ async throws in
@@ -246,7 +246,7 @@ struct HTTP2Tests {
     }
 
     /// Behind a proxy, the other streams belong to other clients.
-    @Test("What was on its way to a stream when it was answered ends no other")
+    @Test("Late frames for an answered stream end no other stream")
     func moreAfterAnswer() async throws {
         let gate = Gate()
         let limits = ListenerLimits(streamLingerTimeout: .seconds(30))
@@ -278,7 +278,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("A client that waits for 100 Continue gets it")
+    @Test("A client that expects 100 Continue receives it")
     func expectation() async throws {
         try await Self.withBroker { broker, client, _ async throws in
             let head = FrameClient.goodHead + [("expect", "100-continue")]
@@ -290,7 +290,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("A stop lets those finish whose request is there, and says that no more are taken")
+    @Test("A stop answers the requests it has and announces that it takes no more")
     func stop() async throws {
         let gate = Gate()
         try await Self.withBroker(gate: gate) { broker, client, _ async throws in
@@ -315,7 +315,7 @@ struct HTTP2Tests {
         #expect(await client.frame(.goAway)?.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
     }
 
-    @Test("A request that was on its way when the stop was announced is answered, and one whose body still comes")
+    @Test("A request in transit when the stop is announced is answered, even without its body yet")
     func onItsWayAtStop() async throws {
         let limits = ListenerLimits(bodyTimeout: .seconds(30), idleGrace: .seconds(30))
         try await Self.withBroker(limits) { broker, client, _ async throws in
@@ -329,7 +329,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("What comes too late is not looked at, and ends no request that was there")
+    @Test("A stream that opens too late is ignored and ends no request")
     func tooLateAtStop() async throws {
         let limits = ListenerLimits(bodyTimeout: .seconds(30), idleGrace: .milliseconds(1))
         try await Self.withBroker(limits) { broker, client, _ async throws in
@@ -349,7 +349,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("An error during a stop ends the connection soon, whatever body is awaited")
+    @Test("An error during a stop ends the connection soon, even while a body is awaited")
     func errorAtStop() async throws {
         let limits = ListenerLimits(
             bodyTimeout: .hours(1), lingerTimeout: .milliseconds(50), idleGrace: .milliseconds(1))

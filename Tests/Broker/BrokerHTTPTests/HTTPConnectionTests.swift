@@ -6,9 +6,9 @@ import StrictCoding
 import RegistryConformance
 import Testing
 
-@Suite("One request after another on a connection", .timeLimit(.minutes(1)))
+@Suite("Several requests on one connection", .timeLimit(.minutes(1)))
 struct HTTPConnectionTests {
-    @Test("H-29 after a malformed request the second one of the same segment is not run")
+    @Test("H-29 a request behind a malformed one in the same segment is not run")
     func pipelining() async throws {
         try await TestBroker.expectRefusal(
             "POST /token HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n" + Requests.post(Requests.exchange),
@@ -16,7 +16,7 @@ struct HTTPConnectionTests {
             reason: "http_malformed")
     }
 
-    @Test("Pipelined requests are answered in order; a malformed one ends the row after its own answer")
+    @Test("Pipelined requests are answered in order, up to the first malformed one")
     func pipelinedInOrder() async throws {
         try await TestBroker.run { broker async throws in
             try await RawClient.connect(to: broker.ports.public) { client async throws in
@@ -51,7 +51,7 @@ struct HTTPConnectionTests {
         }
     }
 
-    @Test("Connection: close and HTTP/1.0 end the connection after the answer; what follows is not run")
+    @Test("Connection: close and HTTP/1.0 end the connection; later requests are not run")
     func close() async throws {
         try await TestBroker.run { broker async throws in
             let good = Requests.post(Requests.exchange)
@@ -101,7 +101,7 @@ struct HTTPConnectionTests {
         }
     }
 
-    @Test("An upgrade is not made, and the connection ends after the answer")
+    @Test("The broker ignores an upgrade and ends the connection after the answer")
     func upgrade() async throws {
         try await TestBroker.run { broker async throws in
             let headers = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"]

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("HTTP requests that are not for the token endpoint", .timeLimit(.minutes(1)))
 struct HTTPRequestTests {
-    @Test("H-02, H-03 other methods", arguments: ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "QUERY"])
+    @Test(
+        "H-02, H-03 other methods are refused",
+        arguments: ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "QUERY"])
     func methods(method: String) async throws {
         try await TestBroker.run { broker async throws in
             let answer = try #require(try await broker.answer(Requests.post(Requests.exchangeBody, method: method)))
@@ -19,7 +21,7 @@ struct HTTPRequestTests {
     }
 
     @Test(
-        "H-02 a method that the parser does not know is one that is not allowed here, too",
+        "H-02 a method unknown to the parser gets 405 too",
         arguments: ["FOO", "post", "POSTX", "Post", "M-SEARCHES", "P"])
     func unknownMethods(method: String) async throws {
         try await TestBroker.expectRefusal(
@@ -31,7 +33,7 @@ struct HTTPRequestTests {
         }
     }
 
-    @Test("H-02 HEAD: the header of a 405 without its body, and the connection goes on")
+    @Test("H-02 HEAD gets a 405 without a body, and the connection continues")
     func head() async throws {
         try await TestBroker.run { broker async throws in
             try await RawClient.connect(to: broker.ports.public) { client async throws in
@@ -44,7 +46,7 @@ struct HTTPRequestTests {
     }
 
     @Test(
-        "H-07 other paths",
+        "H-07 other paths get 404",
         arguments: [
             "/", "/token/", "/token/../metrics", "//token", "/token%2f", "/%74oken", "/Token", "/token;a", "/token#x",
             "/.well-known/jwks.json", "/metrics", "/livez", "/t\u{F6}ken", "/token%00", "/metrics?/token",
@@ -64,7 +66,7 @@ struct HTTPRequestTests {
     }
 
     @Test(
-        "H-06 a query string, even an empty one",
+        "H-06 a query string is refused, even an empty one",
         arguments: ["/token?grant_type=x", "/token?", "/token?client_secret=canary"])
     func query(target: String) async throws {
         try await TestBroker.run { broker async throws in
@@ -77,7 +79,7 @@ struct HTTPRequestTests {
     }
 
     @Test(
-        "H-08 targets of a proxy",
+        "H-08 targets for a proxy are refused",
         arguments: [
             "POST http://internal-host/token HTTP/1.1", "POST http:///token HTTP/1.1", "OPTIONS * HTTP/1.1",
             "CONNECT 127.0.0.1:5432 HTTP/1.1", "POST https://sso.example.com/token HTTP/1.1",
@@ -91,7 +93,7 @@ struct HTTPRequestTests {
     }
 
     @Test(
-        "H-23 content types",
+        "H-23 only the form content type is accepted",
         arguments: [
             (nil, 400), ("application/json", 400), ("multipart/form-data; boundary=x", 400), ("text/plain", 400),
             ("application/x-www-form-urlencoded; charset=iso-8859-1", 400),
@@ -114,7 +116,7 @@ struct HTTPRequestTests {
         }
     }
 
-    @Test("An encoded body", arguments: ["gzip", "identity", "br"])
+    @Test("An encoded body is refused", arguments: ["gzip", "identity", "br"])
     func contentEncoding(coding: String) async throws {
         try await TestBroker.expectRefusal(
             Requests.post(Requests.exchange, headers: ["Content-Encoding: \(coding)"]), status: 400,
@@ -122,7 +124,7 @@ struct HTTPRequestTests {
     }
 
     @Test(
-        "H-28 a Host that is none",
+        "H-28 a malformed Host is refused",
         arguments: [
             "a b", "user@host", "a/b", "[::1", "::1", "[::1]a", "[127.0.0.1]", "host:99999", "host:1a", "host:-1", "",
             "a%zz", "a\"b", "a,b c", "http://a",
@@ -132,7 +134,7 @@ struct HTTPRequestTests {
             "POST /token HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 0\r\n\r\n", status: 400, reason: "http_host")
     }
 
-    @Test("H-28 Host: two of them or none end the connection; a wrong one means nothing")
+    @Test("H-28 two Hosts or none end the connection; any single valid Host is accepted")
     func hosts() async throws {
         let rest = "Content-Length: 0\r\n\r\n"
         try await TestBroker.expectRefusal(

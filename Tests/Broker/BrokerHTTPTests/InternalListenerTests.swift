@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The internal listener", .timeLimit(.minutes(1)))
 struct InternalListenerTests {
-    @Test("/livez and /readyz, byte for byte")
+    @Test("/livez and /readyz have fixed octets")
     func health() async throws {
         try await TestBroker.run { broker async throws in
             #expect(try await broker.internalAnswer(Requests.get("/livez"))?.text == #"{"status":"live"}"#)
@@ -26,7 +26,7 @@ struct InternalListenerTests {
         }
     }
 
-    @Test("The key set may be kept by others; without a key module it is a 503")
+    @Test("The key set may be cached; without a key module it is a 503")
     func keySet() async throws {
         try await TestBroker.run { broker async throws in
             let answer = try #require(try await broker.internalAnswer(Requests.get("/.well-known/jwks.json")))
@@ -42,7 +42,7 @@ struct InternalListenerTests {
     }
 
     @Test(
-        "The metadata, under both names, whatever the query",
+        "Both metadata paths answer with any query",
         arguments: ["oauth-authorization-server", "openid-configuration?x=y"])
     func metadata(name: String) async throws {
         try await TestBroker.run { broker async throws in
@@ -62,7 +62,7 @@ struct InternalListenerTests {
     }
 
     @Test(
-        "Nothing else is there, and nothing but GET and HEAD",
+        "Other paths get 404, and other methods than GET and HEAD get 405",
         arguments: ["/", "/token", "/metrics/", "/debug/pprof", "/livez/../metrics"])
     func elsewhere(path: String) async throws {
         try await TestBroker.run { broker async throws in
@@ -89,7 +89,7 @@ struct InternalListenerTests {
     }
 
     @Test(
-        "Whatever is refused here has a name, a line in the log and a count",
+        "Each refusal has a reason, a log line and a count",
         arguments: [
             (
                 "POST /backchannel-logout HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n", 413,
@@ -118,7 +118,7 @@ struct InternalListenerTests {
         }
     }
 
-    @Test("M-01 metrics: what was counted, and as many series after an attack as before it")
+    @Test("M-01 an attack adds counts but no metric series")
     func metrics() async throws {
         try await TestBroker.run { broker async throws in
             let before = try #require(try await broker.internalAnswer(Requests.get("/metrics")))
@@ -147,7 +147,7 @@ struct InternalListenerTests {
         }
     }
 
-    @Test("A request in flight is counted while it is in flight")
+    @Test("The in-flight gauge counts a request until its answer")
     func inFlight() async throws {
         let gate = Gate()
         try await TestBroker.run(TestBroker.Options(gate: gate)) { broker async throws in

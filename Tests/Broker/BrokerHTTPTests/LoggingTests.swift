@@ -19,7 +19,7 @@ struct LoggingTests {
         return format.render(event, at: Self.time)
     }
 
-    @Test("JSON: time, level, message, then fields by name; numbers stay numbers")
+    @Test("JSON lines have time, level, message, then sorted fields; numbers stay numbers")
     func json() {
         #expect(
             render(.json, "token request", ["status": .stringConvertible(400), "client_id": "app", "ts": "x"])
@@ -27,14 +27,14 @@ struct LoggingTests {
                 + #""status":400,"field_ts":"x"}"# + "\n")
     }
 
-    @Test("Text, for people")
+    @Test("Text lines are readable by people")
     func text() {
         #expect(
             render(.text, "token request", ["status": .stringConvertible(400), "reason": "two words", "x": ""])
                 == "08:49:37.000042 NOTICE   token request reason=\"two words\" status=400 x=\"\"\n")
     }
 
-    @Test("Whatever it holds, it is one line of ASCII, and JSON gives it back", arguments: LogFormat.allCases)
+    @Test("Any text becomes one ASCII line, and JSON restores it", arguments: LogFormat.allCases)
     func escaping(format: LogFormat) throws {
         let scalars =
             (0...0x2FF).compactMap(Unicode.Scalar.init) + ["\u{2028}", "\u{2029}", "\u{202E}", "\u{1F600}", "\u{FEFF}"]
@@ -76,7 +76,7 @@ struct LoggingTests {
         #expect(sink.droppedLines == 0)
     }
 
-    @Test("A stuck reader costs lines, never time; the loss is counted and, later, told")
+    @Test("A stuck reader loses lines without delay; the loss is counted and reported")
     func stuck() throws {
         let pipe = try Pipe()
         let sink = LogSink(fileDescriptor: pipe.writeEnd, capacity: 10_000)

@@ -11,7 +11,7 @@ struct LogoutEndpointTests {
         Requests.post(parameters).replacing("POST /token ", with: "POST /backchannel-logout ")
     }
 
-    @Test("A logout is told of with 200, and never kept by anybody")
+    @Test("A logout gets 200 with no-store")
     func ends() async throws {
         try await TestBroker.run { broker async throws in
             let answer = try #require(try await broker.internalAnswer(Self.post()))
@@ -30,7 +30,7 @@ struct LogoutEndpointTests {
         }
     }
 
-    @Test("The same token again is answered as before, and ends nothing")
+    @Test("A repeated token gets the same answer and ends nothing")
     func again() async throws {
         try await TestBroker.run { broker async throws in
             for _ in 0..<2 { #expect(try await broker.internalAnswer(Self.post())?.text == "{}") }
@@ -49,7 +49,7 @@ struct LogoutEndpointTests {
     }
 
     @Test(
-        "Whoever sends anything but one token in a form is refused",
+        "Only a form with exactly one token is accepted",
         arguments: [
             (post([]), "logout_token_missing"), (post([("logout_token", "")]), "logout_token_missing"),
             (post([("id_token", "eyJ.e30.c2ln")]), "logout_token_missing"),
@@ -66,7 +66,7 @@ struct LogoutEndpointTests {
     /// OpenID Connect Core §10.1: the identity provider chooses its keys. RSA-3072 and RSA-4096 signatures have 384 and
     /// 512 octets.
     @Test(
-        "A token is as long as its key makes it, and no longer than an id_token",
+        "Tokens of large RSA keys are accepted, up to the limit of id_tokens",
         arguments: [(384, 200), (512, 200), (16 * 1024, 400)])
     func size(_ signature: Int, _ status: Int) async throws {
         try await TestBroker.run { broker async throws in
@@ -83,7 +83,7 @@ struct LogoutEndpointTests {
         }
     }
 
-    @Test("The audience is an app that is registered here, or a name that is configured")
+    @Test("The audience must be a registered app or a configured name")
     func audience() async throws {
         try await TestBroker.run { broker async throws in
             for (audience, isRefused) in [
@@ -101,7 +101,7 @@ struct LogoutEndpointTests {
         }
     }
 
-    @Test("L-17 an outage is a 400 that says to try again, and no refusal; a defect says that it is ours")
+    @Test("L-17 an outage gets 400 with Retry-After; a defect gets server_error")
     func outages() async throws {
         try await TestBroker.run { broker async throws in
             func expectOutage() async throws {
@@ -125,7 +125,7 @@ struct LogoutEndpointTests {
         }
     }
 
-    @Test("A flood of tokens is not verified; the same token is good when the flood is over")
+    @Test("Tokens in a flood are not verified, and are accepted after it")
     func flood() async throws {
         var options = TestBroker.Options()
         options.requestLimits.logout = RateLimit(2, per: .seconds(20))
@@ -169,7 +169,7 @@ struct LogoutEndpointTests {
     }
 
     @Test(
-        "What an issuer has signed, or what costs no look for a key, is no flood of forgeries",
+        "Signed or cheaply refused tokens do not count as forgeries",
         arguments: [
             LogoutRefusal.audience, .issuedAt, .expiry, .events, .malformed, .issuer,
         ])
@@ -184,7 +184,7 @@ struct LogoutEndpointTests {
         }
     }
 
-    @Test("What one issuer signs keeps out no other, nor does who sends a token of it again and again from elsewhere")
+    @Test("The limit of one issuer and address throttles no other issuer or address")
     func floodOfOneIssuer() async throws {
         var options = TestBroker.Options()
         options.requestLimits.logout = RateLimit(1, per: .seconds(20))
@@ -204,7 +204,7 @@ struct LogoutEndpointTests {
         }
     }
 
-    @Test("Nothing but POST, and not on the public listener")
+    @Test("Only POST is accepted, and only on the internal listener")
     func elsewhere() async throws {
         try await TestBroker.run { broker async throws in
             let answer = try #require(try await broker.internalAnswer(Requests.get("/backchannel-logout")))

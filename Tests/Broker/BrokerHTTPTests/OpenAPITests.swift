@@ -17,7 +17,7 @@ struct OpenAPITests {
             encoding: .utf8)
     }
 
-    @Test("Every error has its example, under its status")
+    @Test("Every error has an example under its status")
     func examples() throws {
         let text = try Self.text.get()
         let unavailable = HTTPAnswer(TokenError.outage(Outage(.database, "x")))
@@ -33,7 +33,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("Grants, token types and limits are those of the endpoint")
+    @Test("Grants, token types and limits match the endpoint")
     func vocabulary() throws {
         let text = try Self.text.get()
         let types: [TokenTypeURI] = [.accessToken, .idToken, .deviceID, .deviceSecretTransitional, .deviceSecret]

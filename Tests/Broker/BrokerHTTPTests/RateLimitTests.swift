@@ -6,7 +6,7 @@ import StrictCoding
 import RegistryConformance
 import Testing
 
-@Suite("Rate limits, from socket to socket", .timeLimit(.minutes(1)))
+@Suite("Rate limits over a real socket", .timeLimit(.minutes(1)))
 struct RateLimitTests {
     private static let proxied = TrustedProxies(blocks: [AddressBlock("127.0.0.0/8")].compactMap(\.self))
 
@@ -38,7 +38,7 @@ struct RateLimitTests {
         #expect(broker.metrics.text.contains("native_sso_refusals_total{reason=\"\(reason)\"} "))
     }
 
-    @Test("By address: whatever it asks, before it is read; others go on; and later it is welcome again")
+    @Test("An address over its limit waits, for any request; other addresses do not")
     func address() async throws {
         let options = Self.options { $0.address = RateLimit(2, per: .seconds(60)) }
         try await TestBroker.run(options) { broker async throws in
@@ -64,7 +64,7 @@ struct RateLimitTests {
     }
 
     @Test(
-        "Whoever makes himself unreadable is counted for it",
+        "Requests with an unreadable address share one limit",
         arguments: [
             (TrustedProxies.Header.xForwardedFor, "X-Forwarded-For: unknown"),
             (.forwarded, "Forwarded: for=\"192.0.2.1"),
@@ -80,7 +80,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("What is no request is counted, too, and a flood of it does not go past the limit")
+    @Test("Malformed requests count against the limit of their address")
     func faults() async throws {
         let faults: [(Int, String)] = [
             (400, "POST /token HTTP/1.1\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n"),
@@ -107,7 +107,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("A limited request names its network in the log, never more; others none")
+    @Test("Only a limited request logs its network, never its address")
     func networkInTheLog() async throws {
         let options = Self.options { $0.address = RateLimit(1, per: .seconds(60)) }
         try await TestBroker.run(options) { broker async throws in
@@ -121,7 +121,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("A client that is limited is named in the audit and in the log")
+    @Test("The audit and the log name a limited client")
     func limitedClient() async throws {
         let options = Self.options { $0.client = RateLimit(1, per: .seconds(60)) }
         try await TestBroker.run(options) { broker async throws in
@@ -138,7 +138,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("Answers do not tell which clients there are")
+    @Test("Answers do not reveal which clients exist")
     func unknownClients() async throws {
         let options = Self.options { $0.clientFailures = RateLimit(2, per: .seconds(30)) }
         try await TestBroker.run(options) { broker async throws in
@@ -157,7 +157,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("A secret that is guessed: soon the guesses wait, and what is right passes, also from there")
+    @Test("Guesses at a secret are limited; the right secret passes from any address")
     func guessedSecret() async throws {
         let options = Self.options { $0.clientFailures = RateLimit(3, per: .seconds(30)) }
         try await TestBroker.run(options) { broker async throws in
@@ -185,7 +185,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("Wrong device values for one id_token: throttled, and the device itself is not")
+    @Test("Wrong device values for an id_token are limited; the right device is not")
     func guessedDevice() async throws {
         let options = Self.options {
             $0.deviceFailures = RateLimit(3, per: .seconds(60))
@@ -205,7 +205,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("Guesses at the device of a token that is too old do not keep its holder from learning that it is")
+    @Test("Guesses with an expired login do not limit its right device")
     func guessedDeviceOfAnOldToken() async throws {
         let options = Self.options { $0.deviceFailures = RateLimit(1, per: .seconds(60)) }
         try await TestBroker.run(options) { broker async throws in
@@ -218,7 +218,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("A login that is exchanged in a loop waits, and only its holder can cause that")
+    @Test("A login exchanged in a loop is limited; forged tokens do not count")
     func session() async throws {
         let options = Self.options { $0.session = RateLimit(2, per: .seconds(60)) }
         try await TestBroker.run(options) { broker async throws in
@@ -231,7 +231,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("A grant that is refreshed in a loop waits; a foreign token is charged to no grant")
+    @Test("A grant refreshed in a loop is limited; forged tokens do not count")
     func grant() async throws {
         let options = Self.options { $0.session = RateLimit(2, per: .seconds(60)) }
         try await TestBroker.run(options) { broker async throws in

@@ -3,9 +3,9 @@ import NativeSSO
 import OAuthWire
 import Testing
 
-@Suite("Every refusal has its words")
+@Suite("Every refusal has an explanation")
 struct RefusalExplanationTests {
-    @Test("The reason that log and audit have leads to them")
+    @Test("The logged reason finds the explanation")
     func found() {
         for refusal in RefusalTableTests.all {
             let row = RefusalRow.of(refusal.reason, in: refusal.auditKind(of: .none))
@@ -16,7 +16,7 @@ struct RefusalExplanationTests {
     }
 
     /// A logout can be refused for its form, with its own audit kind.
-    @Test("A reason of another kind is found all the same")
+    @Test("Reasons of all kinds are found")
     func ofAnotherKind() {
         for (reason, kind, row) in [
             ("form_duplicate_parameter", AuditEvent.Kind.logoutRefused, FormError.duplicateParameter.row),
@@ -29,7 +29,7 @@ struct RefusalExplanationTests {
         }
     }
 
-    @Test("A kind of refusal calls each of its rules by another reason")
+    @Test("Within one kind, each rule has its own reason")
     func distinct() {
         func expectDistinct<Kind: RefusalCase>(_ kind: Kind.Type) {
             #expect(Set(kind.allCases.map(\.row.reason)).count == kind.allCases.count, "\(kind)")
@@ -39,7 +39,7 @@ struct RefusalExplanationTests {
         expectDistinct(RefreshRefusal.self)
     }
 
-    @Test("A cause is a clause and a remedy is made of sentences, each long enough to say something")
+    @Test("Causes are clauses and remedies are sentences of a minimum length")
     func texts() {
         for (_, row) in RefusalRow.all {
             #expect(row.cause.utf8.count >= 15 && !row.cause.hasSuffix("."), "\(row.reason)")

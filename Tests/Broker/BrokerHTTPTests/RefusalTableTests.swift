@@ -32,7 +32,7 @@ struct RefusalTableTests {
         + ProviderFault.allCases.map(CodeRefusal.fault) + SubjectTokenDefect.allCases.map(CodeRefusal.idToken)
         + EnrolmentRefusal.allCases.map(CodeRefusal.enrolment)
 
-    @Test("Every description is printable ASCII without a quote or a backslash; every reason is known to the metrics")
+    @Test("Descriptions are printable ASCII, and the metrics know every reason")
     func texts() {
         let reasons = Set(RefusalRow.all.map(\.row.reason))
         for refusal in Self.all {
@@ -48,7 +48,7 @@ struct RefusalTableTests {
         }
     }
 
-    @Test("No refusal is a server error but an outage, and 401 always comes with a challenge")
+    @Test("Only outages are server errors, and 401 always has a challenge")
     func statuses() {
         for refusal in Self.all {
             let answer = refusal.answer
@@ -81,7 +81,7 @@ struct RefusalTableTests {
         }
     }
 
-    @Test("A nonce comes with the answer that asks for one, and with no other")
+    @Test("Only the answer that asks for a nonce has one")
     func nonces() {
         for refusal in Self.all {
             let answer = refusal.answer
@@ -89,7 +89,7 @@ struct RefusalTableTests {
         }
     }
 
-    @Test("One body for everything that state refuses")
+    @Test("All refusals by state share one body")
     func oneBody() {
         let bodies = Self.all.map(\.answer.body).filter { $0.error == .invalidGrant }.map(\.json)
         #expect(bodies.count > 40)
@@ -97,7 +97,7 @@ struct RefusalTableTests {
     }
 
     @Test(
-        "Exchange refusals by profile",
+        "Exchange refusals depend on the profile",
         arguments: [
             (ExchangeRefusal.mayActOther, "invalid_request", "invalid_request"),
             (.subjectTokenTooOld, "invalid_grant", "invalid_grant"),
@@ -118,7 +118,7 @@ struct RefusalTableTests {
         }
     }
 
-    @Test("What never became a token request is not audited; all else is")
+    @Test("Every refusal is audited, except of requests that are not token requests")
     func audit() {
         for grant in GrantLabel.allCases {
             for refusal in Self.all {
@@ -136,7 +136,7 @@ struct RefusalTableTests {
         }
     }
 
-    @Test("A refusal is worth a notice; one that shows lost writes of the database, an alert")
+    @Test("Refusals are notices, provider faults warnings and lost database writes errors")
     func levels() {
         for refusal in RefreshRefusal.allCases {
             #expect(

@@ -5,7 +5,7 @@ import NativeSSO
 import StrictCoding
 import Testing
 
-@Suite("Who is charged for what", .timeLimit(.minutes(1)))
+@Suite("Which bucket each request is charged to", .timeLimit(.minutes(1)))
 struct RequestLimiterTests {
     private let clock = ManualClock()
     private static let one = RateLimit(1, per: .seconds(10))
@@ -21,7 +21,7 @@ struct RequestLimiterTests {
         }
     }
 
-    @Test("An address: all of IPv4, the first 64 bits of IPv6, in whatever spelling")
+    @Test("An address is a full IPv4 address or an IPv6 /64, in any spelling")
     func addresses() throws {
         let limiter = RequestLimiter(with { $0.address = Self.one }, clock: clock)
         for (address, isLimited) in [
@@ -37,7 +37,7 @@ struct RequestLimiterTests {
         }
     }
 
-    @Test("All clients together; a client over its own limit counts for no other")
+    @Test("A request over its address limit does not count for the listener")
     func everybody() throws {
         let limiter = RequestLimiter(
             with { ($0.listener, $0.address) = (RateLimit(2, per: .seconds(20)), Self.one) }, clock: clock)
@@ -54,7 +54,7 @@ struct RequestLimiterTests {
         }
     }
 
-    @Test("A network: the first 48 bits of IPv6, and nothing of IPv4")
+    @Test("A network is an IPv6 /48; IPv4 has none")
     func networks() throws {
         let limiter = RequestLimiter(with { $0.network = Self.one }, clock: clock)
         try limiter.charge(requestFrom: try address("2001:db8:7:1::1"))
@@ -64,7 +64,7 @@ struct RequestLimiterTests {
         for _ in 0..<3 { try limiter.charge(requestFrom: try address("192.0.2.1")) }
     }
 
-    @Test("Unreadable addresses are one client; a request without an address counts for none")
+    @Test("Unreadable addresses share one limit; a missing address has none")
     func unreadable() throws {
         let limiter = RequestLimiter(
             with { ($0.address, $0.network, $0.clientFailures) = (Self.one, Self.one, Self.one) }, clock: clock)
@@ -78,7 +78,7 @@ struct RequestLimiterTests {
         #expect(limit { () throws(RateLimited) in try limiter.charge(failureOf: "server", from: .unreadable) } != nil)
     }
 
-    @Test("Failures are counted by the name that is used and by the address")
+    @Test("Failures count by client name and address")
     func failures() throws {
         let limiter = RequestLimiter(with { $0.clientFailures = Self.one }, clock: clock)
         let (here, there) = (try address("192.0.2.1"), try address("198.51.100.1"))
@@ -100,14 +100,14 @@ struct RequestLimiterTests {
 
     /// Behind a proxy that names no client, one wrong secret would otherwise lock out all clients.
     @Test(
-        "Where the address is everybody's, or nobody's, failures are not counted", arguments: [nil, "127.0.0.1", "::1"])
+        "Failures from a shared or missing address are not counted", arguments: [nil, "127.0.0.1", "::1"])
     func failuresOfEverybody(_ address: String?) throws {
         let limiter = RequestLimiter(with { $0.clientFailures = Self.one }, clock: clock)
         let caller = try address.map { try self.address($0) }
         for _ in 0..<3 { try limiter.charge(failureOf: "server", from: caller) }
     }
 
-    @Test("A login, its user, its device: each by its issuer; failures apart from what is good")
+    @Test("Login, user and device have limits per issuer; failures count apart")
     func logins() throws {
         let client = Domain.client("app-two")
         func exchange(_ limiter: RequestLimiter, _ idToken: IDTokenClaims, device: String = "d") -> RateLimited.Limit? {
@@ -138,7 +138,7 @@ struct RequestLimiterTests {
     }
 
     /// A thief's enrolments with a stolen id_token use up only that token's limit.
-    @Test("An enrolment: its user and its app when it is recorded; its id_token when it is refused")
+    @Test("A recorded enrolment counts for user and app; a refused one for its id_token")
     func enrolments() throws {
         let (client, server) = (
             Domain.client("app-one"), Domain.client("server", authentication: .clientSecretBasic)
@@ -167,7 +167,7 @@ struct RequestLimiterTests {
 
     private var fresh: IDTokenClaims { token(sid: nil) }
 
-    @Test("An app is charged for those who hold a login; a client that authenticates, when it does; each once")
+    @Test("Apps are charged per exchange or refresh, other clients per authentication")
     func clients() throws {
         let limiter = RequestLimiter(with { $0.client = RateLimit(2, per: .seconds(10)) }, clock: clock)
         let (app, server) = (Domain.client("app-two"), Domain.client("server", authentication: .clientSecretBasic))
@@ -182,7 +182,7 @@ struct RequestLimiterTests {
         #expect(limit { () throws(RateLimited) in try limiter.charge(authenticated: server.id) }?.limit == .client)
     }
 
-    @Test("A grant has its own share")
+    @Test("Each grant has its own limit")
     func grants() throws {
         let limiter = RequestLimiter(with { $0.session = Self.one }, clock: clock)
         let (grant, client) = (UniqueID.random(), Domain.client("app-two"))

@@ -36,7 +36,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Nothing older is, and plain HTTP is no handshake; both are counted")
+    @Test("Older TLS and plain HTTP are refused and counted")
     func older() async throws {
         try await withBroker { broker, certificate, _ async throws in
             let tls = try certificate.client(from: .tlsv1, to: .tlsv11)
@@ -52,7 +52,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A handshake that takes longer than a header may is given up")
+    @Test("A handshake is cut off at the header timeout")
     func slowHandshake() async throws {
         try await withBroker(ListenerLimits(headerTimeout: .milliseconds(50))) { broker, _, _ async throws in
             try await RawClient.connect(to: broker.ports.public) { client async throws in
@@ -63,7 +63,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Headers and bodies that come too slowly are answered, over TLS as without it")
+    @Test("Slow headers and bodies get an answer over TLS too")
     func slowRequests() async throws {
         let limits = ListenerLimits(headerTimeout: .milliseconds(300), bodyTimeout: .milliseconds(300))
         try await withBroker(limits) { broker, certificate, _ async throws in
@@ -81,7 +81,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A new identity is for new connections; those that are there go on")
+    @Test("A new certificate serves new connections; existing ones continue")
     func replacement() async throws {
         try await withBroker { broker, old, identity async throws in
             let new = try TestCertificate.current()
@@ -102,7 +102,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A stop ends idle connections with a close_notify, and answers what is there")
+    @Test("A stop sends close_notify to idle connections and answers open requests")
     func stop() async throws {
         try await withBroker { broker, certificate, _ async throws in
             let tls = try certificate.client()
@@ -123,7 +123,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Certificate and key must be what they are said to be, and belong together")
+    @Test("Certificate and key must be valid and match")
     func defects() throws {
         let (one, other) = (try TestCertificate.current(), try TestCertificate.current())
         func defect(_ certificate: String, _ key: String) -> TLSIdentity.Defect? {
@@ -145,7 +145,7 @@ struct TLSTests {
         #expect(defect(one.certificate, one.certificate) == .key)
     }
 
-    @Test("The identity says how long it is good")
+    @Test("The identity reports its expiry")
     func validity() throws {
         let identity = try TLSIdentity(
             try TestCertificate(notBefore: Self.now, notAfter: Self.now.adding(.days(90))))

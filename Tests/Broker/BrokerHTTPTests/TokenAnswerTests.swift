@@ -7,7 +7,7 @@ import Testing
 struct TokenAnswerTests {
     private func body(_ answer: TokenAnswer) -> String { String(decoding: answer.json, as: UTF8.self) }
 
-    @Test("An exchange")
+    @Test("An exchange answer has fixed octets")
     func exchange() {
         let answer = TokenAnswer(
             accessToken: "AT", issued: .accessToken, expiresIn: 300, scope: "profile orders.read", refreshToken: "RT",
@@ -27,7 +27,7 @@ struct TokenAnswerTests {
                 == #"{"access_token":"AT","token_type":"DPoP","expires_in":300,"scope":"a","refresh_token":"RT"}"#)
     }
 
-    @Test("An enrolment")
+    @Test("An enrolment answer has fixed octets")
     func enrolment() {
         let answer = TokenAnswer(
             accessToken: "IDT", issued: .idToken, expiresIn: 300, scope: nil, idToken: "IDT", deviceSecret: "DS")

@@ -4,9 +4,9 @@ import StrictCoding
 import RegistryConformance
 import Testing
 
-@Suite("POST /token, from socket to socket", .timeLimit(.minutes(1)))
+@Suite("POST /token over a real socket", .timeLimit(.minutes(1)))
 struct TokenEndpointTests {
-    @Test("An exchange of the 2018 profile, Basic with an empty password: body, headers, log line")
+    @Test("A 2018-profile exchange with Basic returns the right body, headers and log line")
     func exchange() async throws {
         try await TestBroker.run { broker async throws in
             let parameters = Requests.changed(
@@ -48,7 +48,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("An exchange of draft 07, then a refresh, then the same refresh again")
+    @Test("A draft-07 exchange, its refresh and the repeated refresh succeed")
     func refresh() async throws {
         try await TestBroker.run { broker async throws in
             let first = try #require(try await broker.answer(Requests.currentExchange))
@@ -65,7 +65,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("An unknown parameter is ignored, its value logged nowhere; so is a Scope that is no scope")
+    @Test("Unknown parameters are ignored and their values never logged")
     func unknownParameter() async throws {
         try await TestBroker.run { broker async throws in
             let parameters = Requests.exchange + [("foo", "canary-value"), ("Scope", "payments")]
@@ -74,7 +74,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("Spoofed proxy headers change nothing, and the request id is never the caller's")
+    @Test("Spoofed proxy headers and request ids are ignored")
     func proxyHeaders() async throws {
         try await TestBroker.run { broker async throws in
             let headers = [
@@ -87,7 +87,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("A database that is away is a 503 and a retry, never a refusal")
+    @Test("An unavailable database gets 503 with Retry-After, not a refusal")
     func outage() async throws {
         try await TestBroker.run { broker async throws in
             let first = try #require(try await broker.answer(Requests.exchange))
@@ -110,7 +110,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("A key module that is away is a 503")
+    @Test("An unavailable key module gets 503")
     func keyModuleOutage() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.signer.fail(with: .outage(Outage(.keyModule, "no session")))
@@ -120,7 +120,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("A defect of ours is a 500 that says nothing; the log says what")
+    @Test("A defect gets a 500 without details; the log has them")
     func defect() async throws {
         try await TestBroker.run { broker async throws in
             broker.domain.signer.fail(with: .broken("canary-defect"))

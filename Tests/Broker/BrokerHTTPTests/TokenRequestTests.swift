@@ -4,7 +4,7 @@ import BrokerTesting
 import OAuthWire
 import Testing
 
-@Suite("Token requests: the form once into a value")
+@Suite("Token requests: reading the form")
 struct TokenRequestTests {
     private static let exchange: [(name: String, value: String)] = [
         ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
@@ -23,7 +23,7 @@ struct TokenRequestTests {
         try TokenRequestReader(form: .of([("grant_type", "refresh_token")] + parameters)).refresh()
     }
 
-    @Test("An exchange of the 2018 profile")
+    @Test("An exchange of the 2018 profile is read")
     func exchange() throws {
         let read = try exchange([("scope", "profile orders.read")])
         #expect(read.subjectToken.octets == Array("eyJ.e30.c2ln".utf8))
@@ -32,7 +32,7 @@ struct TokenRequestTests {
         #expect(!"\(read)".contains("95twdf"))
     }
 
-    @Test("Each actor token type, and the hyphenated subject token type as such")
+    @Test("Each actor token type and the hyphenated subject token type are read")
     func types() throws {
         let transitional = "urn:x-oath:params:oauth:token-type:device-secret"
         #expect(try exchange([("actor_token_type", transitional)]).profile == .deviceSecretTransitional)
@@ -45,7 +45,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "What an exchange must not be",
+        "Malformed exchanges are refused",
         arguments: [
             ("subject_token", nil, ParameterDefect.subjectTokenMissing),
             ("subject_token", "", .subjectTokenMissing),
@@ -74,7 +74,7 @@ struct TokenRequestTests {
     }
 
     @Test(
-        "Two audiences are a question of the target, whatever they say",
+        "Two audiences get invalid_target, even if they are equal",
         arguments: ["https://b.example", "", "https://idp.example.com"])
     func audiences(second: String) {
         #expect(
@@ -89,14 +89,14 @@ struct TokenRequestTests {
         #expect(try refresh([("refresh_token", "nsr1.abc")] + harmless.map { (name: $0.0, value: $0.1) }).scope == nil)
     }
 
-    @Test("A refresh; a device value beside it is ignored")
+    @Test("A refresh is read, and a device value beside it is ignored")
     func refresh() throws {
         let read = try refresh([("refresh_token", "nsr1.abc"), ("device_secret", "D2"), ("foo", "bar")])
         #expect(read.refreshToken == "nsr1.abc" && read.scope == nil)
     }
 
     @Test(
-        "What a refresh must not be",
+        "Malformed refreshes are refused",
         arguments: [
             ("subject_token", ParameterDefect.foreignParameter), ("subject_token_type", .foreignParameter),
             ("actor_token", .foreignParameter), ("actor_token_type", .foreignParameter),
@@ -111,7 +111,7 @@ struct TokenRequestTests {
         #expect(refusal { try refresh([("refresh_token", "R"), (name, "")]) } == nil)
     }
 
-    @Test("A refresh without a token")
+    @Test("A refresh without a token is refused")
     func refreshTokenMissing() {
         let missing = Refusal.parameter(.refreshTokenMissing).reason
         #expect(refusal { try refresh([]) } == missing)
