@@ -142,7 +142,7 @@ struct ClientIdentificationTests {
             error: "invalid_client", reason: "client_unknown"),
     ]
 
-    @Test("Refused", arguments: rows)
+    @Test("Each failed identification is refused for its reason", arguments: rows)
     func refused(row: Row) async throws {
         try await TestBroker.run { broker async throws in
             let parameters = Requests.changed(Requests.exchange, row.client)

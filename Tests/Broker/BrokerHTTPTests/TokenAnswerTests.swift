@@ -3,7 +3,7 @@ import Testing
 
 @testable import BrokerHTTP
 
-@Suite("Bodies of granted tokens, octet by octet")
+@Suite("Bodies of granted tokens")
 struct TokenAnswerTests {
     private func body(_ answer: TokenAnswer) -> String { String(decoding: answer.json, as: UTF8.self) }
 

@@ -1,7 +1,7 @@
 @testable import HTTPServer
 import Testing
 
-@Suite("Chunk framing, RFC 9112 §7.1, strictly")
+@Suite("Strict chunk framing, RFC 9112 §7.1")
 struct ChunkScannerTests {
     private func scan(_ text: String, extensions: Int = 16) -> ChunkScanner.Progress {
         var scanner = ChunkScanner(maximumExtensionOctets: extensions)
@@ -9,7 +9,7 @@ struct ChunkScannerTests {
     }
 
     @Test(
-        "Whole bodies, and where they end",
+        "Whole bodies are read to their end",
         arguments: [
             ("0\r\n\r\n", 5), ("3\r\nabc\r\n0\r\n\r\nPOST", 13), ("a\r\n0123456789\r\n0\r\n\r\n", 20),
             ("0003;x=y\r\nabc\r\n000;z\r\n\r\n", 24), ("1\r\n\r\r\n0\r\n\r\n", 11),
@@ -26,7 +26,7 @@ struct ChunkScannerTests {
     }
 
     @Test(
-        "Faults",
+        "Malformed chunks are faults",
         arguments: [
             ("\r\n", HTTPFault.malformed), ("g\r\n", .malformed), ("-1\r\n", .malformed), ("3\n", .malformed),
             ("3 \r\n", .malformed), ("0x3\r\n", .malformed), ("3\r\nabcd", .malformed), ("3\r\nabc\n", .malformed),
@@ -52,7 +52,7 @@ struct ChunkScannerTests {
 @Suite("The end of a head")
 struct HeadEndTests {
     @Test(
-        "Found whole and in pieces",
+        "The end is found in whole and in split input",
         arguments: [
             ("\r\n\r\n", 4), ("a\r\n\r\nb", 5), ("\r\r\n\r\n", 5), ("a\r\n\r\r\n\r\n", 8), ("\r\nx\r\n\r\n", 7),
             ("a\n\nb", nil), ("\r\n\r", nil),

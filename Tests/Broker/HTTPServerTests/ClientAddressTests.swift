@@ -3,11 +3,11 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
-@Suite("Where a request comes from")
+@Suite("The client address of a request")
 struct ClientAddressTests {
     private func client(_ text: String) throws -> ClientAddress { ClientAddress(try #require(NetworkAddress(text))) }
 
-    @Test("One address is one caller, however it is written")
+    @Test("All spellings of an address are one caller")
     func spellings() throws {
         #expect(try client("2001:DB8:0:0::1") == client("2001:db8::1"))
         #expect(try client("::ffff:192.0.2.7") == client("192.0.2.7"))
@@ -16,13 +16,13 @@ struct ClientAddressTests {
         #expect(try client("0.0.0.7") != client("::7"))
     }
 
-    @Test("All addresses of a /64 are one caller, and those of two are two")
+    @Test("All addresses of a /64 are one caller")
     func prefixes() throws {
         #expect(try client("2001:db8:1:2::1") == client("2001:db8:1:2:ffff:ffff:ffff:ffff"))
         #expect(try client("2001:db8:1:2::1") != client("2001:db8:1:3::1"))
     }
 
-    @Test("An address has one spelling, and a log keeps too little to tell clients apart")
+    @Test("An address prints in one spelling, and its logged network is coarser")
     func texts() throws {
         #expect(try client("192.0.2.7").description == "192.0.2.7")
         #expect(try client("2001:db8:1:2:3::4").description == "2001:db8:1:2:0:0:0:0/64")
@@ -31,7 +31,7 @@ struct ClientAddressTests {
     }
 
     @Test(
-        "Only numeric addresses, in whole",
+        "Only complete numeric addresses are accepted",
         arguments: [
             "", "localhost", "1.2.3", "1.2.3.4.5", "256.1.1.1", "01.2.3.4", "1.2.3.4 ", "::1%lo", "[::1]", "1.2.3.4:80",
             "1::2::3",
@@ -39,7 +39,7 @@ struct ClientAddressTests {
         ])
     func noAddress(_ text: String) { #expect(NetworkAddress(text) == nil) }
 
-    @Test("The address of a socket")
+    @Test("The address of a socket is read")
     func sockets() throws {
         let (v4, v6) = (
             try SocketAddress(ipAddress: "192.0.2.7", port: 9), try SocketAddress(ipAddress: "2001:db8::5", port: 9)
@@ -50,7 +50,7 @@ struct ClientAddressTests {
     }
 
     @Test(
-        "Blocks",
+        "Address blocks match their addresses",
         arguments: [
             ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.0", false), ("192.0.2.7", "192.0.2.7", true),
             ("192.0.2.7", "192.0.2.6", false), ("0.0.0.0/0", "203.0.113.9", true), ("0.0.0.0/0", "::1", false),
@@ -64,7 +64,7 @@ struct ClientAddressTests {
     }
 
     @Test(
-        "What is no block",
+        "Malformed blocks are refused",
         arguments: [
             "10.0.0.1/8", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "10.0.0.0/08", "2001:db8::1/64", "2001:db8::/129",
             "/8",
@@ -73,7 +73,7 @@ struct ClientAddressTests {
     func noBlock(_ text: String) { #expect(AddressBlock(text) == nil) }
 }
 
-@Suite("Whose word on it is believed")
+@Suite("Which forwarding headers are trusted")
 struct TrustedProxiesTests {
     private func client(
         of peer: String?, _ fields: [(String, String)], _ proxies: [String], unix: Bool = false,
@@ -94,7 +94,7 @@ struct TrustedProxiesTests {
     }
 
     @Test(
-        "Behind a proxy it is the last address that is no proxy's",
+        "Behind proxies the client is the last address that is not a proxy",
         arguments: [
             ("198.51.100.4", "198.51.100.4"),
             ("10.9.9.9, 198.51.100.4", "198.51.100.4"),
@@ -112,20 +112,20 @@ struct TrustedProxiesTests {
         #expect(try client(of: nil, [("x-forwarded-for", value)], ["192.0.2.0/24"], unix: true) == expected)
     }
 
-    @Test("Several fields are one list")
+    @Test("Several header fields form one list")
     func fields() throws {
         let fields = [("X-Forwarded-For", "9.9.9.9"), ("X-Forwarded-For", "198.51.100.4, 192.0.2.8")]
         #expect(try client(of: "192.0.2.7", fields, ["192.0.2.0/24"]) == "198.51.100.4")
     }
 
-    @Test("A proxy that says nothing is the caller itself")
+    @Test("A proxy without a forwarding header is the caller")
     func silence() throws {
         #expect(try client(of: "192.0.2.7", [], ["192.0.2.7"]) == "192.0.2.7")
         #expect(try client(of: nil, [], [], unix: true) == nil)
     }
 
     @Test(
-        "What is no address is the one caller who cannot be read",
+        "All unreadable addresses are one caller",
         arguments: [
             "unknown", "_hidden", "", "1.2.3.4,", "1.2.3.4:0", "1.2.3.4:99999", "[1.2.3.4]", "[::1", "::1:x",
             "a.example", "1.2.3.4:", "1.2.3.4,\u{301}", "\u{600}, unknown",

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
-@Suite("One connection, without a network")
+@Suite("The state of a connection, without a network")
 struct ConnectionStateTests {
     private func head(_ method: HTTPMethod = .POST, _ headers: HTTPHeaders = [:]) -> HTTPRequestHead {
         var headers = headers
@@ -16,7 +16,7 @@ struct ConnectionStateTests {
         return state.receivedEnd(trailers: nil)
     }
 
-    @Test("A request in pieces becomes one")
+    @Test("A request in pieces is assembled")
     func pieces() throws {
         var state = ConnectionState(limits: ListenerLimits(bodySize: 6), origin: .unknown, share: .unlimited)
         _ = state.received(head())
@@ -32,7 +32,7 @@ struct ConnectionStateTests {
         #expect(state.isIdle)
     }
 
-    @Test("One octet too many ends the intake; nothing after it is delivered")
+    @Test("A body over the limit ends the intake, and nothing after it is delivered")
     func tooLarge() {
         var state = ConnectionState(limits: ListenerLimits(bodySize: 6), origin: .unknown, share: .unlimited)
         _ = state.received(head())
@@ -44,7 +44,7 @@ struct ConnectionStateTests {
         #expect(state.answering() == .init(hasBody: true, closes: true))
     }
 
-    @Test("A fault behind a request is answered after it, and only then the connection ends")
+    @Test("A fault behind a request is answered after it, and then the connection ends")
     func faultBehindRequest() {
         var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         #expect(whole(&state, head()) != nil)
@@ -53,7 +53,7 @@ struct ConnectionStateTests {
         #expect(state.answering() == .init(hasBody: true, closes: true))
     }
 
-    @Test("One request may wait behind the one that is being answered; beyond that nothing is read")
+    @Test("At most one request waits behind the one being answered")
     func behind() {
         var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         #expect(whole(&state, head()) != nil)
@@ -64,14 +64,14 @@ struct ConnectionStateTests {
         #expect(!state.isBehind)
     }
 
-    @Test("HEAD has no body in its answer, the request before and after it has")
+    @Test("Only the answer to HEAD has no body")
     func headMethod() {
         var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         for method in [HTTPMethod.POST, .HEAD, .POST] { #expect(whole(&state, head(method)) != nil) }
         #expect([state.answering(), state.answering(), state.answering()].map(\.hasBody) == [true, false, true])
     }
 
-    @Test("Draining: the answer in flight is the last, unless a request is half read")
+    @Test("While draining, the answer in flight is the last, unless a request is half read")
     func draining() {
         var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         #expect(whole(&state, head()) != nil)
@@ -88,7 +88,7 @@ struct ConnectionStateTests {
         #expect(state.answering().closes)
     }
 
-    @Test("An interim response is written only where it cannot be taken for part of another answer")
+    @Test("An interim response is written only while no other answer is owed")
     func interim() {
         var state = ConnectionState(limits: ListenerLimits(), origin: .unknown, share: .unlimited)
         let expecting = head(.POST, ["Expect": "100-continue", "Content-Length": "3"])

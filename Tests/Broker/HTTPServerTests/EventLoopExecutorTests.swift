@@ -8,7 +8,7 @@ import Testing
 struct EventLoopExecutorTests {
     private let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
-    @Test("Runs there, also after it has waited for something elsewhere")
+    @Test("A task runs on its event loop, also after it waited for another executor")
     func stays() async throws {
         await withTaskExecutorPreference(EventLoopExecutor(eventLoop)) {
             #expect(eventLoop.inEventLoop)
@@ -17,7 +17,7 @@ struct EventLoopExecutorTests {
         }
     }
 
-    @Test("Begins where it is begun, and goes on there when what it waited for is there")
+    @Test("A task starts at once and resumes on its event loop")
     func beginsAtOnce() async throws {
         let executor = EventLoopExecutor(eventLoop)
         let steps = Mutex<[String]>([])
@@ -37,7 +37,7 @@ struct EventLoopExecutorTests {
         #expect(steps.withLock { $0 } == ["begun", "waits", "ended"])
     }
 
-    @Test("One that is begun by another begins when that one waits or ends")
+    @Test("A task started by another begins when that one waits or ends")
     func beginsAfterItsBeginner() async throws {
         let executor = EventLoopExecutor(eventLoop)
         let steps = Mutex<[String]>([])
@@ -54,7 +54,7 @@ struct EventLoopExecutorTests {
         #expect(steps.withLock { $0 } == ["outer", "inner"])
     }
 
-    @Test("Many that are told at once, from elsewhere, each go on once")
+    @Test("Many tasks resumed at once from elsewhere each run once")
     func manyAtOnce() async throws {
         let executor = EventLoopExecutor(eventLoop)
         let (gate, open) = AsyncStream.makeStream(of: Never.self)

@@ -2,7 +2,7 @@
 import BrokerTesting
 import Testing
 
-@Suite("What a client has begun on an HTTP/2 connection")
+@Suite("Unfinished frames on an HTTP/2 connection")
 struct FrameProgressTests {
     private static let headers = RawFrame(.headers, flags: 0, stream: 1, [1, 2, 3])
     private static let end = RawFrame(.continuation, flags: RawFrame.endHeaders, stream: 1, [4])
@@ -22,7 +22,7 @@ struct FrameProgressTests {
     }
 
     @Test(
-        "The preface, then frames, however they are cut",
+        "The preface and frames are tracked, however they are split",
         arguments: [
             ([UInt8](), true, 0),
             (RawFrame.preface.dropLast(), true, 0),
@@ -40,7 +40,7 @@ struct FrameProgressTests {
         #expect(progress(octets) == (isUnfinished, finished))
     }
 
-    @Test("One frame at a time")
+    @Test("One frame is tracked at a time")
     func oneByOne() {
         let frames = [Self.headers, Self.end, RawFrame(.settings), RawFrame(.data, stream: 1, [1, 2])]
         var (progress, rest) = (FrameProgress(), RawFrame.preface + frames.flatMap(\.octets))

@@ -4,14 +4,14 @@ import NIOHPACK
 import NIOHTTP1
 import Testing
 
-@Suite("An answer as it travels")
+@Suite("An answer on the wire")
 struct HTTPAnswerTests {
     private func text(_ answer: HTTPAnswer, hasBody: Bool = true, isLast: Bool = false) -> String {
         String(
             buffer: answer.octets(date: "Sun, 06 Nov 1994 08:49:37 GMT", hasBody: hasBody, isLast: isLast))
     }
 
-    @Test("A private answer: every field once, then the body")
+    @Test("A private answer has every field once, then the body")
     func whole() {
         let answer = HTTPAnswer(status: .badRequest, headers: [("X-Request-Id", "1")], body: Array("{}".utf8))
         #expect(
@@ -23,7 +23,7 @@ struct HTTPAnswerTests {
                 ].joined(separator: "\r\n"))
     }
 
-    @Test("The answer to HEAD tells the length of the body that GET has; the last answer says that it is")
+    @Test("HEAD has the length of GET's body; the last answer says Connection: close")
     func headAndLast() {
         let answer = HTTPAnswer(
             status: .ok, contentType: "text/plain", cacheControl: "public, max-age=300", body: Array("abc".utf8))
@@ -37,7 +37,7 @@ struct HTTPAnswerTests {
     }
 
     /// The client sets the size of the table in which every field of an answer is searched.
-    @Test("HTTP/2: what is different in each answer does not enter the table of its compression")
+    @Test("HTTP/2 does not index fields that differ in each answer")
     func compression() {
         let answer = HTTPAnswer(
             status: .tooManyRequests, headers: [("Retry-After", "1"), ("X-Request-Id", "1"), ("DPoP-Nonce", "a")],

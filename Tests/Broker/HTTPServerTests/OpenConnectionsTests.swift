@@ -24,7 +24,7 @@ struct OpenConnectionsTests {
         return channel
     }
 
-    @Test("A listener's end is that of its last connection, and closes none but those that come too late")
+    @Test("A listener ends with its last connection and closes only those that come too late")
     func end() async throws {
         let (events, said) = AsyncStream.makeStream(of: String.self)
         let (active, unbegun) = (try await connect(), try await connect(isActive: false))
@@ -43,7 +43,7 @@ struct OpenConnectionsTests {
         #expect(await iterator.next() == "ended")
     }
 
-    @Test("Cancelled, it closes them all, also one that comes later")
+    @Test("A cancelled listener closes all connections, also later ones")
     func cancelled() async throws {
         let first = try await connect()
         open.cancel()

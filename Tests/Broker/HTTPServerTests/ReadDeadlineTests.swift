@@ -2,14 +2,14 @@
 import NIOCore
 import Testing
 
-@Suite("Which deadline runs when")
+@Suite("Which read deadline applies")
 struct ReadDeadlineTests {
     private static let limits = ListenerLimits(
         headerTimeout: .seconds(5), bodyTimeout: .seconds(10), idleTimeout: .seconds(60))
 
     private func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
 
-    @Test("Idle, header, body, ours, idle")
+    @Test("The deadline follows the phases idle, header, body, answer and idle")
     func cycle() {
         var state = ReadDeadline(limits: Self.limits, now: at(0))
         #expect(state.deadline == at(60))
@@ -25,7 +25,7 @@ struct ReadDeadlineTests {
         #expect(state.phase == .idle && state.deadline == at(80))
     }
 
-    @Test("A second request that arrives while the first is answered gets its time afterwards")
+    @Test("A pipelined request gets its time after the first answer")
     func pipelined() {
         var state = ReadDeadline(limits: Self.limits, now: at(0))
         state.receivedHead(now: at(0))
@@ -44,7 +44,7 @@ struct ReadDeadlineTests {
         #expect(state.deadline == at(93))
     }
 
-    @Test("An answer to a fault owes nothing")
+    @Test("After the answer to a fault the header deadline continues")
     func fault() {
         var state = ReadDeadline(limits: Self.limits, now: at(0))
         state.receivedPartOfHead(now: at(1))

@@ -37,7 +37,7 @@ struct RequestTasksTests {
         try await eventLoop.submit { requests.begin(.fault(.malformed, from: nil), on: nil) }.get()
     }
 
-    @Test("What is being answered goes on to its end, whether or not the connection is there")
+    @Test("A request in progress ends normally after its connection closes")
     func goesOn() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Never.self)
         try await withRequests(waiting: { for await _ in gate {} }) { requests, events in
@@ -51,7 +51,7 @@ struct RequestTasksTests {
         }
     }
 
-    @Test("All are cancelled, those included that come later")
+    @Test("Cancelling cancels all requests, also later ones")
     func cancelled() async throws {
         try await withRequests(waiting: { try? await Task.sleep(for: .seconds(3600)) }) { requests, events in
             try await begin(requests)
@@ -64,7 +64,7 @@ struct RequestTasksTests {
         }
     }
 
-    @Test("A connection that never asked ends when it is closed")
+    @Test("A connection without requests ends when it closes")
     func silent() async throws {
         try await withRequests { requests, events in
             requests.connectionClosed()
@@ -72,7 +72,7 @@ struct RequestTasksTests {
         }
     }
 
-    @Test("What arrives after the end is answered, and does not end it again")
+    @Test("Requests after the end are answered and do not end it again")
     func late() async throws {
         try await withRequests { requests, events in
             requests.connectionClosed()

@@ -5,7 +5,7 @@ import JWTKit
 import StrictCoding
 import Testing
 
-@Suite("DPoP proofs, RFC 9449 §4.3: rule by rule")
+@Suite("The rules of DPoP proofs, RFC 9449 §4.3")
 struct DPoPProofTests {
     static let target = "https://sso.example.com/token"
     static let now: Int64 = 1_795_000_000

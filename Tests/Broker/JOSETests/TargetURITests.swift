@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct TargetURITests {
     @Test(
-        "Two spellings of one URI",
+        "Spellings of one URI are equal",
         arguments: [
             ("https://sso.example.com/token", "https://sso.example.com/token"),
             ("HTTPS://SSO.Example.COM/token", "https://sso.example.com/token"),
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "Other URIs",
+        "Different URIs are not equal",
         arguments: [
             "https://sso.example.com/Token", "https://sso.example.com/token/", "https://sso.example.com//token",
             "http://sso.example.com/token", "https://sso.example.com:8443/token", "https://sso.example.com./token",
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "None",
+        "Texts that are not a URI are refused",
         arguments: [
             "", "token", "/token", "//sso.example.com/token", "ftp://sso.example.com/token", "https:sso.example.com",
             "https:///token", "https://", "https://user@sso.example.com/token", "https://sso.example.com/%zz",

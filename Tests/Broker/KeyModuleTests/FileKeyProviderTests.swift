@@ -2,7 +2,7 @@ import KeyModule
 import NativeSSO
 import Testing
 
-@Suite("The file provider keeps what every provider promises")
+@Suite("The file provider passes the checks of every key provider")
 struct FileKeyProviderTests {
     private let directory: TemporaryDirectory
     private let provider: FileKeyProvider

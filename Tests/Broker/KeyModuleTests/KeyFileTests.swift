@@ -4,7 +4,7 @@ import KeyModule
 import NativeSSO
 import Testing
 
-@Suite("Key files: who may read them, and what may be in them")
+@Suite("Permissions and content of key files")
 struct KeyFileTests {
     private let directory: TemporaryDirectory
     private let provider: FileKeyProvider

@@ -2,7 +2,7 @@ import KeyModule
 import NativeSSO
 import Testing
 
-@Suite("Which key is made next")
+@Suite("Which key is generated next")
 struct KeyGeneratorTests {
     private let directory: TemporaryDirectory
     private let generator: KeyGenerator

@@ -2,7 +2,7 @@ import KeyModule
 import NativeSSO
 import Testing
 
-@Suite("The steps of a key's life")
+@Suite("The steps of a key rotation")
 struct KeyRotationTests {
     private let rotation = KeyRotation(publication: .hours(1), signatureLife: .minutes(5), refreshTokenLife: .days(90))
     private let now = UnixTime(seconds: 1_800_000_000)

@@ -6,7 +6,7 @@ import NativeSSO
 import StrictCoding
 import Testing
 
-@Suite("Signed tokens, as others read them")
+@Suite("Signed tokens, read by other implementations")
 struct TokenSigningTests {
     private let directory: TemporaryDirectory
     private let provider: FileKeyProvider

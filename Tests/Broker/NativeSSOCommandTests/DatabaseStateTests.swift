@@ -17,7 +17,7 @@ import Testing
         #expect(state(waits: true).problem(at: 1_000_000)?.description == "standby_missing")
     }
 
-    @Test("30 s between the clocks, either way, and no more", arguments: [1, -1] as [Int64])
+    @Test("30 s between the clocks are allowed either way, and no more", arguments: [1, -1] as [Int64])
     func clocks(sign: Int64) {
         #expect(state(ahead: sign * 30_000).problem(at: 1_000_000) == nil)
         #expect(state(ahead: sign * 30_001).problem(at: 1_000_000)?.description == "clocks_apart")

@@ -4,7 +4,7 @@ import PrivateCluster
 import StrictCoding
 import Testing
 
-@Suite("What became of a request, in words", .timeLimit(.minutes(10)))
+@Suite("native-sso explain", .timeLimit(.minutes(10)))
 struct ExplainCommandTests {
     /// The kinds and reasons of one request id, in the order of recording.
     private func events(_ requestID: String, _ installation: Installation) async throws -> [JSONObject] {

@@ -2,7 +2,7 @@ import OAuthWire
 import StrictCoding
 import Testing
 
-@Suite("HTTP Basic: RFC 7617 with the encoding of RFC 6749 §2.3.1")
+@Suite("HTTP Basic, RFC 7617, with the encoding of RFC 6749 §2.3.1")
 struct BasicCredentialsTests {
     private func read(_ userpass: String) -> AuthorizationHeader {
         AuthorizationHeader("Basic " + Base64.encode(Array(userpass.utf8)))
@@ -20,7 +20,7 @@ struct BasicCredentialsTests {
         #expect(credentials.clientSecret == nil)
     }
 
-    @Test("First colon separates; both parts are form-decoded once; the scheme has no case")
+    @Test("The first colon separates, both parts are decoded once, and the scheme ignores case")
     func decoding() throws {
         let first = try #require(basic(read("app:s:t")))
         #expect(first.clientID == "app")
@@ -32,7 +32,7 @@ struct BasicCredentialsTests {
     }
 
     @Test(
-        "Unreadable as Basic",
+        "Malformed Basic credentials are refused",
         arguments: [
             "Basic", "Basic ", "Basic ZGZhZGY", "Basic ZGZhZGYyMzUyNDU0", "Basic ZGZhZGYyMzUyNDU0Og=", "Basic Og==",
             "Basic !!!!", "Basic YTpi YTpi", "Basic YTpi\t", "Basic YTpj=", "Basic YTr=",
@@ -43,7 +43,7 @@ struct BasicCredentialsTests {
         if case .basic = AuthorizationHeader(header) { Issue.record("accepted \(header)") }
     }
 
-    @Test("Other schemes are told apart", arguments: ["Bearer x", "DPoP x", "", "Basicx YTpi", "Negotiate"])
+    @Test("Other schemes are not Basic", arguments: ["Bearer x", "DPoP x", "", "Basicx YTpi", "Negotiate"])
     func otherSchemes(header: String) {
         guard case .otherScheme = AuthorizationHeader(header) else {
             Issue.record("not another scheme: \(header)")
@@ -51,7 +51,7 @@ struct BasicCredentialsTests {
         }
     }
 
-    @Test("What is written can be read, and prints nothing of the secret")
+    @Test("Written credentials can be read, and never print the secret")
     func roundTrip() throws {
         let written = BasicCredentials(clientID: "a:b e", clientSecret: Credential("s %+:"))
         let read = try #require(basic(AuthorizationHeader(written.headerValue)))

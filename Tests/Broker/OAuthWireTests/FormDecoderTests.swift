@@ -2,7 +2,7 @@ import OAuthWire
 import StrictCoding
 import Testing
 
-@Suite("Form decoder: application/x-www-form-urlencoded, strictly")
+@Suite("Strict decoding of application/x-www-form-urlencoded")
 struct FormDecoderTests {
     private func decode(_ form: String) throws -> FormParameters { try FormDecoder.decode(Array(form.utf8)) }
 
@@ -19,7 +19,7 @@ struct FormDecoderTests {
     }
 
     @Test(
-        "A control character in a value that is compared octet by octet is left to that comparison",
+        "Control characters stay in values that are compared octet by octet",
         arguments: ["grant_type", "refresh_token"])
     func leavesToComparison(name: String) throws {
         let form = try decode("\(name)=refresh_token%00")
@@ -28,7 +28,7 @@ struct FormDecoderTests {
     }
 
     @Test(
-        "Malformed forms are refused, each for its reason",
+        "Each malformed form is refused for its reason",
         arguments: [
             ("a=%zz", FormError.malformedPercentEncoding), ("a=%4", .malformedPercentEncoding),
             ("a=%", .malformedPercentEncoding), ("%6=a", .malformedPercentEncoding),
@@ -47,7 +47,7 @@ struct FormDecoderTests {
         #expect(throws: error) { try decode(form) }
     }
 
-    @Test("A parameter without a value is as if absent; names are case-sensitive")
+    @Test("A parameter without a value counts as absent; names are case-sensitive")
     func absence() throws {
         let form = try decode("a=&b&Scope=x")
         #expect(form["a"] == nil)
@@ -57,7 +57,7 @@ struct FormDecoderTests {
         #expect(try decode("")["a"] == nil)
     }
 
-    @Test("audience and resource keep every value, empty ones too")
+    @Test("audience and resource keep every value, also empty ones")
     func repeatable() throws {
         let form = try decode("audience=a&resource=&audience=b&audience=&resource=r")
         #expect(form.values(of: "audience") == ["a", "b", ""])
@@ -65,7 +65,7 @@ struct FormDecoderTests {
     }
 
     @Test(
-        "A value may be as long as its limit, and not one octet longer",
+        "A value may be as long as its limit, but not longer",
         arguments: [
             ("subject_token", 16_384), ("actor_token", 4096), ("client_assertion", 8192), ("scope", 4096),
             ("code", 4096), ("redirect_uri", 2048), ("code_verifier", 128), ("refresh_token", 512),
@@ -78,7 +78,7 @@ struct FormDecoderTests {
         #expect(try decode("\(name)=" + String(repeating: "%61", count: limit))[name]?.utf8.count == limit)
     }
 
-    @Test("32 parameters, names of 128 octets")
+    @Test("32 parameters and names of 128 octets are accepted, and no more")
     func counts() throws {
         let parameters = (1...33).map { "p\($0)=x" }
         #expect(try decode(parameters.prefix(32).joined(separator: "&"))["p32"] == "x")
@@ -89,7 +89,7 @@ struct FormDecoderTests {
         #expect(throws: FormError.nameTooLong) { try decode(String(repeating: "n", count: 1_000_000) + "=") }
     }
 
-    @Test("Neither many parameters nor chosen names make it slow")
+    @Test("Many parameters or chosen names do not slow the decoder")
     func linear() {
         let many = (0..<10_000).map { "a\($0)=" }.joined(separator: "&")
         let time = ContinuousClock().measure {
@@ -101,7 +101,7 @@ struct FormDecoderTests {
         #expect(time < .seconds(5))
     }
 
-    @Test("A form prints nothing of itself")
+    @Test("A form never prints its content")
     func secrecy() throws {
         let form = try decode("client_secret=hunter2")
         var dumped = ""
@@ -109,7 +109,7 @@ struct FormDecoderTests {
         #expect(!"\(form) \(String(reflecting: form)) \(dumped)".contains("hunter2"))
     }
 
-    @Test("What the encoder writes, the decoder reads")
+    @Test("The decoder reads what the encoder writes")
     func roundTrip() throws {
         let value = (0x20...0x17F).compactMap(Unicode.Scalar.init).filter {
             $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)

@@ -1,9 +1,9 @@
 import OAuthWire
 import Testing
 
-@Suite("Bodies of refusals, octet by octet")
+@Suite("Bodies of refusals")
 struct ResponseTests {
-    @Test("A refusal")
+    @Test("A refusal has fixed octets")
     func refusal() {
         let response = OAuthErrorResponse(.invalidGrant, "The subject token or actor token cannot be used.")
         #expect(
@@ -11,7 +11,7 @@ struct ResponseTests {
                 == #"{"error":"invalid_grant","error_description":"The subject token or actor token cannot be used."}"#)
     }
 
-    @Test("A refusal that asks for a stronger login says which")
+    @Test("A refusal for a stronger login names what is needed and where to log in")
     func stepUp() {
         let response = OAuthErrorResponse(
             .interactionRequired, "x", contextClasses: ["urn:a", "urn:b"], maximumAuthenticationAge: 600,

@@ -30,7 +30,7 @@ struct AdministrationTests {
         }
     }
 
-    @Test("The audit of a client holds all that can be said of it, and what an update replaced")
+    @Test("The audit records every setting of a client and what an update replaced")
     func auditsClients() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)
@@ -63,7 +63,7 @@ struct AdministrationTests {
         FROM native_sso.audit_event ORDER BY occurred_at
         """)
 
-    @Test("What is there already, what is missing and what breaks a rule is refused, and leaves no trace")
+    @Test("Refused changes leave the state and the audit unchanged")
     func refuses() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)
@@ -94,7 +94,7 @@ struct AdministrationTests {
         }
     }
 
-    @Test("A client is in one group per issuer, and may be in another for another issuer")
+    @Test("A client belongs to at most one group per issuer")
     func oneGroupPerIssuer() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)
@@ -115,7 +115,7 @@ struct AdministrationTests {
         }
     }
 
-    @Test("Ending a session ends it once, and is audited; everything issued from it is dead")
+    @Test("A session ends once, with an audit record, and all its grants end")
     func endsSessions() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)
@@ -135,7 +135,7 @@ struct AdministrationTests {
         }
     }
 
-    @Test("The first key of a use is active, the next one only published")
+    @Test("The first key of a use is active, the next one is published")
     func keys() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)
@@ -156,7 +156,7 @@ struct AdministrationTests {
         }
     }
 
-    @Test("What state a new key has is learned from the statement that adds it: nothing can fail after it")
+    @Test("The statement that adds a key returns its state, so nothing can fail later")
     func keyIsAddedByOneStatement() async throws {
         try await TestDatabase.withFixture { database in
             let pool = try await database.poolThatAddsKeysOnly()
@@ -171,7 +171,7 @@ struct AdministrationTests {
         }
     }
 
-    @Test("Steps of keys are taken together or not at all, each from the state that it was decided by")
+    @Test("Key steps apply all or none, and only from the states that were read")
     func keySteps() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)

@@ -5,13 +5,13 @@ import PostgresClient
 import Testing
 
 /// Refusals with the same answer must not differ in cost. `deploy/bench timing` measures it; this test counts.
-@Suite("What a refused exchange costs")
+@Suite("The cost of a refused exchange")
 struct AlikeRefusalTests {
     enum Kind: CaseIterable {
         case unknownSession, wrongDevice, foreignGroup
     }
 
-    @Test("A session is looked up once, whatever refuses", arguments: Kind.allCases)
+    @Test("Every refusal looks the session up once", arguments: Kind.allCases)
     func looksOnce(_ kind: Kind) async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)

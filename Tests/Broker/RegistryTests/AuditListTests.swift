@@ -5,7 +5,7 @@ import Testing
 
 @testable import Registry
 
-@Suite("What the audit shows", .serialized)
+@Suite("Listing the audit", .serialized)
 struct AuditListTests {
     private static func refusal(_ number: UInt64, at milliseconds: Int64) -> AuditEvent {
         AuditEvent(
@@ -23,7 +23,7 @@ struct AuditListTests {
         await trail.run()
     }
 
-    @Test("A refusal says which login and which grant it was about")
+    @Test("A refusal names its login and its grant")
     func subjects() async throws {
         try await TestDatabase.withFixture { database in
             let now = Int64(time(nil)) * 1000 - 60_000
@@ -42,7 +42,7 @@ struct AuditListTests {
     }
 
     /// 1000 events end in one statement, with one time: a page may end among them.
-    @Test("Page by page comes every event once, the newest first, also those of one instant")
+    @Test("Paging returns every event once, the newest first, also at equal times")
     func pages() async throws {
         try await TestDatabase.withFixture { database in
             let now = Int64(time(nil)) * 1000 - 60_000
@@ -62,7 +62,7 @@ struct AuditListTests {
         }
     }
 
-    @Test("A listing keeps to time, kind, app and session")
+    @Test("A listing filters by time, kind, app and session")
     func selections() async throws {
         try await TestDatabase.withFixture { database in
             let now = Int64(time(nil)) * 1000 - 60_000
@@ -85,7 +85,7 @@ struct AuditListTests {
         }
     }
 
-    @Test("Everything that the schema records is of a kind that is known")
+    @Test("The schema records only known kinds of event")
     func kinds() async throws {
         try await TestDatabase.withFixture { database in
             let rows = try await database.run(Self.kinds, [])

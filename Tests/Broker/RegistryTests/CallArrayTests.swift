@@ -7,7 +7,7 @@ import Testing
 @testable import Registry
 
 /// The lanes give one statement all calls of a batch. Two of them may concern one row: they are answered in sequence.
-@Suite("Two calls of one array", .serialized, .timeLimit(.minutes(2)))
+@Suite("Two calls in one array", .serialized, .timeLimit(.minutes(2)))
 struct CallArrayTests {
     @Test("Two exchanges of one grant make two generations")
     func oneGrant() async throws {
@@ -41,7 +41,7 @@ struct CallArrayTests {
         #expect(Set(answers.map(\.session)).count == 1)
     }
 
-    @Test("A proof that is there twice is good once")
+    @Test("A proof in two calls works once")
     func oneProof() async throws {
         let scenario = try ExchangeScenario.bound()
         var other = scenario.sibling(2)
@@ -57,7 +57,7 @@ struct CallArrayTests {
         #expect(answers.map { $0.grant == nil } == [false, true])
     }
 
-    @Test("Of two keys of one client on one device the first is bound")
+    @Test("The first of two keys of a client on a device is bound")
     func twoKeys() async throws {
         let scenario = try ExchangeScenario.bound()
         var other = scenario
@@ -66,7 +66,7 @@ struct CallArrayTests {
         #expect(answers.map { $0.grant == nil } == [false, true])
     }
 
-    @Test("Two keys of one client on one device are not both bound by two logins")
+    @Test("Two logins do not bind two keys of one client on one device")
     func twoKeysOfTwoLogins() async throws {
         let scenario = try ExchangeScenario.bound()
         var other = scenario
@@ -94,7 +94,7 @@ struct CallArrayTests {
     }
 
     @Test(
-        "Of the same refresh token twice, one goes on and the other gets the same successor; a spent one revokes after that"
+        "A refresh token sent twice gets one successor; a spent one revokes"
     )
     func oneToken() async throws {
         let scenario = try RefreshScenario()

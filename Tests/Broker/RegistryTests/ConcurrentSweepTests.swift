@@ -4,9 +4,9 @@ import PostgresClient
 import Registry
 import Testing
 
-@Suite("A sweep beside everything else", .serialized)
+@Suite("A sweep beside other calls", .serialized)
 struct ConcurrentSweepTests {
-    @Test("With a sweep held open in its middle, exchanges and refreshes wait for nothing")
+    @Test("Exchanges and refreshes do not wait for an open sweep")
     func nothingWaits() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
@@ -35,7 +35,7 @@ struct ConcurrentSweepTests {
         }
     }
 
-    @Test("A sweep waits for no row that somebody has: it stays until the next")
+    @Test("A sweep skips locked rows and deletes them the next time")
     func sweepDoesNotWait() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -51,7 +51,7 @@ struct ConcurrentSweepTests {
         }
     }
 
-    @Test("While one sweeps, another does not begin, and does not wait")
+    @Test("A second sweep returns at once while one runs")
     func oneAtATime() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -67,7 +67,7 @@ struct ConcurrentSweepTests {
         }
     }
 
-    @Test("Two at once remove each row once, and fail at nothing")
+    @Test("Two concurrent sweeps delete each row once without errors")
     func twoAtOnce() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -82,7 +82,7 @@ struct ConcurrentSweepTests {
         }
     }
 
-    @Test("Killed in the middle, it has done what it had done; the next goes on, and what lives stays")
+    @Test("After a killed sweep, the next one finishes and live rows stay")
     func killed() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)

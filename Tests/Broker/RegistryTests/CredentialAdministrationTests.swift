@@ -3,7 +3,7 @@ import PostgresClient
 import Registry
 import Testing
 
-@Suite("What clients prove themselves with, as an operator changes it", .serialized)
+@Suite("Administration of client credentials", .serialized)
 struct CredentialAdministrationTests {
     private static let act = AdministrativeAct(actor: "ada", reason: "rotation", requestID: UniqueID(high: 1, low: 2))
     private static let server = ClientID(validated: "server")
@@ -20,7 +20,7 @@ struct CredentialAdministrationTests {
         return administration
     }
 
-    @Test("A secret and its successor, and never a third; none is written down")
+    @Test("A client has at most two secrets, and none is stored in clear")
     func twoSecrets() async throws {
         try await TestDatabase.withFixture { database in
             let administration = try await Self.register(Self.server, .clientSecretBasic, in: database)
@@ -45,7 +45,7 @@ struct CredentialAdministrationTests {
         }
     }
 
-    @Test("Of many secrets at once two are taken")
+    @Test("Of many secrets added at once, two are accepted")
     func secretsAtOnce() async throws {
         try await TestDatabase.withFixture { database in
             let administration = try await Self.register(Self.server, .clientSecretBasic, in: database)
@@ -68,7 +68,7 @@ struct CredentialAdministrationTests {
         }
     }
 
-    @Test("Keys come and go by their kid")
+    @Test("Keys are added and removed by kid")
     func keys() async throws {
         try await TestDatabase.withFixture { database in
             let administration = try await Self.register(Self.server, .privateKeyJWT, in: database)
@@ -96,7 +96,7 @@ struct CredentialAdministrationTests {
     }
 
     @Test(
-        "A client has what belongs to its method, and nothing else", arguments: Client.Authentication.allCases)
+        "A client accepts only the credentials of its method", arguments: Client.Authentication.allCases)
     func ofItsMethod(method: Client.Authentication) async throws {
         try await TestDatabase.withFixture { database in
             let administration = try await Self.register(Self.server, method, in: database)
@@ -111,7 +111,7 @@ struct CredentialAdministrationTests {
         }
     }
 
-    @Test("What it proved itself with goes with the client")
+    @Test("Removing a client removes its credentials")
     func goesWithTheClient() async throws {
         try await TestDatabase.withFixture { database in
             let administration = try await Self.register(Self.server, .clientSecretBasic, in: database)

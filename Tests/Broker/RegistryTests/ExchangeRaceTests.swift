@@ -9,7 +9,7 @@ import Testing
 /// An exchange reads all rows in one snapshot, and then waits for a row that another transaction has changed. Every
 /// writer that changes a judged fact makes a new version of the session or the grant, so that the exchange judges
 /// again. `SessionEndRaceTests` covers the ends of sessions.
-@Suite("A row that changes while an exchange is on its way", .serialized, .timeLimit(.minutes(2)))
+@Suite("A row that changes during an exchange", .serialized, .timeLimit(.minutes(2)))
 struct ExchangeRaceTests {
     /// A change during the exchange. The grant is at generation 5 and was refreshed an hour ago.
     enum Change: CaseIterable {
@@ -95,7 +95,7 @@ struct ExchangeRaceTests {
     }
 
     /// The grant does not exist when the exchange reads, and is not live when it continues: only the session shows it.
-    @Test("A grant that was made and replayed meanwhile is seen, too")
+    @Test("An exchange sees a grant that was created and replayed meanwhile")
     func aGrantsWholeLife() async throws {
         try await TestDatabase.withFixture { database in
             let scenario = try ExchangeScenario()

@@ -3,7 +3,7 @@ import NativeSSO
 import PostgresClient
 import Testing
 
-@Suite("What a refresh costs the table", .serialized)
+@Suite("HOT updates", .serialized)
 struct HeapOnlyUpdateTests {
     /// A refresh changes no indexed column, so the row stays on its page and no index changes.
     @Test("Every refresh is a HOT update, and adds no row", arguments: [false, true])
@@ -18,7 +18,7 @@ struct HeapOnlyUpdateTests {
         }
     }
 
-    @Test("So is every exchange by a client that has a live grant", arguments: [false, true])
+    @Test("Every exchange by a client with a live grant is a HOT update", arguments: [false, true])
     func repeatedExchangesAreHot(gathered: Bool) async throws {
         try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
             let world = try await World.make(in: database)

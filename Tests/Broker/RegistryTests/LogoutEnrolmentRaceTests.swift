@@ -14,7 +14,8 @@ struct LogoutEnrolmentRaceTests {
 
     /// In either order: an earlier enrolment ends, and a later one is refused.
     @Test(
-        "Once all have answered nothing of it is live", arguments: [LogoutReach.session, .withoutSID, .user],
+        "After all calls, no session or grant of the login is live",
+        arguments: [LogoutReach.session, .withoutSID, .user],
         [true, false])
     func nothingIsLeft(_ reach: LogoutReach, _ isNamed: Bool) async throws {
         // A logout of one session does not concern a login without a `sid`.

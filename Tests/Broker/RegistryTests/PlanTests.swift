@@ -5,14 +5,14 @@ import Registry
 import Testing
 
 /// A connection keeps its plan: a plan for an empty table must also suit a large one.
-@Suite("What a hot call reads", .serialized)
+@Suite("Rows that a hot call reads", .serialized)
 struct PlanTests {
-    @Test("A call reads a handful of index entries, though its plan was made when the tables were empty")
+    @Test("A call reads few index entries, even with a plan made on empty tables")
     func readsAHandful() async throws {
         try await TestDatabase.withFixture { try await Self.readsAHandful($0) }
     }
 
-    @Test("So does a statement for many calls")
+    @Test("A statement for many calls reads few index entries")
     func readsAHandfulGathered() async throws {
         try await TestDatabase.withFixture(overLanes: true, gathersFrom: 1) { database in
             try await Self.readsAHandful(database)
@@ -20,7 +20,7 @@ struct PlanTests {
         }
     }
 
-    @Test("So does a login that comes in, whose name is looked for among those that were logged out")
+    @Test("A first sight reads few index entries among logged-out sessions")
     func firstSightReadsAHandful() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
@@ -40,7 +40,7 @@ struct PlanTests {
         }
     }
 
-    @Test("So does a logout by sid")
+    @Test("A logout by sid reads few index entries")
     func logoutReadsAHandful() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)

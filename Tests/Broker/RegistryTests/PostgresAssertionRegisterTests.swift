@@ -3,7 +3,7 @@ import PostgresClient
 import Registry
 import Testing
 
-@Suite("Assertions are good once", .serialized)
+@Suite("Single use of assertions", .serialized)
 struct PostgresAssertionRegisterTests {
     private static let client = ClientID(validated: "server")
 
@@ -11,7 +11,7 @@ struct PostgresAssertionRegisterTests {
         try await Administration(pool: database.superuser).now()
     }
 
-    @Test("The first use is, the second is not; what another client calls the same is another")
+    @Test("The second use is refused; another client's equal jti is not")
     func once() async throws {
         try await TestDatabase.withFixture { database in
             let register = PostgresAssertionRegister(database: database.service)
@@ -26,7 +26,7 @@ struct PostgresAssertionRegisterTests {
         }
     }
 
-    @Test("Forty at once on two replicas: one is the first")
+    @Test("Of forty concurrent uses on two replicas, one succeeds")
     func race() async throws {
         try await TestDatabase.withFixture { database in
             let configuration = try TestDatabase.configuration(
@@ -48,7 +48,7 @@ struct PostgresAssertionRegisterTests {
         }
     }
 
-    @Test("A row stays while its assertion may be accepted, and is swept an hour after it")
+    @Test("A row stays while its assertion is valid, and is swept an hour later")
     func swept() async throws {
         try await TestDatabase.withFixture { database in
             let register = PostgresAssertionRegister(database: database.service)
@@ -66,7 +66,7 @@ struct PostgresAssertionRegisterTests {
     }
 
     /// The row of the assertion may already be deleted, so its use is unknown.
-    @Test("A broker whose clock is far behind is told nothing: an outage")
+    @Test("A broker whose clock is far behind gets an outage")
     func clocksApart() async throws {
         try await TestDatabase.withFixture { database in
             let register = PostgresAssertionRegister(database: database.service)
@@ -79,7 +79,7 @@ struct PostgresAssertionRegisterTests {
         }
     }
 
-    @Test("The service's password cannot leave a row for ever")
+    @Test("A stored assertion expires within an hour, even if a caller asks for longer")
     func bounded() async throws {
         try await TestDatabase.withFixture { database in
             let register = PostgresAssertionRegister(database: database.service)
@@ -91,7 +91,7 @@ struct PostgresAssertionRegisterTests {
         }
     }
 
-    @Test("A database that is away is an outage, and no answer")
+    @Test("An unavailable database is an outage")
     func outage() async throws {
         try await TestDatabase.withFixture { database in
             let register = PostgresAssertionRegister(database: database.service)

@@ -37,7 +37,7 @@ struct PostgresAuditTrailTests {
         }
     }
 
-    @Test("The service's password can record refusals, but no administrative act, future event or past event")
+    @Test("The service role can record refusals, but no administrative, future or past event")
     func forgesNothing() async throws {
         try await TestDatabase.withFixture { database in
             for days in [-400, 40] as [Int32] { _ = try await database.service.query(Self.forge, [.int32(days)]) }
@@ -74,7 +74,7 @@ struct PostgresAuditTrailTests {
             array_fill('x'::text, ARRAY[2000]))
         """)
 
-    @Test("While the database is away events wait; those beyond the bound are lost and counted")
+    @Test("Events wait for the database; those over the bound are dropped and counted")
     func waits() async throws {
         try await TestDatabase.withFixture { database in
             let flaky = FlakyExecutor(database: database.service)
@@ -94,7 +94,7 @@ struct PostgresAuditTrailTests {
         }
     }
 
-    @Test("What cannot be written before the broker stops is lost and counted")
+    @Test("Events that cannot be written before the stop are dropped and counted")
     func stopsWithoutItsDatabase() async throws {
         try await TestDatabase.withFixture { database in
             let flaky = FlakyExecutor(database: database.service)

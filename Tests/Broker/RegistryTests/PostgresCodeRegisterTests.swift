@@ -30,7 +30,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("Of many claims one is granted; the others wait, and another binding gets nothing")
+    @Test("One of many claims is granted, and the others wait")
     func oneClaim() async throws {
         try await withRegister { _, register in
             let claims = try await withThrowingTaskGroup(of: CodeClaim.self) { group in
@@ -44,7 +44,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("What is reserved and not sent can be had again; what is sent, never")
+    @Test("An unsent reservation can be claimed again after its time; a sent code cannot")
     func reservations() async throws {
         try await withRegister { database, register in
             let other = CodeBinding(octets: Array(repeating: 3, count: 32))
@@ -71,7 +71,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("A claim whose first answer was lost uses no proof twice")
+    @Test("A repeated claim of one request uses its proof once")
     func repeatedClaims() async throws {
         try await withRegister { _, register in
             let key = try #require(KeyThumbprint(String(repeating: "k", count: 43)))
@@ -82,7 +82,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("The half minute begins with the answer, and again if the first write is not confirmed")
+    @Test("The half minute begins with the answer, and again with a repeated write")
     func lives() async throws {
         try await withRegister { database, register in
             func left() async throws -> Int64 { try await database.superuser.query(CodeSQL.left, [])[0].int64(0) }
@@ -99,7 +99,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("What comes to nothing is forgotten, and what was answered is not")
+    @Test("A kept exchange can be forgotten, but not its used code")
     func forgets() async throws {
         try await withRegister { database, register in
             _ = try await register.claim(entry(1))
@@ -115,7 +115,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("What is kept is given to the same binding, and replaced once by the answer")
+    @Test("Only the same binding gets the kept tokens, and the answer replaces them once")
     func keeps() async throws {
         try await withRegister { database, register in
             _ = try await register.claim(entry())
@@ -144,7 +144,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("A claim that was released is as none; one that was lost stays")
+    @Test("A released claim can be claimed again; a lost one cannot")
     func releases() async throws {
         try await withRegister { _, register in
             _ = try await register.claim(entry(1))
@@ -158,7 +158,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("What came for a code that was sent is kept however late; nothing else is")
+    @Test("Only the tokens of a sent code are kept after its time")
     func tooLate() async throws {
         try await withRegister { database, register in
             _ = try await register.claim(entry(1))
@@ -174,7 +174,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("A repeated settlement changes nothing of what other requests made of it")
+    @Test("A repeated settlement does not undo later requests")
     func passedOn() async throws {
         try await withRegister { _, register in
             _ = try await register.claim(entry(1))
@@ -189,7 +189,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("A proof is good for one claim, whatever comes of it")
+    @Test("A proof works for one claim, whether granted or not")
     func proofs() async throws {
         try await withRegister { _, register in
             let key = try #require(KeyThumbprint(String(repeating: "k", count: 43)))
@@ -220,7 +220,7 @@ struct PostgresCodeRegisterTests {
     }
 
     /// A refused code yields no tokens, so a flood of them must not stay for a day.
-    @Test("A code that the identity provider refused is kept for 15 minutes, any other for a day")
+    @Test("A code that the identity provider refused is kept for 15 minutes, others for a day")
     func forgetsRefusals() async throws {
         try await withRegister { database, register in
             for (settlement, next) in [
@@ -240,7 +240,7 @@ struct PostgresCodeRegisterTests {
         }
     }
 
-    @Test("The service reads nothing of it")
+    @Test("The service role cannot read or change the table")
     func isClosed() async throws {
         try await withRegister { database, _ in
             for statement in [CodeSQL.answers, CodeSQL.erase] {

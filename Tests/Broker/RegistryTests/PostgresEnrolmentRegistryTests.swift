@@ -53,7 +53,7 @@ struct PostgresEnrolmentRegistryTests {
             issuer: issuer, client: client, membership: Membership(group: GroupID(validated: "vendor"), role: role))
     }
 
-    @Test("A session begins, with its device and its audit row; the same device gets it again")
+    @Test("An enrolment creates session, device and audit row once; a repetition returns it")
     func begins() async throws {
         try await withWorld { database, enrol in
             let before = try await database.counts()
@@ -71,7 +71,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    @Test("Each guard alone keeps everything from being written")
+    @Test("Each guard alone prevents every write")
     func guards() async throws {
         try await withWorld { database, enrol in
             @Sendable func refused(_ change: (inout Asked) -> Void = { _ in }) async throws -> EnrolmentFacts {
@@ -101,7 +101,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    @Test("What ended at the identity provider begins no session again, whatever its sid was here")
+    @Test("A login that ended at the identity provider cannot enrol again")
     func ended() async throws {
         try await withWorld { database, enrol in
             _ = try await enrol(Asked())
@@ -117,7 +117,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    @Test("An identity provider without sid: the session is its own, and others' ends do not concern it")
+    @Test("Without sid, the end of one session does not stop a new enrolment")
     func withoutSID() async throws {
         try await withWorld { database, enrol in
             var asked = Asked()
@@ -129,7 +129,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    @Test("Sixteen devices with one id_token at once: one session")
+    @Test("Sixteen concurrent devices with one id_token get one session")
     func race() async throws {
         try await withWorld { database, enrol in
             let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 16)
@@ -158,7 +158,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    @Test("A session of an enrolment is exchanged and refreshed like any other, and dies as a whole")
+    @Test("An enrolled session can be exchanged and refreshed until it ends")
     func family() async throws {
         try await withWorld { database, enrol in
             let facts = try await enrol(Asked())
@@ -184,7 +184,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    @Test("A broker whose clock is far behind is told nothing")
+    @Test("An enrolment from a broker whose clock is far behind is an outage")
     func clocksApart() async throws {
         try await withWorld { _, enrol in
             var asked = Asked()
@@ -207,7 +207,7 @@ struct PostgresEnrolmentRegistryTests {
     }
 
     /// RFC 9449 §11.1: a refusal uses up the proof, too, but binds no key.
-    @Test("A proof is good once; the key that was shown is the app's only one on the device")
+    @Test("A proof works once, and its key becomes the app's only one on the device")
     func keys() async throws {
         try await withWorld { database, enrol in
             let key = KeyThumbprint.random()
@@ -242,7 +242,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    @Test("A repetition that shows a key for the first time pins it, too")
+    @Test("A repetition with the first key binds it")
     func repetitionPins() async throws {
         try await withWorld { _, enrol in
             var asked = Asked()
@@ -257,7 +257,7 @@ struct PostgresEnrolmentRegistryTests {
         }
     }
 
-    @Test("Eight keys on one device at once: one is pinned, and who enrolled holds it")
+    @Test("Of eight concurrent keys on a device, one is bound and its holder enrols")
     func pinRace() async throws {
         try await withWorld { database, _ in
             let registry = PostgresEnrolmentRegistry(database: database.service, atOnce: 16)
@@ -282,7 +282,7 @@ struct PostgresEnrolmentRegistryTests {
     }
 
     /// RFC 7523 §3, 7. A call that throws uses up nothing, so the same request works later.
-    @Test("A client's assertion is good for one enrolment, and is used up with it")
+    @Test("A client assertion works for one enrolment")
     func assertions() async throws {
         try await withWorld { database, enrol in
             let now = try await Administration(pool: database.superuser).now()
@@ -307,7 +307,7 @@ struct PostgresEnrolmentRegistryTests {
     }
 
     /// An id_token without `auth_time` that was issued before the provider ended all of the user's logins.
-    @Test("Who was logged out everywhere brings no login of before that in", arguments: [true, false])
+    @Test("A login from before its user's logout cannot enrol", arguments: [true, false])
     func loggedOutEverywhere(hasAuthenticationTime: Bool) async throws {
         try await withWorld { database, enrol in
             let now = try await Administration(pool: database.superuser).now()

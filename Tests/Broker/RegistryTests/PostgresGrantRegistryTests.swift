@@ -23,12 +23,12 @@ struct PostgresGrantRegistryTests {
         try await TestDatabase.withFixture(overLanes: true, gathersFrom: 1) { try await check.run(on: $0) }
     }
 
-    @Test("The statements' guards and the rules never disagree, over random worlds")
+    @Test("SQL guards and Swift rules agree in random worlds")
     func property() async throws {
         try await TestDatabase.withFixture { try await Self.agrees($0, seed: 1) }
     }
 
-    @Test("Nor do the guards of the statements for many calls")
+    @Test("The guards of the statements for many calls agree with the rules")
     func propertyGathered() async throws {
         try await TestDatabase.withFixture(overLanes: true, gathersFrom: 1) { database in
             try await Self.agrees(database, seed: 1_000)

@@ -4,16 +4,16 @@ import Testing
 
 @testable import Registry
 
-@Suite("Values of the domain as parameters")
+@Suite("Domain values as parameters")
 struct PostgresValueTests {
     @Test(
-        "An instant that no row can hold is a defect, not an absent one",
+        "An instant outside the storable range is a defect",
         arguments: [Int64.min, -1 << 40, 1 << 40, .max])
     func instantOutOfRange(seconds: Int64) {
         #expect(throws: PortError.self) { try PostgresValue.instant(UnixTime(seconds: seconds)) }
     }
 
-    @Test("Every instant of the years 1 to 9999 is itself")
+    @Test("Every instant of the years 1 to 9999 is stored unchanged")
     func instant() throws {
         for seconds: Int64 in [-62_135_596_800, -1, 0, 1_795_000_000, 253_402_300_799] {
             #expect(try PostgresValue.instant(UnixTime(seconds: seconds)) == .timestamp(seconds * 1_000_000))

@@ -3,9 +3,9 @@ import PostgresClient
 import Registry
 import Testing
 
-@Suite("Keys that an identity provider has shown", .serialized)
+@Suite("Stored keys of identity providers", .serialized)
 struct ProviderKeyStoreTests {
-    @Test("A key is remembered for the issuer that showed it, and for no other")
+    @Test("A key is stored only for the issuer that published it")
     func remembers() async throws {
         try await TestDatabase.withFixture { database in
             let store = ProviderKeyStore(database: database.service)
@@ -23,7 +23,7 @@ struct ProviderKeyStoreTests {
         }
     }
 
-    @Test("A key set that lists one key under several names, or for several algorithms, is remembered whole")
+    @Test("A key listed under several kids or algorithms is stored completely")
     func remembersEveryEntry() async throws {
         try await TestDatabase.withFixture { database in
             let store = ProviderKeyStore(database: database.service)
@@ -38,7 +38,7 @@ struct ProviderKeyStoreTests {
         }
     }
 
-    @Test("The latest row holds; a revoked key's row stays as it was revoked")
+    @Test("The latest row counts, and a revoked key stays revoked")
     func replaces() async throws {
         try await TestDatabase.withFixture { database in
             let store = ProviderKeyStore(database: database.service)
@@ -67,7 +67,7 @@ struct ProviderKeyStoreTests {
             tag: String(repeating: "t", count: 43))
     }
 
-    @Test("A private key is refused by the table")
+    @Test("The table refuses a private key")
     func refusesPrivateKeys() async throws {
         try await TestDatabase.withFixture { database in
             let store = ProviderKeyStore(database: database.service)

@@ -7,7 +7,7 @@ import Testing
 struct RegistrySnapshotTests {
     private let act = AdministrativeAct(actor: "test", reason: nil, requestID: UniqueID(high: 1, low: 2))
 
-    @Test("Before it was ever loaded it is an outage, not an unknown client")
+    @Test("Before the first load, a lookup is an outage, not an unknown client")
     func neverLoaded() async throws {
         try await TestDatabase.withFixture { database in
             let snapshot = RegistrySnapshot(database: database.service)
@@ -17,7 +17,7 @@ struct RegistrySnapshotTests {
         }
     }
 
-    @Test("It holds a client exactly as it was registered")
+    @Test("The snapshot has each client as registered")
     func roundTrip() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)
@@ -39,7 +39,7 @@ struct RegistrySnapshotTests {
         }
     }
 
-    @Test("It holds what each client proves itself with, and nothing of another")
+    @Test("The snapshot has the credentials of each client only")
     func credentials() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)
@@ -68,7 +68,7 @@ struct RegistrySnapshotTests {
         }
     }
 
-    @Test("A database that is away leaves the last copy in place")
+    @Test("The last copy stays while the database is unavailable")
     func keepsLastCopy() async throws {
         try await TestDatabase.withFixture { database in
             try await database.put(client: ClientID(validated: "app-one"), isEnabled: true)

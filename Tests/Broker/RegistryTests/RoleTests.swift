@@ -6,7 +6,7 @@ import Testing
 @Suite("The service's role", .serialized)
 struct RoleTests {
     @Test(
-        "It may not touch a table that holds sessions, devices, grants or the audit",
+        "The role cannot access tables with sessions, devices, grants or the audit",
         arguments: RoleSQL.forbidden)
     func mayNotRead(statement: Statement) async throws {
         try await TestDatabase.withFixture { database in
@@ -22,7 +22,7 @@ struct RoleTests {
 
     /// They run as the owner of the tables. Under the caller's search_path they could call the caller's functions.
     @Test(
-        "The hot calls run under no search_path but their own",
+        "The hot calls refuse every other search_path",
         arguments: ["public, native_sso", "pg_temp, native_sso", "\"native_sso, pg_temp\"", ""],
         [ExchangeStatement.statement, RefreshStatement.statement])
     func needsItsSearchPath(path: String, statement: Statement) async throws {
@@ -44,7 +44,7 @@ struct RoleTests {
         }
     }
 
-    @Test("It may read clients, groups and keys", arguments: RoleSQL.allowed)
+    @Test("The role may read clients, groups and keys", arguments: RoleSQL.allowed)
     func mayRead(statement: Statement) async throws {
         try await TestDatabase.withFixture { database in
             let rows = try await database.service.query(statement, [])

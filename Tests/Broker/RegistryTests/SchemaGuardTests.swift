@@ -6,7 +6,7 @@ import Testing
 /// Constraints guard the invariants. The tests try to break them as the superuser, past the program's statements.
 @Suite("Guards of the schema", .serialized)
 struct SchemaGuardTests {
-    @Test("An ended session stays ended, a revoked grant revoked, a family in its place", arguments: GuardSQL.refused)
+    @Test("The triggers refuse to revive sessions and grants or to move a family", arguments: GuardSQL.refused)
     func refuses(attempt: Statement) async throws {
         try await TestDatabase.withFixture { database in
             for statement in GuardSQL.world { try await database.run(statement, []) }
@@ -21,7 +21,7 @@ struct SchemaGuardTests {
     }
 
     /// Not an error: the caller learns that it recorded nothing, and reads the present state.
-    @Test("A login under the name of one that was logged out adds nothing")
+    @Test("A login with the sid of a logged-out session adds no row")
     func addsNothing() async throws {
         try await TestDatabase.withFixture { database in
             for statement in GuardSQL.world { try await database.run(statement, []) }

@@ -5,9 +5,9 @@ import PostgresClient
 import Testing
 
 /// A logout commits during an exchange or a refresh. The broker must issue nothing after it.
-@Suite("The end of a session, met on the way", .serialized)
+@Suite("A session that ends during a call", .serialized)
 struct SessionEndRaceTests {
-    @Test("An exchange waits for it, and is refused", arguments: [Seconds(0), .minutes(10)], [false, true])
+    @Test("An exchange waits for the end and is refused", arguments: [Seconds(0), .minutes(10)], [false, true])
     func exchange(lastUsed: Seconds, gathered: Bool) async throws {
         try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
             var scenario = try ExchangeScenario()
@@ -22,7 +22,7 @@ struct SessionEndRaceTests {
         }
     }
 
-    @Test("A refresh waits for it, and is refused", arguments: [Seconds(0), .minutes(10)], [false, true])
+    @Test("A refresh waits for the end and is refused", arguments: [Seconds(0), .minutes(10)], [false, true])
     func refresh(lastUsed: Seconds, gathered: Bool) async throws {
         try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
             var scenario = try RefreshScenario()

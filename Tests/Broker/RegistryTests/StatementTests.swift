@@ -6,7 +6,7 @@ import Testing
 @Suite("Statements", .serialized)
 struct StatementTests {
     /// A renamed column fails here, not in production.
-    @Test("Each can be prepared against the migrated schema")
+    @Test("Each statement can be prepared on the migrated schema")
     func prepares() async throws {
         try await TestDatabase.withFixture { database in
             for statement in RegistryStatements.all {

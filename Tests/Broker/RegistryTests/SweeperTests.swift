@@ -3,13 +3,13 @@ import PostgresClient
 import Registry
 import Testing
 
-@Suite("What a sweep removes", .serialized)
+@Suite("Retention sweeps", .serialized)
 struct SweeperTests {
     static func sweeper(_ database: any StatementExecutor, batch: Int64 = 2) -> Sweeper {
         Sweeper(database: database, batch: batch, pause: .zero)
     }
 
-    @Test("What has been over for long enough goes, and nothing else")
+    @Test("A sweep deletes exactly the records whose retention has passed")
     func removesWhatIsOver() async throws {
         try await TestDatabase.withFixture { database in
             let world = try await World.make(in: database)
@@ -44,7 +44,7 @@ struct SweeperTests {
         }
     }
 
-    @Test("Grants that stay with their session, for a replay of theirs, are not read again and again")
+    @Test("A sweep does not read replayed grants that stay with their session")
     func passesNothingOver() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -65,7 +65,7 @@ struct SweeperTests {
         }
     }
 
-    @Test("What it would remove is told beforehand, and left where it is")
+    @Test("A preview reports what a sweep would delete, and deletes nothing")
     func foretells() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -83,7 +83,7 @@ struct SweeperTests {
         }
     }
 
-    @Test("Records are kept for as long as the administrator says")
+    @Test("The administrator's retention periods apply")
     func keepsToThePolicy() async throws {
         try await TestDatabase.withFixture { database in
             _ = try await World.make(in: database)
@@ -116,7 +116,7 @@ struct SweeperTests {
         }
     }
 
-    @Test("The service says how many rows a batch has, and gets counts")
+    @Test("The service passes a batch size and receives counts")
     func returnsCounts() async throws {
         try await TestDatabase.withFixture { database in
             let interface = try await database.run(RetentionSQL.sweepInterface, []).map { try $0.text(0) }
@@ -124,7 +124,7 @@ struct SweeperTests {
         }
     }
 
-    @Test("A sweep goes on where the last one stopped, and begins anew after its end")
+    @Test("A sweep continues where the last one stopped, and restarts after its end")
     func keepsItsCursor() async throws {
         try await TestDatabase.withFixture { database in
             for name in ["forgotten", "fresh", "live"] {
@@ -162,7 +162,7 @@ struct SweeperTests {
         }
     }
 
-    @Test("Old months of the audit are emptied, coming ones are there before they are needed")
+    @Test("Old months of the audit are deleted, and coming months are created in advance")
     func rollsTheAuditOn() async throws {
         try await TestDatabase.withFixture { database in
             try await database.run(RetentionSQL.addOldMonths, [])
@@ -175,7 +175,7 @@ struct SweeperTests {
         }
     }
 
-    @Test("Of many brokers one sweeps, and none sooner than the interval")
+    @Test("One broker sweeps per interval")
     func oneSweepAnInterval() async throws {
         try await TestDatabase.withFixture { database in
             let (one, another) = (Self.sweeper(database.service), Self.sweeper(database.superuser))
