@@ -1,6 +1,6 @@
 /// An identity provider says that a login is over. OpenID Connect Back-Channel Logout 1.0 §2.5 to §2.8.
 ///
-/// Whatever was issued from the sessions that it ends is dead with them, offline access or not (Native SSO §4.3).
+/// With a session end all its grants, also those for offline access (Native SSO §4.3).
 package struct Logout: Sendable {
     private let tokens: any LogoutTokenVerifier
     private let registry: any LogoutRegistry
@@ -8,7 +8,7 @@ package struct Logout: Sendable {
     private let policies: [Issuer: LogoutPolicy]
     private let clock: any WallClock
 
-    /// - Parameter policies: Of every identity provider that is configured.
+    /// - Parameter policies: One for each configured identity provider.
     package init(
         tokens: any LogoutTokenVerifier, registry: any LogoutRegistry, directory: any ClientDirectory,
         policies: [Issuer: LogoutPolicy], clock: any WallClock
@@ -30,7 +30,7 @@ package struct Logout: Sendable {
     /// Returns when the end is committed. Ending a session that has ended or is unknown is a success, and so is a token
     /// that comes again: the IdP may have lost the first answer.
     /// - Parameter claims: The result of ``verify(_:)``.
-    /// - Returns: How many sessions this call ended.
+    /// - Returns: The number of sessions that this call ended.
     package func end(_ claims: LogoutTokenClaims, requestID: UniqueID) async throws(LogoutError) -> Int64 {
         let record = LogoutRecord(claims, requestID: requestID, milliseconds: clock.milliseconds)
         return try await LogoutError.port { () async throws(PortError) in try await registry.end(record) }
@@ -48,15 +48,15 @@ package struct Logout: Sendable {
     }
 }
 
-/// What the operator configured for the logouts of one identity provider.
+/// The operator's configuration of logouts from one identity provider.
 package struct LogoutPolicy: Sendable, Hashable {
-    /// As which clients the provider knows the broker, beside the apps that are registered here.
+    /// Accepted `aud` values besides the registered apps.
     package let audiences: [ClientID]
     /// Whether a logout token may come without `exp`, as older providers write them; its `iat` bounds its age then.
     package let allowsMissingExpiry: Bool
     /// Whether `typ` may be `JWT` or missing, as it may in an id_token: then only the claims tell the two apart.
     package let allowsJWTType: Bool
-    /// What a logout token ends that names a session and its user.
+    /// The sessions that a logout token with both `sid` and `sub` ends.
     package let reach: LogoutReach
 
     package init(
@@ -94,11 +94,11 @@ package enum LogoutRefusal: Error, Sendable, CaseIterable {
     case wrongType
     case algorithmNotAllowed
     case unknownKey
-    /// It left the key set: good for an old id_token, not for something that is said now.
+    /// It left the key set. It still verifies old id_tokens, but no new logout.
     case keyRetired
     case keyRevoked
     case badSignature
-    /// Missing, or no identity provider that is configured.
+    /// Missing, or not a configured identity provider.
     case issuer
     case audience
     case issuedAt

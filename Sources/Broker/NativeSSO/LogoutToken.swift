@@ -48,7 +48,7 @@ package enum LogoutSubject: Sendable, Hashable {
     }
 }
 
-/// What a verified logout token says, with the shape rules of Back-Channel Logout 1.0 §2.4 and §2.6 already kept.
+/// The claims of a verified logout token, which satisfy the shape rules of Back-Channel Logout 1.0 §2.4 and §2.6.
 package struct LogoutTokenClaims: Sendable, Hashable {
     package let issuer: Issuer
     package let subject: LogoutSubject
@@ -57,7 +57,7 @@ package struct LogoutTokenClaims: Sendable, Hashable {
     package let issuedAt: UnixTime
     /// `jti`: unique at its issuer.
     package let tokenID: String
-    /// Later than this the token is refused for its age.
+    /// After this time the broker refuses the token for its age.
     package let refusedAfter: UnixTime
 
     package init(

@@ -4,13 +4,13 @@ import StrictCoding
 package final class RefreshRequest: Sendable, CustomStringConvertible, CustomReflectable {
     package let requestID: UniqueID
     package let client: Client
-    /// As presented. A credential.
+    /// The token as presented. A credential.
     let refreshToken: String
-    /// `nil` where the request named no scope.
+    /// `nil` if the request named no scope.
     package let scope: Scope?
-    /// `nil` where the app showed no key, or the client's policy heeds none.
+    /// `nil` if the app sent no proof, or the client's policy ignores proofs.
     package let proof: PresentedProof?
-    /// `nil` where the client authenticated otherwise, or not at all.
+    /// `nil` if the client authenticated in another way, or not at all.
     package let assertion: PresentedAssertion?
 
     package init(
@@ -43,7 +43,7 @@ package struct Refresh: Sendable {
         self.lifetimes = lifetimes
     }
 
-    /// - Parameter subject: Receives what the request is about, as far as it becomes known, also for a refusal.
+    /// - Parameter subject: Receives session, grant and clients as they become known, also for a refusal.
     package func run(
         _ request: RefreshRequest, about subject: inout AuditSubject
     ) async throws(RefreshError) -> TokenAnswer {
@@ -62,7 +62,7 @@ package struct Refresh: Sendable {
         }
         subject.session = facts.grant?.session.id
         let (_, family) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
-        // Advanced or sent again, the successor is the same: that is what makes a retry harmless.
+        // A redelivery returns the same successor as the rotation, so a retry is harmless.
         return try RefreshError.port { () throws(PortError) in
             try mint.answer(asked, family, key: request.proof?.key, at: facts.now)
         }
@@ -77,7 +77,7 @@ package struct Refresh: Sendable {
 /// fixed prefix and length distinguish it from other credentials and let a secret scanner find a leaked one.
 package struct RefreshToken: Hashable, Sendable {
     package let grantID: UniqueID
-    /// 1 for the token that the first exchange gave, one more with each rotation.
+    /// 1 for the token of the first exchange, and one more with each rotation.
     package let generation: Int32
 
     package init(grantID: UniqueID, generation: Int32) {
@@ -89,12 +89,12 @@ package struct RefreshToken: Hashable, Sendable {
     private static let bodyLength = 1 + 16 + 4
     private static let tagLength = 32
 
-    /// Always this many characters.
+    /// The length of every token, in characters.
     package static let length = 76
 }
 
 extension RefreshToken {
-    /// The token as it travels.
+    /// The token as text.
     func encoded(by keys: some RefreshTokenAuthenticator) throws(PortError) -> String {
         let keyID = try keys.currentKeyID
         var token = Self.prefix + CollectionOfOne(keyID)

@@ -1,12 +1,12 @@
-/// What becomes of a presented refresh token.
+/// The effect of a presented refresh token.
 package enum RefreshDecision: Sendable, Equatable {
-    /// The token was current: the family has a new generation.
+    /// The token was current, and the family has a new generation.
     case advanced
-    /// Its successor was made, and perhaps lost on the way: the same successor again.
+    /// The token had a successor, which may have been lost: the app gets the same successor again.
     case redelivered
 }
 
-/// Architecture, *Refresh tokens*, from what the registry saw. Pure; a property test holds it equal to the statement.
+/// Decides a refresh from the facts of the registry. Pure; a property test compares it with the statement.
 package func decide(_ asked: Rotation, _ facts: RotationFacts) throws(RefreshError) -> (RefreshDecision, FamilyFacts) {
     if facts.assertionWasUsed || facts.proofWasUsed {
         guard facts.effect == .none else { throw .broken("the registry \(facts.effect.rawValue) for what was used") }
@@ -26,13 +26,13 @@ package func decide(_ asked: Rotation, _ facts: RotationFacts) throws(RefreshErr
     return (decision, family)
 }
 
-/// The first rule that says no.
+/// The first rule that refuses.
 package func refusal(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime) -> RefreshRefusal? {
     if family.revokedAt != nil {
         let isProof = family.cameLate && family.client == asked.request.client.id && keyRefusal(asked, family) == nil
         return isProof && showsTwoHolders(asked, family) ? .replayed : .grantRevoked
     }
-    // Before all that shows misuse: a thief who has an old token, and not the key, must not log the user out.
+    // Precedes reuse detection: a thief with an old token, but without the key, must not log the user out.
     if let refusal = keyRefusal(asked, family) { return refusal }
     if family.client != asked.request.client.id { return .foreignClient }
     if asked.token.generation > family.generation { return .stateRegressed }
@@ -105,9 +105,9 @@ extension RefreshRefusal {
 package enum RefreshRefusal: Error, Sendable, CaseIterable {
     /// Not a token of ours: wrong form, unknown key or wrong tag. No database was asked.
     case tokenNotOurs
-    /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
+    /// The client's assertion was used before, at any replica. RFC 7523 §3, 7.
     case assertionReplayed
-    /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
+    /// The DPoP proof was used before, at any replica. RFC 9449 §11.1.
     case proofReplayed
     case grantUnknown
     case grantRevoked
@@ -123,7 +123,7 @@ package enum RefreshRefusal: Error, Sendable, CaseIterable {
     /// Spent, and its successor used: two parties hold the family. The grant is revoked, and only a later login begins
     /// another. RFC 9700 §4.14.2.
     case replayed
-    /// Spent, its successor unused, and the grace period over: the answer was lost for long, or the token was copied.
+    /// Spent, its successor unused, and the grace period over: the app lost the answer, or the token was copied.
     /// The grant is revoked; an exchange begins another.
     case late
     /// Issued before an exchange that restarted the family, and not spent by a refresh: another part of the app

@@ -1,10 +1,10 @@
-/// What a refresh asks of the registry.
+/// A refresh for the registry.
 package struct Rotation: Sendable {
     package let request: RefreshRequest
-    /// The token that was presented; its tag holds.
+    /// The presented token; its tag is valid.
     package let token: RefreshToken
     package let lifetimes: Lifetimes
-    /// What the request named; `nil`: everything that the grant holds.
+    /// The requested scope; `nil`: the whole scope of the grant.
     package let scope: Scope?
 
     package init(_ request: RefreshRequest, _ token: RefreshToken, _ lifetimes: Lifetimes) {
@@ -14,7 +14,7 @@ package struct Rotation: Sendable {
         scope = request.scope?.withoutLogin
     }
 
-    /// The time in which the previous token returns the same successor, where no key binds the token family.
+    /// The time in which the previous token returns the same successor, if no key binds the token family.
     /// RFC 9449 §5: a confidential client's refresh token is bound by the client's authentication.
     package var grace: Seconds {
         request.client.authentication == .none ? lifetimes.unboundRefreshGrace : lifetimes.refreshGrace
@@ -22,13 +22,13 @@ package struct Rotation: Sendable {
 
     package var keyUse: KeyUse { KeyUse(of: request.client) }
 
-    /// What a key means to the client that asks.
+    /// What a bound key requires of the client.
     package enum KeyUse: Sendable, Hashable {
-        /// A bound token family goes on with a proof by its own key only. RFC 9449 §5.
+        /// A bound token family continues only with a proof by its own key. RFC 9449 §5.
         case fixed
         /// The same with a proof by any key: the client's own authentication binds the token family. RFC 9449 §5.
         case changeable
-        /// Proofs are not looked at, so that a bound token family does not go on.
+        /// The broker ignores proofs, so a bound token family does not continue.
         case off
 
         init(of client: Client) {
@@ -42,7 +42,7 @@ package struct Rotation: Sendable {
     }
 }
 
-/// The facts that the registry read, and what it did.
+/// The facts that the registry read, and its effect.
 package struct RotationFacts: Sendable {
     package enum Effect: String, Sendable, CaseIterable {
         /// Nothing was written.
@@ -57,7 +57,7 @@ package struct RotationFacts: Sendable {
     package let effect: Effect
     /// Whether the proof was presented before, here or at another replica. Then nothing was written.
     package let proofWasUsed: Bool
-    /// The same of the client's assertion.
+    /// The same for the client's assertion.
     package let assertionWasUsed: Bool
     /// `nil`: no grant has this id.
     package let grant: FamilyFacts?
@@ -76,7 +76,7 @@ package struct RotationFacts: Sendable {
 /// A token family as it was when the token was presented, with every fact that the decision needs.
 package struct FamilyFacts: Sendable {
     package let client: ClientID
-    /// Before this call advanced it, if it did.
+    /// The value before this call.
     package let generation: Int32
     /// The last generation that an exchange issued. It restarted the family; refreshes made all later ones.
     package let exchangedGeneration: Int32
@@ -85,7 +85,7 @@ package struct FamilyFacts: Sendable {
     /// Whether the presented one is from before the last exchange, and what a refresh made of it was itself presented.
     package let wasSpent: Bool
     package let rotatedAt: UnixTime
-    /// Before this call revoked it, if it did.
+    /// The value before this call.
     package let revokedAt: UnixTime?
     /// Whether that was since its last refreshed token came late, and nothing has shown two holders so far.
     package let cameLate: Bool
@@ -96,9 +96,9 @@ package struct FamilyFacts: Sendable {
     package let session: SessionFacts
     package let login: Login
     package let clientIsEnabled: Bool
-    /// Whether the app and the one whose login it uses still share a group, in that direction.
+    /// Whether the target client may still use logins of the source client.
     package let sharesLogin: Bool
-    /// What the app's membership lets it have at most, today; `nil`: no limit.
+    /// The current scope ceiling of the app's membership; `nil`: no limit.
     package let scopeCeiling: Scope?
     package let deviceIsBlocked: Bool
     /// The key that the last exchange bound the family to.

@@ -46,7 +46,7 @@ final class Semaphore: Sendable {
         let (turnedAway, next) = state.withLock { state -> ([Waiter], Waiter?) in
             var turnedAway: [Waiter] = []
             if let patience {
-                // The line is in order of arrival.
+                // The queue is in order of arrival.
                 turnedAway = Array(state.line.prefix { $0.since.duration(to: now) > patience })
                 state.line.removeFirst(turnedAway.count)
             }

@@ -20,7 +20,7 @@ extension AuditExplanation {
         }
         let words = AuditWords(record)
         let of = words.detail
-        // No `default`: a new kind does not compile until someone has found the words for it.
+        // No `default`, so that a new kind without a sentence does not compile.
         switch kind {
         case .requestRefused:
             self = words.refusal(

@@ -25,8 +25,8 @@ package struct Enrolment: Sendable {
     }
 
     /// - Parameters:
-    ///   - device: Of the request, or a secret that was made for it.
-    ///   - accessToken: That the app gets beside the id_token, if it gets one.
+    ///   - device: The device value of the request, or a new secret for it.
+    ///   - accessToken: The access token that the app gets with the id_token; `nil`: none.
     func enrol(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, device: DeviceValue, accessToken: String? = nil
     ) async throws(EnrolmentError) -> TokenAnswer {
@@ -39,7 +39,7 @@ package struct Enrolment: Sendable {
                 try limits.charge(failureOf: token)
             }
         }
-        // Also where nothing can be signed: an outage that is known beforehand must not cost the app its id_token.
+        // If the broker cannot sign now, the app must not lose its id_token.
         let isExchangeable = try EnrolmentError.port { () throws(PortError) in
             try mint.isExchangeable(request, idToken, device: device, accessToken: accessToken, at: clock.now)
         }
@@ -68,14 +68,14 @@ package struct Enrolment: Sendable {
             return session
         } catch {
             if case .refused = error, entry.checks.binding == nil {
-                // Judged already: the next one is told to wait.
+                // This request is already decided. The next one must wait.
                 do throws(RateLimited) { try limits.charge(failureOf: entry.token) } catch {}
             }
             throw error
         }
     }
 
-    /// Refuses a login that is not this client's, or not of now; nothing is recorded.
+    /// Refuses the login of another client, or an old one, before anything is recorded.
     func check(_ request: EnrolmentRequest, _ idToken: IDTokenClaims) throws(EnrolmentError) {
         if let refusal = EnrolmentChecks(of: request, idToken, at: clock.now).binding { throw .refused(refusal) }
     }
@@ -113,11 +113,11 @@ package final class EnrolmentRequest: Sendable {
     package let manner: Manner
     /// The `device_id` of the 2018 profile; `nil`: the current profile.
     package let device: DeviceValue?
-    /// `nil` where the request named no scope.
+    /// `nil` if the request named no scope.
     package let scope: Scope?
-    /// `nil` where the app showed no key, or the client's policy heeds none.
+    /// `nil` if the app sent no proof, or the client's policy ignores proofs.
     package let proof: PresentedProof?
-    /// By which the client authenticated; `nil`: otherwise, or not at all.
+    /// The client's assertion; `nil`: it authenticated in another way, or not at all.
     package let assertion: PresentedAssertion?
 
     package init(

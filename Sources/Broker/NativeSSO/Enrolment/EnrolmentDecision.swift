@@ -25,7 +25,7 @@ private func refusal(_ asked: EnrolmentEntry, _ facts: EnrolmentFacts) -> Enrolm
     return asked.checks.binding ?? clientRefusal(facts) ?? stateRefusal(asked, facts) ?? asked.checks.scopeRefusal
 }
 
-/// Only an app whose logins others may use has anything to enrol.
+/// Only an app whose logins others may use can enrol.
 private func clientRefusal(_ facts: EnrolmentFacts) -> EnrolmentRefusal? {
     guard facts.clientIsEnabled else { return .clientDisabled }
     guard let membership = facts.membership else { return .clientNotInGroup }
@@ -45,7 +45,7 @@ private func stateRefusal(_ asked: EnrolmentEntry, _ facts: EnrolmentFacts) -> E
 package struct EnrolmentChecks: Sendable {
     /// First reason against the id_token or its binding.
     let binding: EnrolmentRefusal?
-    /// First reason against the scope: last of all.
+    /// First reason against the scope. It is checked last.
     let scopeRefusal: EnrolmentRefusal?
 
     /// `false`: the registry reads but records nothing, so that this refusal takes as long as any other.
@@ -87,9 +87,9 @@ package struct EnrolmentChecks: Sendable {
 
 /// Why an enrolment is refused.
 package enum EnrolmentRefusal: Error, Sendable, CaseIterable {
-    /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
+    /// The client's assertion was used before, at any replica. RFC 7523 §3, 7.
     case assertionReplayed
-    /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
+    /// The DPoP proof was used before, at any replica. RFC 9449 §11.1.
     case proofReplayed
 
     // State, binding, relationship. One answer for all of them.
@@ -98,14 +98,14 @@ package enum EnrolmentRefusal: Error, Sendable, CaseIterable {
     case expired
     /// Issued too long ago to be the login that just happened.
     case stale
-    /// The identity provider has bound the token to a device that was not shown.
+    /// The identity provider bound the token to another device value than the request's.
     case deviceHashMismatch
     case clientDisabled
     case clientNotInGroup
     case directionForbidden
     case loginEnded
     case deviceBlocked
-    /// On this device the app has shown another key before.
+    /// The app is bound to another key on this device.
     case pinConflict
     /// Used before, with another device value.
     case tokenUsed

@@ -1,4 +1,4 @@
-/// What an exchange asks of the registry.
+/// An exchange for the registry.
 package struct Admission: Sendable {
     package let request: ExchangeRequest
     package let idToken: IDTokenClaims
@@ -10,7 +10,7 @@ package struct Admission: Sendable {
     package let proposedGrantID: UniqueID
     package let proposedSessionRowID: UniqueID
 
-    /// Every member of the id_token's `aud` but the source client.
+    /// Every member of the id_token's `aud` except the source client.
     package var otherAudience: [ClientID] { idToken.audience.filter { $0 != idToken.sourceClient } }
 
     /// The lifetime of a session that begins with this exchange; `nil`: no session may begin.
@@ -18,7 +18,7 @@ package struct Admission: Sendable {
 }
 
 extension Admission {
-    /// With new ids, whose time is `milliseconds` since 1970.
+    /// Creates new ids with the time `milliseconds` since 1970.
     package init(
         _ request: ExchangeRequest, _ idToken: IDTokenClaims, sessionID: SessionID, _ checks: ExchangeChecks,
         device: DeviceDigest, milliseconds: Int64
@@ -41,7 +41,7 @@ package struct AdmissionFacts: Sendable {
     package let target: Membership?
     /// Whether each of ``Admission/otherAudience`` is in the source's group.
     package let otherAudienceInGroup: Bool
-    /// `nil`: there is no such session, and none was made.
+    /// `nil`: the session does not exist, and the registry created none.
     package let session: SessionFacts?
     package let deviceIsBlocked: Bool
     /// The bound key of this client on this device before this call; `nil`: no key, or the client has no key binding.

@@ -1,7 +1,7 @@
-/// Native SSO §4.3 from what the broker and the registry saw, in the order of the contract. Pure.
+/// Decides an exchange by the rules of Native SSO §4.3, from the request checks and the facts of the registry. Pure.
 ///
-/// The registry's statement guards the write by the same rules; a property test holds the two equal, and where they
-/// disagree all the same the answer is an error of ours, never a token.
+/// The registry's statement guards the write by the same rules, and a property test compares the two. If they
+/// disagree, the answer is a defect of the broker, never a token.
 package func decide(_ asked: Admission, _ facts: AdmissionFacts) throws(ExchangeError) -> GrantFacts {
     if let refusal = refusal(asked, facts) {
         guard facts.grant == nil else {
@@ -13,7 +13,7 @@ package func decide(_ asked: Admission, _ facts: AdmissionFacts) throws(Exchange
     return grant
 }
 
-/// The first rule that says no.
+/// The first rule that refuses.
 package func refusal(_ asked: Admission, _ facts: AdmissionFacts) -> ExchangeRefusal? {
     if facts.assertionWasUsed { return .assertionReplayed }
     if facts.proofWasUsed { return .proofReplayed }
@@ -86,9 +86,9 @@ package enum ExchangeRefusal: Error, Sendable, CaseIterable {
     /// `may_act` names another client. RFC 8693 §4.4.
     case mayActOther
 
-    /// The client's assertion was used before, at whichever replica. RFC 7523 §3, 7.
+    /// The client's assertion was used before, at any replica. RFC 7523 §3, 7.
     case assertionReplayed
-    /// The DPoP proof was used before, at whichever replica. RFC 9449 §11.1.
+    /// The DPoP proof was used before, at any replica. RFC 9449 §11.1.
     case proofReplayed
 
     // State, binding, relationship: Native SSO §4.3. One answer for all of them.
@@ -105,7 +105,7 @@ package enum ExchangeRefusal: Error, Sendable, CaseIterable {
     case sessionUnknown
     /// The session is unknown, and the key of the id_token has left the identity provider's key set.
     case firstSightKeyNotCurrent
-    /// The session is unknown, and the id_token was issued too long ago to bring it in.
+    /// The session is unknown, and the id_token is too old to begin it.
     case firstSightTokenTooOld
     /// The session is live, but an earlier one of the same name ended after this id_token, or its login.
     case subjectTokenBeforeEnd
@@ -114,7 +114,7 @@ package enum ExchangeRefusal: Error, Sendable, CaseIterable {
     case sessionIdle
     case subjectMismatch
     case deviceBlocked
-    /// On this device the client has shown another key before, or now shows none.
+    /// The client is bound to another key on this device, or sent no proof.
     case pinConflict
 
     // Scope: RFC 6749 §3.3.
@@ -137,12 +137,12 @@ package enum SessionDeath: Sendable, Hashable {
     case ended
     /// Its absolute lifetime is over.
     case expired
-    /// It was not used for longer than the idle limit.
+    /// No app used it for longer than the idle limit.
     case idle
 }
 
 extension SessionFacts {
-    /// `nil` while the session is live. It is dead at the very second of its expiry.
+    /// `nil` while the session is live. At the second of its expiry it is over.
     package func refusal(idleLimit: Seconds, at now: UnixTime) -> SessionDeath? {
         if endedAt != nil { return .ended }
         if now >= expiresAt { return .expired }
@@ -175,7 +175,7 @@ extension SessionFacts {
 ///
 /// It does not predict refusals of the app's next login, device or request.
 package struct LoginSharing: Sendable {
-    /// The first rule that says no; `nil`: it may.
+    /// The first rule that refuses; `nil`: no rule refuses.
     package let refusal: ExchangeRefusal?
     /// What an exchange would grant.
     package let scope: Scope

@@ -1,7 +1,7 @@
 /// The token exchange of Native SSO: app 2 presents app 1's id_token and the device value, and gets tokens of its own.
 ///
-/// One id_token serves many sibling apps, so nothing here remembers having seen it: what can be taken back is the
-/// session, and the grant that the exchange records.
+/// One id_token serves many sibling apps, so the broker does not record its use. An operator can end the session, or
+/// revoke the grant that the exchange records.
 package struct Exchange: Sendable {
     private let idTokens: any IDTokenVerifier
     private let registry: any GrantRegistry
@@ -26,7 +26,7 @@ package struct Exchange: Sendable {
         self.clock = clock
     }
 
-    /// - Parameter subject: Receives what the request is about, as far as it becomes known, also for a refusal.
+    /// - Parameter subject: Receives session, grant and clients as they become known, also for a refusal.
     package func run(
         _ request: ExchangeRequest, about subject: inout AuditSubject
     ) async throws(ExchangeError) -> TokenAnswer {
@@ -55,11 +55,11 @@ package struct Exchange: Sendable {
         return try ExchangeError.port { () throws(PortError) in try mint.answer(asked, grant, at: facts.now) }
     }
 
-    /// All that can be found out before the registry is asked.
+    /// The request checks.
     private func admission(
         _ request: ExchangeRequest, _ idToken: IDTokenClaims, at now: UnixTime
     ) throws(ExchangeError) -> Admission {
-        // Claim shape, so it is judged before anything that depends on state: no grant could come of this token.
+        // A claim shape, so this check precedes all state. No exchange of this token can succeed.
         guard let sessionID = idToken.sessionID else { throw .invalidIDToken(.sessionID) }
         guard let deviceHash = idToken.deviceHash(for: request.profile) else {
             throw .invalidIDToken(.deviceHash)
@@ -86,9 +86,9 @@ package struct Exchange: Sendable {
     }
 }
 
-/// What a token request gives to the app. RFC 6749 §5.1, RFC 8693 §2.2.1, Native SSO §3.3. Prints as `****`.
+/// The tokens that an app receives. RFC 6749 §5.1, RFC 8693 §2.2.1, Native SSO §3.3. Prints as `****`.
 package struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable {
-    /// What a token exchange issued: it is called `access_token` in any case.
+    /// The token that an exchange issued. Its member is always `access_token`.
     package enum Issued: Sendable {
         case accessToken, idToken
     }
@@ -96,9 +96,9 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable
     package let accessToken: String
     /// `nil`: this is not the answer to a token exchange.
     package let issued: Issued?
-    /// Whether it is bound to the key of the request's proof: `token_type` is then `DPoP`. RFC 9449 §5.
+    /// Whether it is bound to the key of the request's proof, so that `token_type` is `DPoP`. RFC 9449 §5.
     package let isBound: Bool
-    /// `nil` where an identity provider whose token it is did not say.
+    /// `nil` if the token is an identity provider's, and its answer had no lifetime.
     package let expiresIn: Seconds?
     /// `nil`: no scope was requested and this broker issues no access token, or the IdP named none.
     package let scope: String?
@@ -120,7 +120,7 @@ package struct TokenAnswer: Sendable, CustomStringConvertible, CustomReflectable
         self.deviceSecret = deviceSecret
     }
 
-    /// What the identity provider gave for a code, as it said it.
+    /// The identity provider's answer to a code, unchanged.
     package init(_ tokens: ProviderTokens) {
         self.init(
             accessToken: tokens.accessToken, expiresIn: tokens.expiresIn.map { Seconds($0) }, scope: tokens.scope,

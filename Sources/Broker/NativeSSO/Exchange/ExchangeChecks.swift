@@ -94,7 +94,7 @@ extension Client {
         guard let maximumAuthenticationAge, let authenticatedAt = login.authenticatedAt else {
             return refreshTokenLifetime
         }
-        // The second in which the login is just young enough belongs to the grant.
+        // The grant includes the last second in which the login is young enough.
         let rest = max(1, authenticatedAt.adding(maximumAuthenticationAge).adding(1).since(now))
         return min(rest, refreshTokenLifetime ?? rest)
     }
@@ -109,11 +109,11 @@ package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomRe
     package let issuer: IssuerPolicy
     package let subjectToken: SubjectToken
     package let device: DeviceValue
-    /// `nil` where the request named no scope.
+    /// `nil` if the request named no scope.
     package let scope: Scope?
-    /// `nil` where the app showed no key, or the client's policy heeds none.
+    /// `nil` if the app sent no proof, or the client's policy ignores proofs.
     package let proof: PresentedProof?
-    /// `nil` where the client authenticated otherwise, or not at all.
+    /// `nil` if the client authenticated in another way, or not at all.
     package let assertion: PresentedAssertion?
 
     package init(

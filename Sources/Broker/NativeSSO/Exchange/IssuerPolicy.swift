@@ -1,6 +1,6 @@
 import StrictCoding
 
-/// What the operator configured for one identity provider, as far as an exchange needs it.
+/// The operator's configuration of one identity provider for exchanges and enrolments.
 package struct IssuerPolicy: Sendable, Hashable {
     package let issuer: Issuer
     /// Other values of `audience` that mean this issuer, such as `api://default`.
@@ -20,13 +20,13 @@ package struct IssuerPolicy: Sendable, Hashable {
     package let maximumSubjectTokenAge: Seconds
     /// The same for id_tokens that this broker signed, by the IdP of the login, for IdPs with their own limit.
     package let maximumAgeByProvider: [Issuer: Seconds]
-    /// The identity providers of whose logins an expired id_token that this broker signed is refused, too.
+    /// The identity providers for which an expired id_token signed by this broker is refused as well.
     package let providersRequiringUnexpired: Set<Issuer>
     /// Life of a session that begins at first sight or by enrolment.
     package let sessionLifetime: Seconds
-    /// Whether an app may bring its login here by showing a fresh id_token.
+    /// Whether an app may enrol its login by a fresh id_token.
     package let enrolsByExchange: Bool
-    /// Whether an app may bring its code here, and the broker redeem it; `nil`: it may not.
+    /// How the broker redeems codes of apps; `nil`: it redeems none.
     package let codeRelay: CodeRelayPolicy?
 
     package init(
@@ -70,14 +70,14 @@ package struct IssuerPolicy: Sendable, Hashable {
     }
 }
 
-/// How much of the broker one identity provider may take up with codes.
+/// The limits of one identity provider's code relay.
 package struct CodeRelayPolicy: Sendable, Hashable {
-    /// For the whole of one request to its token endpoint.
+    /// The time limit of one request to its token endpoint.
     package let timeout: Seconds
     /// Maximum concurrent requests to it; further requests are told to come again. One app uses at most half of them,
     /// and one address at most a quarter.
     package let atOnce: Int
-    /// Whether a refresh token that no app got is revoked there: it may end the whole grant with it. RFC 7009 §2.1.
+    /// Whether the broker revokes refresh tokens that no app received. That may end the whole grant. RFC 7009 §2.1.
     package let revokesOrphans: Bool
 
     package init(timeout: Seconds = 5, atOnce: Int = 32, revokesOrphans: Bool = true) {

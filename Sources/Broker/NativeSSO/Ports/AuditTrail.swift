@@ -14,7 +14,7 @@ package struct AuditEvent: Sendable, Hashable {
         case refreshRefused = "refresh_refused"
         case logoutRefused = "logout_refused"
         case enrolmentRefused = "enrolment_refused"
-        /// An identity provider gave tokens for a code, and no app got them.
+        /// An identity provider issued tokens for a code, and no app received them.
         case codeOrphaned = "code_orphaned"
     }
 
@@ -24,7 +24,7 @@ package struct AuditEvent: Sendable, Hashable {
     package let requestID: UniqueID
     /// Milliseconds since 1970, by the broker's clock.
     package let occurredAtMilliseconds: Int64
-    /// A registered client, never what an unknown caller wrote.
+    /// A registered client, never a value of an unknown caller.
     package let client: ClientID?
     /// From a closed vocabulary.
     package let reason: String

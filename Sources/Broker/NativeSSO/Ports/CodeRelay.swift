@@ -11,33 +11,33 @@ package protocol CodeRelay: Sendable {
     func revoke(_ refreshToken: String, of client: ClientID, at issuer: Issuer) async -> RevocationOutcome
 }
 
-/// What became of a refresh token that no app got, as far as is known. The raw value is what the audit shows.
+/// The fate of a refresh token that no app received. The raw value is what the audit shows.
 package enum RevocationOutcome: String, Sendable, CaseIterable {
     case revoked = "idp_token_revoked"
     /// The identity provider answered with an error.
     case refused = "idp_revocation_refused"
     /// No answer came, or an unusable one.
     case failed = "idp_revocation_failed"
-    /// It does not say where tokens are revoked.
+    /// The identity provider names no revocation endpoint.
     case endpointUnknown = "idp_revocation_endpoint_unknown"
-    /// By the operator: it is not asked.
+    /// The operator turned revocation off.
     case switchedOff = "idp_revocation_off"
-    /// It is not asked, for an app may have the token: the database did not say what became of it.
+    /// Not revoked, because an app may have the token: the database did not confirm its fate.
     case outcomeUnknown = "code_outcome_unknown"
 }
 
 /// Why the broker has no tokens for a code.
 package enum CodeRelayError: Error, Sendable {
-    /// The identity provider's word: an OAuth error.
+    /// The identity provider answered with an OAuth error.
     case refused(ProviderError)
-    /// Nothing was sent: the code is as good as it was.
+    /// The broker sent nothing. The code stays valid.
     case notAsked(ProviderFault)
-    /// The code was sent, and no answer came that could be used. It may be spent.
+    /// The broker sent the code and got no usable answer. The code may be spent.
     /// - orphan: A refresh token in that answer.
     case unanswered(ProviderFault, orphan: String? = nil)
 }
 
-/// What the identity provider gave for a code. RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. Prints as `****`.
+/// The identity provider's tokens for a code. RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. Prints as `****`.
 package struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The identity provider's access token, for the app.
     package var accessToken: String
@@ -45,7 +45,7 @@ package struct ProviderTokens: Sendable, Equatable, CustomStringConvertible, Cus
     package var expiresIn: Int64?
     /// The identity provider's refresh token, for the app.
     package var refreshToken: String?
-    /// As the identity provider wrote it; `nil`: what the app asked for.
+    /// The granted scope, unchanged; `nil`: the requested scope.
     package var scope: String?
     /// The id_token, which the broker verifies before it uses it.
     package var idToken: String
@@ -77,13 +77,13 @@ package enum ProviderError: String, Sendable, CaseIterable {
     case unauthorizedClient
     case unsupportedGrantType
     case invalidScope
-    /// OpenID Connect Core §3.1.2.6: whatever of it a token endpoint may say, the user has to log in again.
+    /// The errors of OpenID Connect Core §3.1.2.6: the user must log in again.
     case interactionRequired
-    /// One of its own.
+    /// An error code of the identity provider's own.
     case other
 }
 
-/// Why the identity provider gave no answer that can be used.
+/// Why the identity provider gave no usable answer.
 package enum ProviderFault: Sendable, CaseIterable {
     /// Its metadata names no token endpoint.
     case endpointUnknown
@@ -92,9 +92,9 @@ package enum ProviderFault: Sendable, CaseIterable {
     case timedOut
     /// The connection broke after the code was sent.
     case cutOff
-    /// It says that it is out of service: 429, 5xx, or `temporarily_unavailable` and `server_error` in words.
+    /// It reports an outage: status 429 or 5xx, or the error `temporarily_unavailable` or `server_error`.
     case unavailable
-    /// A status that no token endpoint answers with.
+    /// A status that a token endpoint never returns.
     case status
     case redirected
     case contentType
@@ -104,7 +104,7 @@ package enum ProviderFault: Sendable, CaseIterable {
     /// A member of RFC 6749 §5.1 is missing or invalid.
     case malformed
     case noIDToken
-    /// `at_hash` is not that of the access token beside it. OpenID Connect Core §3.1.3.8.
+    /// `at_hash` does not match the access token beside it. OpenID Connect Core §3.1.3.8.
     case accessTokenHash
     /// The id_token is for another client.
     case otherClient

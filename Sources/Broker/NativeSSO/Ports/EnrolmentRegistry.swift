@@ -1,6 +1,6 @@
 /// Sessions that begin by enrolment: implemented by `Registry` on PostgreSQL.
 package protocol EnrolmentRegistry: Sendable {
-    /// Records a session if, and only if, every guard holds, in one statement, and returns what it saw either way.
+    /// Records a session only if every guard holds, in one statement. Always returns the facts.
     ///
     /// An id_token begins one session. With the same device value it leads to that session again; with any other value
     /// it is refused. The same statement consumes the DPoP proof and the client's assertion, also on a refusal. A call
@@ -8,7 +8,7 @@ package protocol EnrolmentRegistry: Sendable {
     func enrol(_ entry: EnrolmentEntry) async throws(PortError) -> EnrolmentFacts
 }
 
-/// What an enrolment asks of the registry.
+/// An enrolment for the registry.
 package struct EnrolmentEntry: Sendable {
     /// The request, after the request checks.
     package let request: EnrolmentRequest
@@ -25,7 +25,7 @@ package struct EnrolmentEntry: Sendable {
     /// The row of a new session.
     package let proposedRowID: UniqueID
 
-    /// When the id_token is refused for its age.
+    /// From then on the id_token is refused for its age.
     package var tokenUsableUntil: UnixTime { idToken.issuedAt.adding(EnrolmentChecks.maximumAge) }
 
     /// The proof to consume. The claim of a code has consumed its own.
@@ -33,7 +33,7 @@ package struct EnrolmentEntry: Sendable {
 }
 
 extension EnrolmentEntry {
-    /// With new ids, whose time is `milliseconds` since 1970.
+    /// Creates new ids with the time `milliseconds` since 1970.
     init(
         _ request: EnrolmentRequest, _ idToken: IDTokenClaims, _ checks: EnrolmentChecks, token: EnrolledTokenDigest,
         device: DeviceDigest, milliseconds: Int64
@@ -60,13 +60,13 @@ package struct EnrolmentFacts: Sendable {
     /// Whether a session of the same IdP session has ended, which ends this login too; or the IdP has ended every
     /// session that the user had when the id_token was issued.
     package let loginHasEnded: Bool
-    /// Whether the id_token began a session that is another device's, or is over.
+    /// Whether the id_token began a session of another device, or one that is over.
     package let tokenIsUsed: Bool
     /// The key bound to this client on this device before this call; `nil`: no key, or the client has no key binding.
     package let boundKey: KeyThumbprint?
     /// Whether the proof was presented before, here or at another replica. Then nothing was recorded.
     package let proofWasUsed: Bool
-    /// The same of the client's assertion. Then the proof was not used up.
+    /// The same for the client's assertion. The proof was not consumed then.
     package let assertionWasUsed: Bool
     /// The session that was recorded, now or the first time; `nil`: none.
     package let session: EnrolledSession?

@@ -1,9 +1,9 @@
 /// Sessions, groups, devices and grants: implemented by `Registry` on PostgreSQL.
 ///
-/// Both calls decide and write in one statement and return what they saw either way. The two `decide` functions of this
-/// target hold the rules; a test holds them equal to the registry.
+/// Both calls decide and write in one statement, and always return the facts. The two `decide` functions of this target
+/// contain the same rules; a test compares them with the registry.
 package protocol GrantRegistry: Sendable {
-    /// Records the grant of an exchange if, and only if, every guard holds.
+    /// Records the grant of an exchange only if every guard holds.
     func admit(_ admission: Admission) async throws(PortError) -> AdmissionFacts
 
     /// Issues the next generation of a token family if every guard holds; revokes the grant if the token shows misuse.
@@ -12,11 +12,11 @@ package protocol GrantRegistry: Sendable {
 
 /// A client's place in a client-sharing group.
 package struct Membership: Sendable, Hashable {
-    /// Which way a login may travel.
+    /// Whose logins a member may use.
     package enum Role: String, Sendable, CaseIterable {
-        /// Its login may be used by others.
+        /// Other members may use its logins.
         case source
-        /// It may use the login of others.
+        /// It may use the logins of other members.
         case target
         case both
     }
@@ -25,7 +25,7 @@ package struct Membership: Sendable, Hashable {
     package let group: GroupID
     /// The client's role in the group.
     package let role: Role
-    /// The most that this member gets by an exchange; `nil`: whatever the client may have.
+    /// The largest scope of an exchange by this member; `nil`: the client's allowed scope.
     package let scopeCeiling: Scope?
 
     package init(group: GroupID, role: Role, scopeCeiling: Scope? = nil) {
@@ -42,7 +42,7 @@ package struct Membership: Sendable, Hashable {
 package struct SessionFacts: Sendable, Hashable {
     /// The row of the session.
     package let id: UniqueID
-    /// `nil` for a login that ended before it was ever seen here.
+    /// `nil` for a session that ended before the broker first saw it.
     package let subject: Subject?
     /// When the session ended; `nil`: it has not.
     package let endedAt: UnixTime?
@@ -52,8 +52,8 @@ package struct SessionFacts: Sendable, Hashable {
     package let lastUsedAt: UnixTime
     /// Whether the id_token that began it had `auth_time`.
     package let hasAuthTime: Bool
-    /// What the ends of earlier sessions of this name, and its own, demand of every id_token: a later `iat`, a later
-    /// `auth_time`.
+    /// Every id_token must have a later `iat` than this, and a later `auth_time` than ``authTimeAfter``. The ends of
+    /// this session and of earlier ones with the same `sid` set these limits.
     package let iatAfter: UnixTime?
     /// See ``iatAfter``.
     package let authTimeAfter: UnixTime?
@@ -89,12 +89,12 @@ package struct GrantFacts: Sendable, Hashable {
     }
 }
 
-/// How often one login, user, device or client may ask: implemented by `BrokerHTTP`.
+/// The rate limits of logins, users, devices and clients: implemented by `BrokerHTTP`.
 ///
 /// A user, login or device is charged only after the token that names it was verified. So an attacker cannot use up
 /// another user's limit.
 package protocol UseLimits: Sendable {
-    /// Charges an exchange whose id_token is genuine, however old, and whose device value fits it.
+    /// Charges an exchange with a genuine id_token of any age and its right device value.
     /// - Parameter deviceHash: The claim that names the device.
     func charge(
         exchangeOf idToken: IDTokenClaims, onDevice deviceHash: String, by client: Client
@@ -104,26 +104,25 @@ package protocol UseLimits: Sendable {
     /// honest app presents the right value, and an attacker's guesses must not block it.
     func charge(failureOf idToken: IDTokenClaims) throws(RateLimited)
 
-    /// Whether an enrolment may be tried whose id_token is genuine, fresh and the client's own. Counts nothing: an
-    /// attacker with a stolen id_token, whom the broker refuses, must not use up the limit of its user.
+    /// Checks the limits before an enrolment with a genuine, fresh id_token of the client's own. Counts nothing: a
+    /// refused attacker with a stolen id_token must not use up the limit of its user.
     func check(
         enrolmentOf idToken: IDTokenClaims, token: EnrolledTokenDigest, by client: Client
     ) throws(RateLimited)
 
-    /// An enrolment that was recorded.
+    /// Counts a recorded enrolment.
     func count(enrolmentOf idToken: IDTokenClaims, by client: Client)
 
-    /// A genuine id_token whose enrolment is refused. Charged to that token alone: not even to its user, who may come
-    /// with another.
+    /// Charges the refused enrolment of a genuine id_token to that token alone. Its user may still enrol another one.
     func charge(failureOf token: EnrolledTokenDigest) throws(RateLimited)
 
-    /// A refresh whose token is one of ours.
+    /// Charges a refresh with a genuine refresh token.
     func charge(refreshOf grant: UniqueID, by client: Client) throws(RateLimited)
 }
 
-/// Too many requests. Not a refusal, and not an outage: nothing was judged, and the same request is good later.
+/// Too many requests. It is neither a refusal nor an outage: the same request may succeed later.
 package struct RateLimited: Error, Sendable, Hashable {
-    /// Whose share is used up.
+    /// The limit that was reached.
     package enum Limit: Sendable, CaseIterable {
         /// All callers of the public listener.
         case listener
@@ -148,7 +147,7 @@ package struct RateLimited: Error, Sendable, Hashable {
 
     /// The limit that was reached.
     package let limit: Limit
-    /// Until the next request is granted, if no other request comes meanwhile; at least one second.
+    /// The wait until the next request is admitted, if no other comes first; at least one second.
     package let retryAfter: Seconds
 
     package init(_ limit: Limit, retryAfter: Seconds) {
@@ -156,7 +155,7 @@ package struct RateLimited: Error, Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// Whether a token or the client's authentication was verified before it, so that its number is bounded by theirs.
+    /// Whether a token or the client's authentication is verified first. Such tokens and clients bound its number.
     package var followsProof: Bool {
         switch limit {
         case .listener, .address, .network, .clientFailures, .code, .logout: false

@@ -1,4 +1,4 @@
-/// The existing identity provider, as far as an id_token needs it: implemented by `IdentityProvider`.
+/// Verifies id_tokens of the existing identity providers: implemented by `IdentityProvider`.
 package protocol IDTokenVerifier: Sendable {
     /// Verifies signature and claim shape of an id_token with the known keys, without waiting.
     ///
@@ -11,13 +11,13 @@ package protocol IDTokenVerifier: Sendable {
     ) throws(IDTokenVerificationError) -> IDTokenVerification
 }
 
-/// What the known keys of an issuer say of an id_token.
+/// The result of verifying an id_token with the known keys.
 package enum IDTokenVerification: Sendable {
     case verified(IDTokenClaims)
-    /// No known key made the signature. The issuer may have published one since: `fetching` asks for it.
+    /// No known key made the signature. The issuer may have published a new key: `fetching` asks for it.
     case keyUnknown(fetching: @Sendable () async throws(IDTokenVerificationError) -> IDTokenClaims)
 
-    /// Waits only where the key is unknown.
+    /// Waits only if the key is unknown.
     package var claims: IDTokenClaims {
         get async throws(IDTokenVerificationError) {
             switch self {
@@ -28,7 +28,7 @@ package enum IDTokenVerification: Sendable {
     }
 }
 
-/// What an id_token is shown for.
+/// The purpose of a presented id_token.
 package enum IDTokenUse: Sendable {
     /// A subject token: it may be old, its key may have left the issuer's key set, and it names a session.
     case exchange
@@ -78,11 +78,11 @@ package enum SubjectTokenDefect: Error, Sendable, CaseIterable {
     case accessToken
     case actorClaim
     case mayAct
-    /// An id_token of this broker that no enrolment gave, or of an identity provider that is not configured any more.
+    /// An id_token of this broker that is not from an enrolment, or whose identity provider is no longer configured.
     case notEnrolled
 }
 
-/// The existing identity provider, as far as a logout token needs it: implemented by `IdentityProvider`.
+/// Verifies logout tokens of the existing identity providers: implemented by `IdentityProvider`.
 package protocol LogoutTokenVerifier: Sendable {
     /// Verifies signature, claim shape and age. The token's `iss` selects one of the configured IdPs and its keys. The
     /// broker fetches only configured URLs.

@@ -16,10 +16,10 @@ package enum JWTType: String, Sendable {
 
 /// HMAC-SHA-256 under the refresh-token keys of the key module.
 package protocol RefreshTokenAuthenticator: Sendable {
-    /// The key under which new tokens are made.
+    /// The key for new tokens.
     var currentKeyID: UInt8 { get throws(PortError) }
 
-    /// 32 octets; `nil` where no key has this id.
+    /// 32 octets; `nil` if no key has this id.
     func tag(_ message: [UInt8], keyID: UInt8) throws(PortError) -> [UInt8]?
 }
 
@@ -38,10 +38,10 @@ package protocol RecordAuthenticator: Sendable {
 
 /// The kinds of records that carry a tag.
 package enum AuthenticatedRecord: String, Sendable {
-    /// A key of an identity provider, and when it was seen.
+    /// A key of an identity provider, with the times of its sightings.
     case providerKey = "provider key"
-    /// The name of a code that was relayed.
+    /// The name of a relayed code.
     case authorizationCode = "authorization code"
-    /// What the key is made from under which the answer to a code is kept.
+    /// The source of the key that seals the answer to a code.
     case codeAnswer = "code answer"
 }

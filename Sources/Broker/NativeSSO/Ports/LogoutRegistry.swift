@@ -1,14 +1,14 @@
 import Crypto
 
-/// The end of sessions at the word of their identity provider: implemented by `Registry` on PostgreSQL.
+/// Ends sessions on a logout of their identity provider: implemented by `Registry` on PostgreSQL.
 package protocol LogoutRegistry: Sendable {
     /// Ends the named sessions, blocks those not seen yet from starting later, and consumes the token. Returns when all
     /// of it is committed. After an outage part of it may be done; the same token may be used again then.
-    /// - Returns: How many sessions this call ended: 0 if the token was used before, which changes nothing.
+    /// - Returns: The number of sessions that this call ended. A repeated token returns 0 and changes nothing.
     func end(_ logout: LogoutRecord) async throws(PortError) -> Int64
 }
 
-/// What a logout asks of the registry.
+/// A logout for the registry.
 package struct LogoutRecord: Sendable {
     /// The X-Request-Id of the logout request.
     package let requestID: UniqueID
@@ -18,11 +18,11 @@ package struct LogoutRecord: Sendable {
     package let subject: LogoutSubject
     /// `iat` of the token.
     package let issuedAt: UnixTime
-    /// Names the token by its issuer and `jti`: SHA-256, whatever the issuer wrote.
+    /// Identifies the token: SHA-256 over its issuer and `jti`.
     package let digest: [UInt8]
-    /// Until then the token must be known as used.
+    /// Until then the registry remembers that the token was used.
     package let rememberedUntil: UnixTime
-    /// Of the row that stands for the session which is over, as long as none does that was seen here.
+    /// The id of a new row that marks the session as ended, if the registry has no row of the session.
     package let proposedSessionRowID: UniqueID
 
     package init(_ claims: LogoutTokenClaims, requestID: UniqueID, milliseconds: Int64) {

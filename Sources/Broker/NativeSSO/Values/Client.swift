@@ -1,7 +1,7 @@
 import Crypto
 import StrictCoding
 
-/// An app as the registry knows it.
+/// A registered client.
 package struct Client: Sendable, Hashable {
     /// How the client authenticates at the token endpoint. RFC 6749 §2.3. The broker accepts no other method from it.
     package enum Authentication: String, Sendable, CaseIterable {
@@ -16,9 +16,9 @@ package struct Client: Sendable, Hashable {
         case refreshToken = "refresh_token"
     }
 
-    /// Whether the app shows with each request that it holds a key: a DPoP proof, RFC 9449.
+    /// Whether the client's requests need a DPoP proof. RFC 9449.
     package enum ProofPolicy: String, Sendable, CaseIterable {
-        /// No proof is looked at, as if the broker knew of none. New tokens are bearer tokens.
+        /// The broker ignores proofs. New tokens are bearer tokens.
         case off
         /// A request with a proof gets tokens bound to its key.
         case optional
@@ -30,26 +30,26 @@ package struct Client: Sendable, Hashable {
     package var authentication: Authentication
     package var isEnabled: Bool
     package var grants: Set<Grant>
-    /// The most that the client may get.
+    /// The largest scope of the client.
     package var allowedScope: Scope
     /// The scope of a request that names none.
     package var defaultScope: Scope
-    /// The resource servers that its access tokens are for: `aud`. RFC 9068 §3.
+    /// The resource servers of its access tokens: `aud`. RFC 9068 §3.
     package var audiences: [String]
     package var accessTokenLifetime: Seconds?
     /// Absolute lifetime of a token family; `nil`: that of the session.
     package var refreshTokenLifetime: Seconds?
     /// Whether an exchange under draft 07 (or before) returns a refresh token; the 2018 profile always does.
     package var issuesRefreshToken: Bool
-    /// Whether an exchange returns an id_token of ours beside the access token.
+    /// Whether an exchange also returns an id_token of this broker.
     package var issuesIDToken: Bool
     /// Whether access tokens carry `sid`.
     package var includesSessionID: Bool
-    /// Whether the app may exchange an id_token that was made for itself.
+    /// Whether the app may exchange its own id_token.
     package var allowsSelfExchange: Bool
-    /// `acr` values that are enough, any one of them; empty: any login is.
+    /// Accepted `acr` values; one is enough. Empty: any login is accepted.
     package var acceptedContextClasses: [String]
-    /// Longest time since the login; `nil`: no limit but the session's.
+    /// Longest time since the login; `nil`: only the session's limits apply.
     package var maximumAuthenticationAge: Seconds?
     package var proofPolicy: ProofPolicy
 
@@ -87,23 +87,23 @@ package struct Client: Sendable, Hashable {
 /// Clients and scopes as of the last few seconds: serves identification, authentication and everything that only
 /// depends on a client's registration. Whether an app may share a login *now* is decided by ``GrantRegistry``.
 package protocol ClientDirectory: Sendable {
-    /// `nil` for an unknown client. Throws an outage where the directory was never loaded.
+    /// `nil` for an unknown client. Throws an outage if the directory was never loaded.
     func client(_ id: ClientID) throws(PortError) -> Client?
 
-    /// What the client proves itself with; nothing for a public or an unknown one.
+    /// The client's secrets and keys; empty for a public or unknown client.
     func credentials(of id: ClientID) throws(PortError) -> ClientCredentials
 
     /// The scope tokens that need the user's consent.
     var scopesRequiringConsent: Scope { get throws(PortError) }
 }
 
-/// The spans that hold for every issuer and client which says nothing else.
+/// The default lifetimes, for issuers and clients without their own.
 package struct Lifetimes: Sendable, Hashable {
     /// `expires_in` of an access token.
     package let accessToken: Seconds
-    /// How long a lost refresh answer may be asked for again where a key binds the client.
+    /// The grace period of a token family that is bound to a key or to the client's authentication.
     package let refreshGrace: Seconds
-    /// The same where nothing but the token itself shows who is asking.
+    /// The grace period of a public client's token family without a key.
     package let unboundRefreshGrace: Seconds
     /// Longest time between two uses of a session.
     package let sessionIdle: Seconds
@@ -119,7 +119,7 @@ package struct Lifetimes: Sendable, Hashable {
     }
 }
 
-/// What a confidential client proves itself with, as the registry knows it. Nothing of it is secret.
+/// The registered secrets and keys of a confidential client. It contains only digests and public keys.
 package struct ClientCredentials: Sendable, Hashable {
     /// Two at most: a secret and its successor. Empty unless the client is one of `client_secret_basic`.
     package let secrets: [ClientSecretDigest]
@@ -137,7 +137,7 @@ package struct ClientCredentials: Sendable, Hashable {
 /// A public key of a `private_key_jwt` client.
 package struct ClientKey: Sendable, Hashable {
     package let id: ClientKeyID
-    /// RFC 7517, with `alg`: the one algorithm that the key is for.
+    /// RFC 7517, with `alg`: the only algorithm of the key.
     package let publicJWK: String
 
     package init(id: ClientKeyID, publicJWK: String) {
@@ -162,7 +162,7 @@ package struct ClientSecret: Sendable, CustomStringConvertible, CustomReflectabl
     /// The text itself. Never for a log.
     package let secret: String
 
-    /// - Parameter randomness: Good for keys; that of the operating system is.
+    /// - Parameter randomness: Cryptographically secure, such as the operating system's.
     package init(using randomness: inout some RandomNumberGenerator) {
         secret = Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &randomness) })
     }
@@ -183,12 +183,12 @@ package struct ClientSecretDigest: Hashable, Sendable {
         self.octets = octets
     }
 
-    /// - Parameter secret: As it was presented.
+    /// - Parameter secret: The presented secret.
     package init(of secret: String) {
         octets = Array(SHA256.hash(data: Array(secret.utf8)))
     }
 
-    /// In a time that does not depend on where they differ.
+    /// Compares in constant time.
     package func matches(_ other: ClientSecretDigest) -> Bool { ConstantTime.equal(octets, other.octets) }
 
     /// The first eight hexadecimal digits: they distinguish a client's secrets, and tell a holder which one it has.

@@ -25,7 +25,7 @@ package struct DeviceValue: Sendable, CustomStringConvertible, CustomReflectable
         self.octets = octets
     }
 
-    /// One that was made here.
+    /// A value that the broker created.
     init(octets: [UInt8], profile: Profile) {
         self.profile = profile
         self.octets = octets

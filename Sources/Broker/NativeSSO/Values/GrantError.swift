@@ -1,8 +1,8 @@
-/// How a grant fails: kinds of failure that must never be mixed up.
+/// Why a grant fails. Each kind gets another answer.
 package indirect enum GrantError<Refusal: Error>: Error, Sendable {
     /// The id_token is not genuine, or not of the right form. RFC 8693 §2.2.2.
     case invalidIDToken(SubjectTokenDefect)
-    /// The caller's doing: becomes an OAuth error.
+    /// The caller caused the failure. Becomes an OAuth error.
     case refused(Refusal)
     /// Becomes a 429 with `Retry-After`.
     case limited(RateLimited)
@@ -25,7 +25,7 @@ extension GrantError {
         }
     }
 
-    /// Calls a port: what the port cannot do becomes the grant's own failure.
+    /// Calls a port and maps its failure to a failure of the grant.
     @inlinable package static func port<Value>(_ call: () throws(PortError) -> Value) throws(GrantError) -> Value {
         do throws(PortError) {
             return try call()
@@ -59,7 +59,7 @@ extension GrantError {
     }
 }
 
-/// Something that the broker needs is not there. Becomes a 503 with `Retry-After`, never a refusal: apps delete their
+/// A dependency of the broker failed. Becomes a 503 with `Retry-After`, never a refusal, because apps delete their
 /// login on `invalid_grant`.
 package struct Outage: Error, Sendable, CustomStringConvertible {
     package enum Component: String, Sendable, CaseIterable {
@@ -78,7 +78,7 @@ package struct Outage: Error, Sendable, CustomStringConvertible {
     package var description: String { "\(component.rawValue): \(detail)" }
 }
 
-/// Why a port could not do its work.
+/// Why a port failed.
 package enum PortError: Error, Sendable {
     case outage(Outage)
     /// A defect: two parts of the broker, or the broker and its database, disagree. Becomes a 500.

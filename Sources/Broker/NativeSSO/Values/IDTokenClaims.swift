@@ -1,8 +1,8 @@
 package import StrictCoding
 
-/// What a verified id_token of a login says, with the shape rules of OpenID Connect Core §2 already kept.
+/// The claims of a verified id_token of a login, which satisfy the shape rules of OpenID Connect Core §2.
 package final class IDTokenClaims: Sendable {
-    /// The identity provider of the login, also where this broker signed the token.
+    /// The identity provider of the login, even if this broker signed the token.
     package let issuer: Issuer
     package let subject: Subject
     /// `sid`. Only an id_token for an enrolment may lack it: an IdP that cannot be changed may not know sessions.
@@ -20,9 +20,9 @@ package final class IDTokenClaims: Sendable {
     package let deviceSecretHash: String?
     /// Implied by the `alg` of the verified signature.
     package let hashFunction: TokenHashFunction
-    /// `may_act.client_id`/`may_act.sub` where the token names who may act. RFC 8693 §4.4.
+    /// `may_act.client_id` or `may_act.sub`, if the token has `may_act`. RFC 8693 §4.4.
     package let mayAct: ClientID?
-    /// Whether the key of the signature is in the issuer's key set now. One that has left it may be stolen by now.
+    /// Whether the key of the signature is in the issuer's key set now. A key that left it may have been stolen.
     package let isKeyCurrent: Bool
     /// All claims: an enrolment copies the rest of them into the broker's id_token.
     package let claims: JSONObject

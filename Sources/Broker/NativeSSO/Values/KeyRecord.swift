@@ -1,4 +1,4 @@
-/// Where a key is in its life. It only ever moves forward.
+/// The state of a key. It only moves forward.
 package enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
     /// Generated, but not published.
     case pending
@@ -6,20 +6,20 @@ package enum KeyState: String, Sendable, Hashable, CaseIterable, Comparable {
     case published
     /// The key that signs or tags; at most one per use.
     case active
-    /// Not used any more, but its tokens stay valid.
+    /// No longer used, but its tokens stay valid.
     case retired
-    /// Gone: nothing it made is good.
+    /// Removed. Everything that it signed is invalid.
     case removed
 
     private var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     package static func < (a: KeyState, b: KeyState) -> Bool { a.order < b.order }
 
-    /// Whether what this key made is accepted.
+    /// Whether the broker accepts what this key signed.
     package var verifies: Bool { self == .published || self == .active || self == .retired }
 }
 
-/// What a key is for. A key serves one use only.
+/// The use of a key. A key has only one.
 package enum KeyUse: String, Sendable, Hashable, CaseIterable {
     /// Signs access tokens, and the id_tokens that an exchange returns beside them.
     case accessToken = "access-token"
@@ -33,7 +33,7 @@ package enum KeyUse: String, Sendable, Hashable, CaseIterable {
 package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     case es256 = "ES256"
     case rs256 = "RS256"
-    /// Of the keys for refresh tokens and devices; never in a JWT of ours.
+    /// For refresh-token and device keys; never in a JWT of this broker.
     case hs256 = "HS256"
 
     /// Whether a key of this algorithm can serve `use`.
@@ -42,10 +42,10 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What the registry knows of a key: everything but its private part.
+/// A key as the registry stores it, without its private part.
 package struct KeyRecord: Sendable, Hashable {
-    /// Of a signing key: its RFC 7638 thumbprint. Of a MAC key: its check value. Either way derived from
-    /// the key itself, so that a file that was exchanged is noticed.
+    /// The RFC 7638 thumbprint of a signing key, or the check value of a MAC key. Both derive from the key itself, so
+    /// the broker notices a replaced file.
     package let kid: String
     package let use: KeyUse
     package let algorithm: KeyAlgorithm

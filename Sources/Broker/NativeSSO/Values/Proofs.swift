@@ -1,11 +1,11 @@
 import Crypto
 
-/// What a request showed with a DPoP proof that holds: possession of a key. RFC 9449.
+/// A valid DPoP proof of a request. RFC 9449.
 package struct PresentedProof: Sendable, Hashable {
-    /// `jkt`: what the tokens of the answer are bound to.
+    /// `jkt`, to which the tokens of the answer are bound.
     package let key: KeyThumbprint
     package let id: ProofID
-    /// Longest time for which the same proof could be presented once more and be taken for a good one.
+    /// The longest time for which a replay of the proof would pass all other checks.
     package let life: Seconds
 
     package init(key: KeyThumbprint, id: ProofID, life: Seconds) {
@@ -15,11 +15,11 @@ package struct PresentedProof: Sendable, Hashable {
     }
 }
 
-/// Names a proof by its key and `jti`: each is good for one request. RFC 9449 §11.1.
+/// Identifies a proof by its key and `jti`. A proof works for one request. RFC 9449 §11.1.
 ///
-/// A broker has one token endpoint, so that its address need not be part of the name.
+/// A broker has one token endpoint, so the identifier does not contain its URL.
 package struct ProofID: Hashable, Sendable {
-    /// SHA-256: 32 octets, whatever the app wrote.
+    /// SHA-256: always 32 octets.
     package let digest: [UInt8]
 
     package init(key: KeyThumbprint, jti: String) {
@@ -28,10 +28,10 @@ package struct ProofID: Hashable, Sendable {
     }
 }
 
-/// A client assertion that holds, as far as it was not used before. RFC 7523 §3.
+/// A client assertion that passed every check except reuse. RFC 7523 §3.
 package struct PresentedAssertion: Sendable, Hashable {
     package let id: AssertionID
-    /// From then on it is refused for its age, so that its use need not be remembered.
+    /// From then on it is refused for its age, and the registry may forget it.
     package let until: UnixTime
 
     package init(id: AssertionID, until: UnixTime) {
@@ -51,9 +51,9 @@ package protocol AssertionRegister: Sendable {
     func use(_ assertion: AssertionID, until: UnixTime) async throws(PortError) -> Bool
 }
 
-/// Names a client assertion by its client and `jti`. RFC 7523 §3, 7.
+/// Identifies a client assertion by its client and `jti`. RFC 7523 §3, 7.
 package struct AssertionID: Hashable, Sendable {
-    /// SHA-256: 32 octets, whatever the client wrote.
+    /// SHA-256: always 32 octets.
     package let digest: [UInt8]
 
     package init(client: ClientID, jti: String) {

@@ -1,8 +1,7 @@
-/// A value of the protocol that names something: printable ASCII (%x20-7E), never empty, bounded.
+/// An identifier of the protocol: printable ASCII (%x20-7E), never empty, of bounded length.
 ///
-/// The character set is checked once, here. After that `==` on the string is equality of octets (Swift compares
-/// strings by Unicode canonical equivalence, which for ASCII is the same thing), and a mix-up of two kinds of
-/// identifier does not compile.
+/// The initializer checks the character set. For ASCII, `==` on strings compares octets, although Swift compares by
+/// Unicode canonical equivalence. A mix-up of two kinds of identifier does not compile.
 package protocol ProtocolIdentifier: Hashable, Sendable, CustomStringConvertible {
     /// The longest value accepted, in octets.
     static var maximumLength: Int { get }
@@ -73,7 +72,7 @@ package struct KeyThumbprint: ProtocolIdentifier {
     package init(validated string: String) { self.string = string }
 }
 
-/// Which text of Native SSO a request follows. The `actor_token_type` selects it, never a claim of the id_token.
+/// The version of Native SSO that a request follows. The `actor_token_type` selects it, never a claim of the id_token.
 package enum Profile: String, Sendable, CaseIterable {
     /// The 2018 slides: the app makes a `device_id`, the id_token holds `di_hash`.
     case deviceID = "device-id"
@@ -84,12 +83,12 @@ package enum Profile: String, Sendable, CaseIterable {
     /// Draft 07, the second Implementer's Draft: `device_secret` and `ds_hash` under `urn:openid:`.
     case deviceSecret = "device-secret"
 
-    /// Native SSO draft 07 §4.1: a `scope`, where present, must contain `openid`. The older texts do not ask for it.
+    /// Native SSO draft 07 §4.1: a `scope`, if present, must contain `openid`. Older versions do not require it.
     package var requiresOpenIDScope: Bool { self == .deviceSecret }
 }
 
-/// How and when the user proved who they are at the identity provider. Copied into every token that descends from the
-/// login, never refreshed by an exchange. RFC 9068 §2.2.1.
+/// How and when the user authenticated at the identity provider. The broker copies it into every token of the login; an
+/// exchange does not change it. RFC 9068 §2.2.1.
 package struct Login: Hashable, Sendable {
     package var authenticatedAt: UnixTime?
     /// `acr`: the authentication context class that the login satisfied.

@@ -1,6 +1,6 @@
 import Crypto
 
-/// 128 bits that name a request, a session row or a grant; written as RFC 9562 writes a UUID.
+/// The 128-bit id of a request, a session row or a grant, written as a UUID. RFC 9562.
 package struct UniqueID: Hashable, Sendable, CustomStringConvertible {
     package let high: UInt64
     package let low: UInt64
@@ -112,7 +112,7 @@ import Synchronization
 /// The system's random numbers, fetched 256 octets at a time: `SystemRandomNumberGenerator` calls the kernel for each
 /// number, which costs a third of a microsecond, and an exchange takes eight.
 ///
-/// For names that must neither repeat nor be guessed. Not for keys: the numbers wait in memory until they are used.
+/// For unique, unguessable ids. Not for keys, because the numbers stay in memory until they are used.
 package struct PooledRandomness: RandomNumberGenerator, Sendable {
     private static let pool = Mutex<[UInt64]>([])
 

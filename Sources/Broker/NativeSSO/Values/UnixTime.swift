@@ -12,7 +12,7 @@ package struct UnixTime: Hashable, Comparable, Sendable, CustomStringConvertible
         return UnixTime(seconds: overflow ? (span.count > 0 ? .max : .min) : sum)
     }
 
-    /// `self - earlier`, negative where `earlier` is later; saturates instead of trapping.
+    /// `self - earlier`, negative if `earlier` is later; saturates instead of trapping.
     package func since(_ earlier: UnixTime) -> Seconds {
         let (difference, overflow) = seconds.subtractingReportingOverflow(earlier.seconds)
         return Seconds(overflow ? (seconds < 0 ? .min : .max) : difference)

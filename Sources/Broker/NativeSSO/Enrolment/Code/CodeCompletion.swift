@@ -48,7 +48,7 @@ struct CodeCompletion: Sendable {
         return first
     }
 
-    /// The answer from what the identity provider gave.
+    /// The answer made from the identity provider's tokens.
     private func answer(_ request: CodeRequest, _ kept: ProviderTokens) async throws(CodeError) -> ProviderTokens {
         let enrols = request.enrols(kept)
         let login = EnrolmentRequest(
@@ -110,7 +110,7 @@ final class OrphanedTokens: Sendable {
         guard let refreshToken, let policy = request.issuer.codeRelay else { return }
         guard policy.revokesOrphans else { return record(.switchedOff, request) }
         let issuer = request.issuer.issuer
-        // An identity provider that hangs must not hold any number of them.
+        // Bounds the revocations that a hanging identity provider can hold.
         let isIn = asked.withLock { asked in
             guard asked[issuer, default: 0] < policy.revocationsAtOnce else { return false }
             asked[issuer, default: 0] += 1
@@ -124,7 +124,7 @@ final class OrphanedTokens: Sendable {
         }
     }
 
-    /// An app may have it: a token that is in use must not be revoked.
+    /// The broker does not revoke the token, because an app may use it.
     func leave(_ refreshToken: String?, of request: CodeRequest) {
         guard refreshToken != nil else { return }
         record(.outcomeUnknown, request)

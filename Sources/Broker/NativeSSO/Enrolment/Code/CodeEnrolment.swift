@@ -27,7 +27,7 @@ package struct CodeEnrolment: Sendable {
     /// dead.
     static let allowance: Seconds = 30
 
-    /// - Parameter pending: Where all counts that goes on without its caller.
+    /// - Parameter pending: Counts the work that continues without its caller.
     package init(
         relay: any CodeRelay, register: any CodeRegister, records: any RecordAuthenticator, enrolment: Enrolment,
         audit: any AuditTrail, clock: any WallClock, pending: PendingCodes, pauses: CodePauses = CodePauses()
@@ -42,13 +42,13 @@ package struct CodeEnrolment: Sendable {
         completion = CodeCompletion(register: register, enrolment: enrolment, orphans: orphans)
     }
 
-    /// Codes that are at an identity provider now, or whose tokens are about to be kept.
+    /// Codes that are at an identity provider now, or whose tokens are being stored.
     package var codesInFlight: Int { slots.count }
 
     package func run(_ request: CodeRequest) async throws(CodeError) -> ProviderTokens {
         guard let policy = request.issuer.codeRelay else { throw .broken("no code of this issuer is relayed") }
         if let refusal = request.refusal { throw .refused(refusal) }
-        // An outage that is known beforehand must not cost the app its code.
+        // A known outage must not cost the app its code.
         try CodeError.port { () throws(PortError) in try enrolment.checkSigning() }
         let seal = try CodeError.port { () throws(PortError) in try CodeSeal(request, records) }
         let claim = try await CodeError.port { () async throws(PortError) in
@@ -66,7 +66,7 @@ package struct CodeEnrolment: Sendable {
         }
     }
 
-    /// Goes on to the end whatever becomes of the caller: an app that changes networks just now would lose its login.
+    /// Continues if the caller goes away: an app that changes networks now must not lose its login.
     private func redeem(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
     ) async throws(CodeError) -> ProviderTokens {
@@ -103,7 +103,7 @@ package struct CodeEnrolment: Sendable {
         }
         defer { slots.leave(request) }
         let tokens = try await ask(request, policy, seal)
-        // The secret and the id_token come from the same party (Native SSO §3.4): without an enrolment the app gets the
+        // The secret and the id_token come from the same party (Native SSO §3.4). Without an enrolment both are the
         // IdP's.
         let secret =
             if !request.enrols(tokens) {
@@ -149,7 +149,7 @@ package struct CodeEnrolment: Sendable {
         }
     }
 
-    /// Last before the code goes out. Where the database does not say whether it is marked, it does not go.
+    /// The last step before the broker sends the code. If the mark is not confirmed, the code is not sent.
     private func markAsSent(
         _ request: CodeRequest, _ policy: CodeRelayPolicy, _ seal: CodeSeal
     ) async throws(CodeError) {
@@ -164,7 +164,7 @@ package struct CodeEnrolment: Sendable {
         guard isMine else { throw .refused(.relay(.inFlight)) }
     }
 
-    // MARK: What the database has to know
+    // MARK: Settling
 
     /// Settles at once, or retries in the background. A code that cannot be settled counts as lost.
     private func settle(_ request: CodeRequest, _ seal: CodeSeal, _ settlement: CodeSettlement) async {
@@ -193,14 +193,14 @@ package struct CodeEnrolment: Sendable {
         return await isTold(request, seal, .kept(sealed))
     }
 
-    /// Continues without the caller. A repeated request is told to come again meanwhile.
+    /// Continues without the caller. Meanwhile, repeated requests get 503 with `Retry-After`.
     private func keepOn(_ request: CodeRequest, _ seal: CodeSeal, _ sealed: [UInt8], _ kept: ProviderTokens) async {
         for pause in pauses.background {
             try? await Task.sleep(for: pause)
             guard await isTold(request, seal, .kept(sealed)) else { continue }
             return await completeOn(request, seal, kept)
         }
-        // Any of the attempts may have been done.
+        // Any of the attempts may have taken effect.
         orphans.leave(kept.refreshToken, of: request)
     }
 
@@ -218,7 +218,7 @@ package struct CodeEnrolment: Sendable {
     }
 }
 
-/// Between two attempts to tell the database what became of a code.
+/// Pauses between two attempts to settle a code in the database.
 package struct CodePauses: Sendable {
     /// While the app waits.
     package var caller: [Duration]

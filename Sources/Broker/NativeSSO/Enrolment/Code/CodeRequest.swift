@@ -8,7 +8,7 @@ package struct CodeRequest: Sendable {
     package let code: PresentedCode
     /// The `device_id` of the 2018 profile; `nil`: the current profile, or no enrolment at all.
     package let device: DeviceValue?
-    /// With `device_sso`: the app wants a device secret, although the identity provider may not know the word.
+    /// `device_sso` requests a device secret from this broker. The identity provider may not know the scope.
     package let scope: Scope?
     package let proof: PresentedProof?
     /// Identifies the sender's address; `nil`: the address is unknown, or many callers share it.
@@ -53,7 +53,7 @@ package struct CodeRequest: Sendable {
 /// An authorization code with its redirect URI and verifier. RFC 6749 §4.1.3, RFC 7636 §4.5. Prints as `****`.
 package struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectable {
     package let code: String
-    /// As the app gave it to the authorization endpoint.
+    /// The same value as in the authorization request.
     package let redirectURI: String
     package let verifier: String
 
@@ -78,18 +78,18 @@ package struct PresentedCode: Sendable, CustomStringConvertible, CustomReflectab
 
 /// Why a code leads to no tokens.
 package enum CodeRefusal: Error, Sendable, Hashable {
-    /// It was not sent, or not again.
+    /// The broker did not send it, or not a second time.
     case relay(RelayRefusal)
-    /// The identity provider's own word.
+    /// The identity provider refused it.
     case provider(ProviderError)
-    /// The identity provider gave no answer that can be used.
+    /// The identity provider gave no usable answer.
     case fault(ProviderFault)
-    /// The identity provider gave an id_token that cannot be used.
+    /// The identity provider gave an unusable id_token.
     case idToken(SubjectTokenDefect)
-    /// The login is genuine, and makes no session.
+    /// The login is genuine, but a rule forbids its session.
     case enrolment(EnrolmentRefusal)
 
-    /// Whether the identity provider is at fault, and no caller.
+    /// Whether the identity provider caused the failure, not a caller.
     package var isProviderFault: Bool {
         switch self {
         case .fault, .idToken, .provider(.invalidClient): true
@@ -108,9 +108,9 @@ package enum RelayRefusal: Sendable, CaseIterable {
     case used
     /// The same request is being answered.
     case inFlight
-    /// As many codes are at the identity provider as may be.
+    /// The identity provider has its maximum number of concurrent codes.
     case relayBusy
-    /// As many codes of this app, or from this address.
+    /// This app or address has its maximum number of concurrent codes.
     case relayShareUsed
 }
 

@@ -3,7 +3,7 @@ import StrictCoding
 
 /// What the broker stores for a code, always sealed. A repeated request continues from it.
 enum KeptAnswer: Equatable {
-    /// What the identity provider gave, and the device secret that goes with it: the rest can be made again.
+    /// The identity provider's tokens and the device secret. The broker can make the rest again.
     case tokens(ProviderTokens)
     case answer(ProviderTokens)
     case refused(ProviderError)
@@ -76,7 +76,7 @@ struct CodeSeal {
             [
                 issuer, code, Array(request.code.verifier.utf8), Array(request.code.redirectURI.utf8),
                 Array(request.client.id.string.utf8), request.device?.octets ?? [],
-                // In whatever order the app writes it, RFC 6749 §3.3.
+                // The order of scopes does not matter, RFC 6749 §3.3.
                 request.scope.map { Array(Scope($0.tokens.sorted()).description.utf8) } ?? [],
                 request.proof.map { Array($0.key.string.utf8) } ?? [],
             ])

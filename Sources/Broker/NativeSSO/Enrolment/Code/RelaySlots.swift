@@ -14,7 +14,7 @@ final class RelaySlots: Sendable {
 
     private let taken = Mutex<[Holder: Int]>([:])
 
-    /// - Returns: `nil`: a place is taken, and must be given back by ``leave(_:)``.
+    /// - Returns: `nil`: the caller has a slot, and must return it with ``leave(_:)``.
     func enter(_ request: CodeRequest, atMost limit: Int) -> RelayRefusal? {
         let holders = Self.holders(request)
         return taken.withLock { taken in
@@ -69,7 +69,7 @@ package final class PendingCodes: Sendable {
 
     package init() {}
 
-    /// Goes on to its end whatever becomes of the caller.
+    /// Continues to its end, even if the caller is cancelled.
     @discardableResult
     func run<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
         state.withLock { $0.count += 1 }
@@ -81,7 +81,7 @@ package final class PendingCodes: Sendable {
 
     var count: Int { state.withLock { $0.count } }
 
-    /// Returns when nothing is being done, or the caller is cancelled.
+    /// Returns when no work is left, or the caller is cancelled.
     package func finished() async {
         let (end, waiter) = AsyncStream.makeStream(of: Void.self)
         state.withLock { state in

@@ -189,7 +189,7 @@ extension Configuration.IdentityProvider {
 }
 
 extension Configuration.IdentityProvider {
-    /// All of `identity_providers` that hold.
+    /// All valid entries of `identity_providers`.
     static func all(reading root: Section, brokerIssuer: Issuer?, _ sessions: Configuration.Sessions) -> [Self] {
         var names = AudienceNames()
         if let brokerIssuer {
@@ -205,7 +205,7 @@ extension Configuration.IdentityProvider {
             aliases += section.texts("audience_aliases").map { ($0, "an alias of \(section.path)") }
             return Self(reading: section, sessions: sessions)
         }
-        // After all issuers, so that it is the alias that is reported where an alias is another's issuer.
+        // Runs after all issuers, so that the report names the alias if it equals another issuer.
         for alias in aliases { names.claim(alias.name, as: alias.owner, root) }
         let sound = providers.compactMap(\.self)
         if providers.isEmpty {
