@@ -7,7 +7,7 @@ import PrivateCluster
 import StrictCoding
 import Testing
 
-@Suite("What serve remembers of an identity provider's keys", .timeLimit(.minutes(10)))
+@Suite("serve archives the keys of identity providers", .timeLimit(.minutes(10)))
 struct ProviderKeyArchiveTests {
     @Test func `a key that left the key set is remembered; one that somebody else put into the table never counts`()
         async throws

@@ -4,7 +4,7 @@ import Testing
 
 extension GrantRegistryConformance {
     static let exchangeChecks = [
-        GrantRegistryCheck("exchange: the grant holds what was asked for") { fixture in
+        GrantRegistryCheck("exchange: the grant has the requested values") { fixture in
             let scenario = try ExchangeScenario()
             try await scenario.put(into: fixture)
             let (attempt, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
@@ -25,7 +25,7 @@ extension GrantRegistryConformance {
             #expect(family.session.subject == scenario.subject)
             #expect(family.login == scenario.login)
         },
-        GrantRegistryCheck("exchange: a second one advances the same grant, which then holds what it asked for") {
+        GrantRegistryCheck("exchange: a second one advances the grant and gives it the new values") {
             fixture in
             var scenario = try ExchangeScenario()
             try await scenario.put(into: fixture)
@@ -42,7 +42,7 @@ extension GrantRegistryConformance {
             #expect(late.refusal == .superseded)
             #expect(late.facts.grant?.scope == Scope(["openid"]))
         },
-        GrantRegistryCheck("exchange: the same once more, a moment later, is the same family where it stands") {
+        GrantRegistryCheck("exchange: an immediate repetition returns the same generation") {
             fixture in
             let scenario = try ExchangeScenario()
             try await scenario.put(into: fixture)
@@ -55,7 +55,8 @@ extension GrantRegistryConformance {
             #expect(try await scenario.refresh(first).attempt(on: fixture.registry).success == .advanced)
             #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 3)
         },
-        GrantRegistryCheck("exchange: with another key, or later than a moment, the family goes on") { fixture in
+        GrantRegistryCheck("exchange: a repetition with another key, or a later one, issues the next generation") {
+            fixture in
             var scenario = try ExchangeScenario()
             scenario.client.proofPolicy = .optional
             scenario.client.authentication = .clientSecretBasic
@@ -74,7 +75,7 @@ extension GrantRegistryConformance {
             try await fixture.put(row)
             #expect(try await late.exchange.attempt(on: fixture.registry).grant?.generation == 5)
         },
-        GrantRegistryCheck("exchange: after a replay only a later login begins a family") { fixture in
+        GrantRegistryCheck("exchange: after reuse only a later login begins a family") { fixture in
             var scenario = try RefreshScenario()
             try await scenario.put(into: fixture)
             scenario.generation = 3
@@ -97,7 +98,7 @@ extension GrantRegistryConformance {
             exchange.login = old
             #expect(try await exchange.attempt(on: fixture.registry).refusal == .loginAfterReplay)
         },
-        GrantRegistryCheck("exchange: a lost answer, asked for too late, costs no login") { fixture in
+        GrantRegistryCheck("exchange: after a lost refresh answer the app gets new tokens without a login") { fixture in
             var scenario = try RefreshScenario()
             scenario.lose(scenario.grace)
             try await scenario.put(into: fixture)
@@ -118,7 +119,7 @@ extension GrantRegistryConformance {
             #expect(second.grant?.id != first.id)
             #expect(try await scenario.refresh(first).attempt(on: fixture.registry).refusal == .grantRevoked)
         },
-        GrantRegistryCheck("exchange: a login travels from a source to a target, up to the member's ceiling") {
+        GrantRegistryCheck("exchange: a target uses a source's login up to its scope ceiling") {
             fixture in
             var scenario = try ExchangeScenario()
             scenario.sourceMember = Membership(group: scenario.group, role: .source)
@@ -127,7 +128,7 @@ extension GrantRegistryConformance {
             try await scenario.put(into: fixture)
             #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
         },
-        GrantRegistryCheck("exchange: several audiences, all of the group") { fixture in
+        GrantRegistryCheck("exchange: several audiences of one group are accepted") { fixture in
             var scenario = try ExchangeScenario()
             let other = ClientID(validated: "app-three-\(scenario.group)")
             scenario.otherAudience = [other, scenario.target]
@@ -137,20 +138,20 @@ extension GrantRegistryConformance {
             try await fixture.put(MemberRow(issuer: scenario.issuer, client: other, membership: membership))
             #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
         },
-        GrantRegistryCheck("exchange: to itself, where the client is allowed to") { fixture in
+        GrantRegistryCheck("exchange: a permitted client exchanges its own id_token") { fixture in
             var scenario = try ExchangeScenario()
             scenario.allowSelfExchange()
             try await scenario.put(into: fixture)
             #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
         },
-        GrantRegistryCheck("exchange: a device blocked at another issuer is another device") { fixture in
+        GrantRegistryCheck("exchange: a block of the device at another issuer does not apply") { fixture in
             let scenario = try ExchangeScenario()
             try await scenario.put(into: fixture)
             let elsewhere = Issuer(validated: "https://other.example.com/\(scenario.group)")
             try await fixture.put(DeviceRow(issuer: elsewhere, digest: scenario.digest(), isBlocked: true))
             #expect(try await scenario.attempt(on: fixture.registry).grant != nil)
         },
-        GrantRegistryCheck("exchange: a grant lives as long as its client says, never longer than the session") {
+        GrantRegistryCheck("exchange: a grant ends with its client's lifetime or with the session") {
             fixture in
             for (lifetime, expected) in [(Seconds.days(1), Seconds.days(1)), (.days(60), .days(30))] {
                 var scenario = try ExchangeScenario()
@@ -164,7 +165,7 @@ extension GrantRegistryConformance {
                 #expect(attempt.grant?.expiresAt == end)
             }
         },
-        GrantRegistryCheck("exchange: a use keeps the session from falling idle") { fixture in
+        GrantRegistryCheck("exchange: a use restarts the idle limit") { fixture in
             var scenario = try ExchangeScenario()
             scenario.session?.lastUsed = .days(29)
             try await scenario.put(into: fixture)

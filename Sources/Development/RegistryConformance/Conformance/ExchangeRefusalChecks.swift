@@ -13,23 +13,23 @@ extension GrantRegistryConformance {
                 try await expect(refusal, of: scenario, on: fixture)
             }
         } + [
-            GrantRegistryCheck("exchange refused: the app that asks is only a source") { fixture in
+            GrantRegistryCheck("exchange refused: the target client has the role source only") { fixture in
                 var scenario = try ExchangeScenario()
                 scenario.targetMember = Membership(group: scenario.group, role: .source)
                 try await expect(.directionForbidden, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("exchange refused: to itself, by an app that is not both source and target") { fixture in
+            GrantRegistryCheck("exchange refused: of its own login, by an app without the role both") { fixture in
                 var scenario = try ExchangeScenario()
                 scenario.allowSelfExchange()
                 scenario.targetMember = Membership(group: scenario.group, role: .source)
                 try await expect(.directionForbidden, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("exchange refused: no such client") { fixture in
+            GrantRegistryCheck("exchange refused: the client does not exist") { fixture in
                 let scenario = try ExchangeScenario()
                 let attempt = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
                 #expect(attempt.refusal == .clientDisabled)
             },
-            GrantRegistryCheck("exchange refused: one of several audiences is of another group") { fixture in
+            GrantRegistryCheck("exchange refused: one audience belongs to another group") { fixture in
                 var scenario = try ExchangeScenario()
                 scenario.spoil(for: .audienceOutsideGroup)
                 let elsewhere = Membership(group: GroupID(validated: "other-\(scenario.group)"), role: .both)
@@ -39,7 +39,7 @@ extension GrantRegistryConformance {
                 }
                 try await expect(.audienceOutsideGroup, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("exchange refused: a member only at another issuer") { fixture in
+            GrantRegistryCheck("exchange refused: the client is a member only at another issuer") { fixture in
                 var scenario = try ExchangeScenario()
                 let member = MemberRow(
                     issuer: Issuer(validated: "https://other.example.com/\(scenario.group)"), client: scenario.target,
@@ -49,7 +49,7 @@ extension GrantRegistryConformance {
                 try await fixture.put(member)
                 try await expect(.clientNotInGroup, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("exchange refused: the same sid at another issuer") { fixture in
+            GrantRegistryCheck("exchange refused: the sid belongs to another issuer") { fixture in
                 var scenario = try ExchangeScenario()
                 scenario.session?.issuer = Issuer(validated: "https://other.example.com/\(scenario.group)")
                 try await expect(.sessionUnknown, of: scenario, on: fixture)

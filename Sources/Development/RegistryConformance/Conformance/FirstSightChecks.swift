@@ -5,7 +5,7 @@ import Testing
 extension GrantRegistryConformance {
     static let firstSightChecks =
         [
-            GrantRegistryCheck("first sight: the session begins, and a second sibling uses the same row") { fixture in
+            GrantRegistryCheck("first sight: the session begins, and a second app uses it") { fixture in
                 let scenario = try ExchangeScenario.firstSight()
                 try await scenario.put(into: fixture)
                 let (first, growth) = try await fixture.counting { try await scenario.attempt(on: fixture.registry) }
@@ -28,12 +28,12 @@ extension GrantRegistryConformance {
                 scenario.expiresAt = scenario.now
                 try await expect(.sessionUnknown, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("first sight: a logout that came before keeps the session dead") { fixture in
+            GrantRegistryCheck("first sight: an earlier logout keeps the session ended") { fixture in
                 var scenario = try ExchangeScenario.firstSight()
                 scenario.session = try ExchangeScenario.tombstone(of: scenario)
                 try await expect(.sessionEnded, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("first sight: an ended session stays dead") { fixture in
+            GrantRegistryCheck("first sight: an ended session stays ended") { fixture in
                 let scenario = try ExchangeScenario.firstSight()
                 try await scenario.put(into: fixture)
                 let session = try #require(try await scenario.attempt(on: fixture.registry).facts.session)
@@ -41,7 +41,7 @@ extension GrantRegistryConformance {
                 let again = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
                 #expect(again.refusal == .sessionEnded)
             },
-            GrantRegistryCheck("first sight: the session of somebody else is not taken over") { fixture in
+            GrantRegistryCheck("first sight: another user's session is not taken over") { fixture in
                 var scenario = try ExchangeScenario.firstSight()
                 try await scenario.put(into: fixture)
                 _ = try await scenario.attempt(on: fixture.registry)

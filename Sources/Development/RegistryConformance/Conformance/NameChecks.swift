@@ -79,7 +79,7 @@ extension GrantRegistryConformance {
                 scenario.login = Login(authenticatedAt: at)
             }
         },
-        GrantRegistryCheck("name: it stays dead where no session begins at first sight") { fixture in
+        GrantRegistryCheck("name: it stays ended if no session may begin at first sight") { fixture in
             for spoil in [
                 { $0.policy = IssuerPolicy(issuer: $0.issuer, profiles: $0.policy.profiles) },
                 { $0.isKeyCurrent = false }, { $0.expiresAt = $0.now },
@@ -93,7 +93,7 @@ extension GrantRegistryConformance {
                 _ = try await scenario.refused(.sessionIdle, on: fixture)
             }
         },
-        GrantRegistryCheck("name: 8 siblings begin one session under it") { fixture in
+        GrantRegistryCheck("name: 8 apps begin one session under it") { fixture in
             var scenario = try ExchangeScenario.firstSight()
             scenario.session = try scenario.row(login: scenario.login)
             scenario.session?.lastUsed = scenario.lifetimes.sessionIdle

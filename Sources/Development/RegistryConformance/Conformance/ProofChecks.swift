@@ -7,7 +7,7 @@ extension GrantRegistryConformance {
     static let proofChecks = pinChecks + bindingChecks + replayChecks
 
     private static let pinChecks = [
-        GrantRegistryCheck("proof: the first key of a client on a device is its only one there") { fixture in
+        GrantRegistryCheck("proof: the first key of a client on a device is bound") { fixture in
             var scenario = try ExchangeScenario.bound()
             try await scenario.put(into: fixture)
             let key = try #require(scenario.proof?.key)
@@ -32,7 +32,7 @@ extension GrantRegistryConformance {
             #expect(try await sibling.attempt(on: fixture.registry).grant != nil)
             #expect(try await scenario.again().attempt(on: fixture.registry).grant?.id == first.grant?.id)
         },
-        GrantRegistryCheck("proof: on a device that was seen before, too; and at first sight of the login") { fixture in
+        GrantRegistryCheck("proof: the key is bound on a known device and at first sight") { fixture in
             var known = try ExchangeScenario.bound()
             known.deviceIsBlocked = false
             var fresh = try ExchangeScenario.firstSight()
@@ -46,7 +46,7 @@ extension GrantRegistryConformance {
                 #expect(try await scenario.attempt(on: fixture.registry).refusal == .pinConflict)
             }
         },
-        GrantRegistryCheck("proof: no pin where none is heeded") { fixture in
+        GrantRegistryCheck("proof: no key is bound for a confidential client or with the policy off") { fixture in
             var confidential = try ExchangeScenario.bound()
             confidential.client = confidential.client.with(authentication: .privateKeyJWT)
             try await confidential.put(into: fixture)
@@ -62,7 +62,7 @@ extension GrantRegistryConformance {
             try await off.put(into: fixture)
             #expect(try await off.attempt(on: fixture.registry).grant != nil)
         },
-        GrantRegistryCheck("proof: what is refused pins nothing, and has used its proof all the same") { fixture in
+        GrantRegistryCheck("proof: a refusal binds no key but consumes the proof") { fixture in
             var scenario = try ExchangeScenario.bound()
             let scope = scenario.scope
             scenario.spoil(for: .scopeExceedsClient)
@@ -80,7 +80,7 @@ extension GrantRegistryConformance {
     ]
 
     private static let bindingChecks = [
-        GrantRegistryCheck("binding: a family goes on with proofs of its key, each new") { fixture in
+        GrantRegistryCheck("binding: a family continues with new proofs by its key") { fixture in
             let exchange = try ExchangeScenario.bound()
             try await exchange.put(into: fixture)
             var refresh = exchange.refresh(try #require(try await exchange.attempt(on: fixture.registry).grant))
@@ -93,7 +93,7 @@ extension GrantRegistryConformance {
                 #expect(growth == .growth(usedProofs: 1))
             }
         },
-        GrantRegistryCheck("binding: without the key nothing goes on, and nothing is revoked, however old the token") {
+        GrantRegistryCheck("binding: without the key a refresh is refused and revokes nothing") {
             fixture in
             for generation in [5, 4, 3, 6] as [Int32] {
                 var scenario = try RefreshScenario.bound()
@@ -108,9 +108,7 @@ extension GrantRegistryConformance {
                 }
             }
         },
-        GrantRegistryCheck(
-            "binding: another client with its own key is a stranger without the key; one that authenticates, too"
-        ) { fixture in
+        GrantRegistryCheck("binding: another client's own key does not match the family's") { fixture in
             for authentication in Client.Authentication.allCases {
                 var scenario = try RefreshScenario.bound()
                 scenario.spoil(for: .foreignClient)
@@ -137,10 +135,7 @@ extension GrantRegistryConformance {
             scenario.proof = .random()
             #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 5)
         },
-        GrantRegistryCheck(
-            "binding: a token from before the binding is judged without the key: reuse takes the binding back"
-        ) {
-            fixture in
+        GrantRegistryCheck("binding: reuse of a token from before the binding removes the binding") { fixture in
             // A thief spends a copy, and exchanges with a key of their own.
             var owner = try ExchangeScenario()
             owner.client.proofPolicy = .optional
@@ -168,7 +163,7 @@ extension GrantRegistryConformance {
             later.login = Login(authenticatedAt: try await fixture.now().adding(60))
             #expect(try await later.attempt(on: fixture.registry).grant?.generation == 1, "no key is bound any more")
         },
-        GrantRegistryCheck("binding: reuse leaves the binding to another key") { fixture in
+        GrantRegistryCheck("binding: reuse detection keeps the device's binding to another key") { fixture in
             var scenario = try RefreshScenario.bound()
             scenario.exchange.client = scenario.client
             scenario.exchange.pinnedKey = .random()
@@ -177,8 +172,8 @@ extension GrantRegistryConformance {
             #expect(try await scenario.attempt(on: fixture.registry).refusal == .replayed)
             #expect(try await scenario.exchange.attempt(on: fixture.registry).refusal == .pinConflict)
         },
-        GrantRegistryCheck("binding: a spent token that had the key revokes nothing without it, after an exchange, too")
-        { fixture in
+        GrantRegistryCheck("binding: a spent bound token without its key revokes nothing, even after an exchange") {
+            fixture in
             let exchange = try ExchangeScenario.bound()
             try await exchange.put(into: fixture)
             let grant = try #require(try await exchange.attempt(on: fixture.registry).grant)
@@ -196,7 +191,7 @@ extension GrantRegistryConformance {
             thief.proof = exchange.again().proof
             #expect(try await thief.attempt(on: fixture.registry).refusal == .replayed)
         },
-        GrantRegistryCheck("binding: a client that authenticates may change its key, and not do without") { fixture in
+        GrantRegistryCheck("binding: a confidential client may change its key but must use one") { fixture in
             var scenario = try RefreshScenario.bound()
             scenario.client = scenario.client.with(authentication: .privateKeyJWT)
             try await scenario.put(into: fixture)
@@ -209,7 +204,7 @@ extension GrantRegistryConformance {
             scenario.generation = 7
             #expect(try await scenario.attempt(on: fixture.registry).refusal == .proofMissing)
         },
-        GrantRegistryCheck("binding: an exchange binds the live family anew, or to nothing where proofs are off") {
+        GrantRegistryCheck("binding: an exchange binds the family to its key, or to none with the policy off") {
             fixture in
             var scenario = try ExchangeScenario.bound()
             scenario.client = scenario.client.with(authentication: .clientSecretBasic)
@@ -227,7 +222,7 @@ extension GrantRegistryConformance {
             #expect(unbound.success == .advanced)
             #expect(unbound.facts.grant?.key == nil)
         },
-        GrantRegistryCheck("binding: a bound family has the longer grace for a lost answer, with a new proof") {
+        GrantRegistryCheck("binding: a bound family has the longer grace period") {
             fixture in
             var scenario = try RefreshScenario.bound()
             scenario.lose(scenario.exchange.lifetimes.unboundRefreshGrace)
@@ -240,7 +235,7 @@ extension GrantRegistryConformance {
     ]
 
     private static let replayChecks = [
-        GrantRegistryCheck("replay: a lost answer is asked for with a new proof, never with the same") { fixture in
+        GrantRegistryCheck("replay: a redelivery needs a new proof") { fixture in
             var scenario = try RefreshScenario.bound()
             try await scenario.put(into: fixture)
             #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
@@ -250,7 +245,7 @@ extension GrantRegistryConformance {
             scenario.proof = scenario.proof.map { .random(by: $0.key) }
             #expect(try await scenario.attempt(on: fixture.registry).success == .redelivered)
         },
-        GrantRegistryCheck("replay: a proof of an exchange is no proof for a refresh, and the other way round") {
+        GrantRegistryCheck("replay: a proof works for an exchange or a refresh, not for both") {
             fixture in
             let exchange = try ExchangeScenario.bound()
             try await exchange.put(into: fixture)
@@ -263,7 +258,7 @@ extension GrantRegistryConformance {
             #expect(try await refresh.attempt(on: fixture.registry).success == .advanced)
             #expect(try await again.attempt(on: fixture.registry).refusal == .proofReplayed)
         },
-        GrantRegistryCheck("race: of 8 exchanges and 8 refreshes with one proof one wins") { fixture in
+        GrantRegistryCheck("race: one of 8 exchanges and 8 refreshes with one proof succeeds") { fixture in
             for _ in 0..<5 {
                 var bent = try RefreshScenario.bound()
                 bent.exchange.client.proofPolicy = .optional
@@ -281,7 +276,7 @@ extension GrantRegistryConformance {
                 #expect(growth.usedProofs == 1)
             }
         },
-        GrantRegistryCheck("race: of 8 first keys on a device one is pinned") { fixture in
+        GrantRegistryCheck("race: one of 8 first keys on a device is bound") { fixture in
             for session in [true, false] {
                 var scenario = try session ? ExchangeScenario() : ExchangeScenario.firstSight()
                 scenario.client.proofPolicy = .optional
@@ -295,7 +290,7 @@ extension GrantRegistryConformance {
                 #expect(attempts.count { $0.refusal == .pinConflict } == 7)
             }
         },
-        GrantRegistryCheck("race: 8 siblings, each with its first key, pin 8") { fixture in
+        GrantRegistryCheck("race: 8 apps with their first keys bind 8 keys") { fixture in
             let scenario = try ExchangeScenario.bound()
             let siblings = (0..<8).map { number in
                 var sibling = scenario.sibling(number)

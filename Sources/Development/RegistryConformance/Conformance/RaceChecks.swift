@@ -3,7 +3,7 @@ import Testing
 
 extension GrantRegistryConformance {
     static let raceChecks = [
-        GrantRegistryCheck("race: of 40 refreshes with one token one advances, all see the same successor") { fixture in
+        GrantRegistryCheck("race: one of 40 refreshes with one token advances, and all get one successor") { fixture in
             let scenario = try RefreshScenario()
             try await scenario.put(into: fixture)
             let attempts = try await atOnce(40) { try await scenario.attempt(on: fixture.registry) }
@@ -11,7 +11,7 @@ extension GrantRegistryConformance {
             #expect(attempts.count { $0.success == .redelivered } == 39)
             #expect(attempts.allSatisfy { $0.facts.effect != .revoked })
         },
-        GrantRegistryCheck("race: of 8 replays one revokes") { fixture in
+        GrantRegistryCheck("race: one of 8 replays revokes") { fixture in
             var scenario = try RefreshScenario()
             scenario.spoil(for: .replayed)
             try await scenario.put(into: fixture)
@@ -22,7 +22,7 @@ extension GrantRegistryConformance {
             #expect(attempts.count { $0.refusal == .grantRevoked } == 7)
             #expect(growth == .growth(liveGrants: -1, auditRows: 1))
         },
-        GrantRegistryCheck("race: 8 exchanges at first sight make one session and one family") { fixture in
+        GrantRegistryCheck("race: 8 first sights by one app create one session and one family") { fixture in
             let scenario = try ExchangeScenario.firstSight()
             try await scenario.put(into: fixture)
             let (attempts, growth) = try await fixture.counting {
@@ -33,7 +33,7 @@ extension GrantRegistryConformance {
             #expect(Set(attempts.map { $0.grant?.id }).count == 1)
             #expect(attempts.allSatisfy { $0.grant?.generation == 1 }, "each has an answer that goes on")
         },
-        GrantRegistryCheck("race: 8 siblings at first sight make one session and 8 families") { fixture in
+        GrantRegistryCheck("race: 8 first sights by 8 apps create one session and 8 families") { fixture in
             let scenario = try ExchangeScenario.firstSight()
             let siblings = (0..<8).map { scenario.sibling($0) }
             for sibling in siblings { try await sibling.put(into: fixture) }

@@ -3,7 +3,7 @@ import Testing
 
 extension GrantRegistryConformance {
     static let refreshChecks = [
-        GrantRegistryCheck("refresh: the family goes on by one, the row is its only trace") { fixture in
+        GrantRegistryCheck("refresh: the generation grows by one without new rows") { fixture in
             var scenario = try RefreshScenario()
             try await scenario.put(into: fixture)
             let before = try await fixture.digestOfState()
@@ -27,13 +27,13 @@ extension GrantRegistryConformance {
             #expect(next.success == .advanced)
             #expect(next.facts.grant?.generation == 6)
         },
-        GrantRegistryCheck("refresh: a login without time, class or methods stays one") { fixture in
+        GrantRegistryCheck("refresh: a login without auth_time, acr and amr stays without them") { fixture in
             var scenario = try RefreshScenario()
             scenario.grant?.login = Login()
             try await scenario.put(into: fixture)
             #expect(try await scenario.attempt(on: fixture.registry).facts.grant?.login == Login())
         },
-        GrantRegistryCheck("refresh: a lost answer is given again, until its successor is used") { fixture in
+        GrantRegistryCheck("refresh: a lost answer is redelivered until its successor is used") { fixture in
             var scenario = try RefreshScenario()
             try await scenario.put(into: fixture)
             #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
@@ -59,7 +59,7 @@ extension GrantRegistryConformance {
             #expect(next.success == .advanced)
             #expect(next.facts.grant?.scope == ExchangeScenario.scope)
         },
-        GrantRegistryCheck("refresh: what the client has lost since does not end the rest") { fixture in
+        GrantRegistryCheck("refresh: scopes that the client lost are left out") { fixture in
             var scenario = try RefreshScenario()
             scenario.client = Client(
                 id: scenario.client.id, allowedScope: Scope(["openid", "email"]), defaultScope: .empty,
@@ -71,7 +71,7 @@ extension GrantRegistryConformance {
             let lost = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
             #expect(lost.refusal == .scopeExceedsGrant)
         },
-        GrantRegistryCheck("refresh: the end of the session kills it at the next use") { fixture in
+        GrantRegistryCheck("refresh: it is refused after the end of the session") { fixture in
             var scenario = try RefreshScenario()
             try await scenario.put(into: fixture)
             #expect(try await scenario.attempt(on: fixture.registry).success == .advanced)
@@ -82,7 +82,7 @@ extension GrantRegistryConformance {
                 #expect(dead.refusal == .sessionEnded)
             }
         },
-        GrantRegistryCheck("refresh: a use keeps the session from falling idle") { fixture in
+        GrantRegistryCheck("refresh: a use restarts the idle limit") { fixture in
             var scenario = try RefreshScenario()
             scenario.exchange.session?.lastUsed = .days(29)
             try await scenario.put(into: fixture)

@@ -22,7 +22,7 @@ extension GrantRegistryConformance {
                     scenario.spoil(for: refusal)
                     try await expect(refusal, of: scenario, on: fixture)
                 },
-                GrantRegistryCheck("re-delivery refused, nothing written: \(refusal)") { fixture in
+                GrantRegistryCheck("redelivery refused, nothing written: \(refusal)") { fixture in
                     var scenario = try RefreshScenario()
                     scenario.lose(0)
                     scenario.spoil(for: refusal)
@@ -30,45 +30,45 @@ extension GrantRegistryConformance {
                 },
             ]
         } + [
-            GrantRegistryCheck("refresh refused, family revoked: spent, and the grace is over") { fixture in
+            GrantRegistryCheck("refresh refused, family revoked: spent, after the grace period") { fixture in
                 var scenario = try RefreshScenario()
                 scenario.lose(scenario.grace)
                 try await expectRevocation(.late, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("refresh refused, family revoked: older than the one before, within the grace") {
+            GrantRegistryCheck("refresh refused, family revoked: older than the previous token") {
                 fixture in
                 var scenario = try RefreshScenario()
                 scenario.grant?.rotated = 0
                 scenario.spoil(for: .replayed)
                 try await expectRevocation(.replayed, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("refresh refused, family revoked: re-delivery asked for by another client") { fixture in
+            GrantRegistryCheck("refresh refused, family revoked: redelivery to another client") { fixture in
                 var scenario = try RefreshScenario()
                 scenario.lose(0)
                 scenario.spoil(for: .foreignClient)
                 try await expectRevocation(.foreignClient, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("refresh refused, family revoked: misuse counts in a session that is over, too") {
+            GrantRegistryCheck("refresh refused, family revoked: misuse in an ended session") {
                 fixture in
                 var scenario = try RefreshScenario()
                 scenario.spoil(for: .sessionEnded)
                 scenario.spoil(for: .replayed)
                 try await expectRevocation(.replayed, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("refresh refused: the source app has left the group") { fixture in
+            GrantRegistryCheck("refresh refused: the source client has left the group") { fixture in
                 let scenario = try RefreshScenario()
                 try await scenario.put(into: fixture)
                 try await fixture.removeMember(scenario.exchange.source, at: scenario.exchange.issuer)
                 let attempt = try await fixture.writingNothing { try await scenario.attempt(on: fixture.registry) }
                 #expect(attempt.refusal == .sharingEnded)
             },
-            GrantRegistryCheck("refresh refused: the member may have nothing of it any more") { fixture in
+            GrantRegistryCheck("refresh refused: the ceiling allows no scope of the grant") { fixture in
                 var scenario = try RefreshScenario()
                 scenario.exchange.targetMember = Membership(
                     group: scenario.exchange.group, role: .target, scopeCeiling: Scope(["email"]))
                 try await expect(.scopeEmpty, of: scenario, on: fixture)
             },
-            GrantRegistryCheck("refresh refused: asked for by name, and the member may no longer have it") { fixture in
+            GrantRegistryCheck("refresh refused: the ceiling no longer allows the requested scope") { fixture in
                 var scenario = try RefreshScenario()
                 scenario.scope = ExchangeScenario.scope
                 scenario.exchange.targetMember = Membership(

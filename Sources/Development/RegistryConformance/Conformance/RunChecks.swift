@@ -30,7 +30,8 @@ extension GrantRegistryConformance {
             row("came late: superseded", presents: 5, cameLate: true) { $0.refusal == .grantRevoked },
             row("came late: spent before the exchange", presents: 3, cameLate: true) { $0.refusal == .replayed },
             row("came late: ahead", presents: 10, cameLate: true) { $0.refusal == .grantRevoked },
-            GrantRegistryCheck("runs: what came late shows nothing to another client, nor without the key") { fixture in
+            GrantRegistryCheck("family: a late token proves no reuse for another client or without the key") {
+                fixture in
                 var scenario = try scenario(presents: 9, cameLate: true)
                 scenario.spoil(for: .foreignClient)
                 try await scenario.put(into: fixture)
@@ -43,7 +44,7 @@ extension GrantRegistryConformance {
                 #expect(keyless.refusal == .grantRevoked)
             },
         ] + [
-            GrantRegistryCheck("runs: two parts of an app, each with a scope of its own, are not taken for reuse") {
+            GrantRegistryCheck("family: two parts of an app with different scopes are not reuse") {
                 fixture in
                 let first = try ExchangeScenario()
                 var second = first
@@ -66,7 +67,7 @@ extension GrantRegistryConformance {
                 #expect(
                     try await first.attempt(on: fixture.registry).grant?.generation == 7, "and no login is asked for")
             },
-            GrantRegistryCheck("runs: no exchange washes off that a token was spent, nor do 15") { fixture in
+            GrantRegistryCheck("family: a spent token is detected even after 15 exchanges") { fixture in
                 for exchanges in [1, 3, 15] {
                     let exchange = try ExchangeScenario()
                     try await exchange.put(into: fixture)
@@ -90,7 +91,9 @@ extension GrantRegistryConformance {
                     #expect(try await exchange.attempt(on: fixture.registry).refusal == .loginAfterReplay)
                 }
             },
-            GrantRegistryCheck("runs: after many runs the oldest is forgotten, and no unused token counts as spent") {
+            GrantRegistryCheck(
+                "family: after many exchanges the oldest spent tokens are forgotten, and unused ones never count as spent"
+            ) {
                 fixture in
                 let exchange = try ExchangeScenario()
                 try await exchange.put(into: fixture)
@@ -115,7 +118,7 @@ extension GrantRegistryConformance {
                 spent.generation = 7
                 #expect(try await spent.attempt(on: fixture.registry).refusal == .replayed)
             },
-            GrantRegistryCheck("runs: a copy that came late is proof once its successor comes, whatever began since") {
+            GrantRegistryCheck("family: the successor of a late token proves reuse, even after a new exchange") {
                 fixture in
                 var thief = try RefreshScenario()
                 thief.lose(thief.grace)
@@ -133,7 +136,8 @@ extension GrantRegistryConformance {
                 #expect(try await thief.exchange.attempt(on: fixture.registry).refusal == .loginAfterReplay)
                 #expect(try await owner.attempt(on: fixture.registry).refusal == .grantRevoked)
             },
-            GrantRegistryCheck("runs: what a later login began goes on, and no earlier login with it") { fixture in
+            GrantRegistryCheck("family: after reuse, a later login's family continues and an earlier login's does not")
+            { fixture in
                 var thief = try RefreshScenario()
                 thief.lose(thief.grace)
                 try await thief.put(into: fixture)
@@ -174,7 +178,7 @@ extension GrantRegistryConformance {
         _ what: String, presents generation: Int32, rotated: Seconds = .hours(1), exchanged: Int32 = 6,
         cameLate: Bool = false, _ isRight: @escaping @Sendable (RefreshAttempt) -> Bool
     ) -> GrantRegistryCheck {
-        GrantRegistryCheck("runs: \(what): \(generation) of 9, exchanged at \(exchanged)") { fixture in
+        GrantRegistryCheck("family: \(what): \(generation) of 9, exchanged at \(exchanged)") { fixture in
             let scenario = try scenario(
                 presents: generation, rotated: rotated, exchanged: exchanged, cameLate: cameLate)
             try await scenario.put(into: fixture)
