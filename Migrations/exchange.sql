@@ -195,21 +195,28 @@ $$;
 CREATE OR REPLACE FUNCTION begin_grants(p_calls exchange_call[], p_answers exchange_answer[], p_now timestamptz) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
+    v_sessions pg_catalog.uuid[];
     v_moved pg_catalog.int8[];
 BEGIN
+    -- Most new grants are in a live session. Even an INSERT of no rows would open the session table's indexes.
+    IF EXISTS (SELECT FROM unnest(p_answers) AS m WHERE m.session_id = (p_calls[m.place]).session_id) THEN
+        WITH sessions AS (
+            INSERT INTO session AS l (
+                session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id, auth_time, acr,
+                amr, issued_at, created_at, expires_at, last_used_at)
+            SELECT k.session_id, (k.call).issuer, (k.call).sid, (k.call).issuer, (k.call).sid, (k.call).subject, (k.call).profile,
+                (k.call).device, (k.call).source_client, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).issued_at,
+                p_now, k.expires_at, p_now
+            FROM (SELECT m.*, p_calls[m.place] AS call FROM unnest(p_answers) AS m) AS k
+            WHERE k.grant_id = (k.call).grant_id AND k.session_id = (k.call).session_id
+            ON CONFLICT DO NOTHING
+            RETURNING l.session_id
+        )
+        SELECT array_agg(s.session_id) INTO v_sessions FROM sessions s;
+    END IF;
     WITH begun AS MATERIALIZED (
         SELECT m.*, p_calls[m.place] AS call FROM unnest(p_answers) AS m
         WHERE m.grant_id = (p_calls[m.place]).grant_id
-    ), sessions AS (
-        INSERT INTO session AS l (
-            session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id, auth_time, acr, amr,
-            issued_at, created_at, expires_at, last_used_at)
-        SELECT k.session_id, (k.call).issuer, (k.call).sid, (k.call).issuer, (k.call).sid, (k.call).subject, (k.call).profile,
-            (k.call).device, (k.call).source_client, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).issued_at,
-            p_now, k.expires_at, p_now
-        FROM begun k WHERE k.session_id = (k.call).session_id
-        ON CONFLICT DO NOTHING
-        RETURNING l.session_id
     ), grants AS (
         INSERT INTO sso_grant AS g (
             grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope, audiences, auth_time,
@@ -218,7 +225,7 @@ BEGIN
             (k.call).audiences, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).jkt, p_now, k.grant_expires_at,
             CASE WHEN k.session_id <> (k.call).session_id THEN replayed_at(k.session_id, (k.call).client) END
         FROM begun k
-        WHERE k.session_id <> (k.call).session_id OR k.session_id = ANY (ARRAY (SELECT s.session_id FROM sessions s))
+        WHERE k.session_id <> (k.call).session_id OR k.session_id = ANY (v_sessions)
         ON CONFLICT DO NOTHING
         RETURNING g.grant_id
     ), audited AS (

@@ -57,6 +57,36 @@ struct PlanTests {
         }
     }
 
+    @Test("A new grant in a live session runs no INSERT on the session table", arguments: [false, true])
+    func newGrantInALiveSession(gathered: Bool) async throws {
+        try await TestDatabase.withFixture(overLanes: gathered, gathersFrom: 1) { database in
+            let world = try await World.make(in: database)
+            let administration = Administration(pool: database.superuser)
+            let act = AdministrativeAct(actor: "ada", reason: nil, requestID: UniqueID(high: 1, low: 2))
+            #expect(try await administration.revoke([world.grantID], act) == [world.grantID])
+            // A trigger for each statement also fires for an INSERT of no rows.
+            for statement in Self.refuseInserts { try await database.run(statement, []) }
+            let facts = try await database.registry.admit(world.admission(number: 1))
+            #expect(facts.grant?.generation == 1 && facts.grant?.id != world.grantID)
+            await #expect(throws: PortError.self) {
+                try await database.registry.admit(world.firstAdmission(sid: "new"))
+            }
+        }
+    }
+
+    private static let refuseInserts = [
+        Statement(
+            """
+            CREATE FUNCTION native_sso.refuse_insert() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE EXCEPTION 'an INSERT on %', TG_TABLE_NAME; END $$
+            """),
+        Statement(
+            """
+            CREATE TRIGGER refuse_insert BEFORE INSERT ON native_sso.session
+            FOR EACH STATEMENT EXECUTE FUNCTION native_sso.refuse_insert()
+            """),
+    ]
+
     private static func readsAHandful(_ database: PostgresFixture) async throws {
         let world = try await World.make(in: database)
         // The server makes and keeps each plan here.
