@@ -1,6 +1,7 @@
 import BrokerTesting
 import NativeSSO
 import PostgresClient
+import PrivateCluster
 import RegistryConformance
 import Testing
 
@@ -16,7 +17,7 @@ struct AdministrationTests {
             defaultScope: Scope(["openid"]), audiences: ["https://api.example.com"])
     }
 
-    @Test("A change and its audit record are one transaction: who, what and why")
+    @Test("A change and its audit record with actor and reason share a transaction")
     func auditsChanges() async throws {
         try await TestDatabase.withFixture { database in
             let administration = Administration(pool: database.superuser)
@@ -134,6 +135,63 @@ struct AdministrationTests {
             #expect(try await database.counts().auditRows == 1)
         }
     }
+
+    @Test("Revoking a locked grant waits for the lock")
+    func revokesALockedGrant() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            let grants = try await Self.twoGrants(in: database)
+            let (revoked, waiting) = try await database.holding { transaction throws(PostgresError) in
+                _ = try transaction.query(Self.lockGrant, [.uuid(grants[0].octets)])
+            } _: { [act] in
+                try await administration.revoke(grants, act)
+            }
+            #expect(waiting?.contains("grant_revoked") == true)
+            #expect(Set(revoked) == Set(grants))
+            #expect(try await database.counts().liveGrants == 0)
+        }
+    }
+
+    @Test("Revoking a grant that stays locked is an outage; other grants are revoked, and a repetition revokes it")
+    func revokesAroundALockedGrant() async throws {
+        try await TestDatabase.withFixture { database in
+            let grants = try await Self.twoGrants(in: database)
+            var configuration = try TestDatabase.configuration(
+                database.cluster, database: database.name, user: PrivateCluster.superuser, connections: 1)
+            configuration.lockTimeout = .milliseconds(50)
+            let impatient = ConnectionPool(configuration)
+            let failure = try await database.holding(untilItReturns: true) { transaction throws(PostgresError) in
+                _ = try transaction.query(Self.lockGrant, [.uuid(grants[0].octets)])
+            } _: { [act] () async -> AdministrationError? in
+                do throws(AdministrationError) {
+                    _ = try await Administration(pool: impatient).revoke(grants, act)
+                    return nil
+                } catch {
+                    return error
+                }
+            }.value
+            await impatient.shutdown()
+            guard case .database(.server(let state, _, _)) = failure else {
+                Issue.record("\(String(describing: failure))")
+                return
+            }
+            #expect(state.isLockTimeout && state.isTransient)
+            let administration = Administration(pool: database.superuser)
+            #expect(try await administration.audit(ofRequest: act.requestID, limit: 9).map(\.grant) == [grants[1]])
+            #expect(try await database.counts().liveGrants == 1)
+            #expect(try await administration.revoke(grants, act) == [grants[0]])
+            #expect(try await database.counts().liveGrants == 0)
+        }
+    }
+
+    /// The ids of two live grants.
+    private static func twoGrants(in database: PostgresFixture) async throws -> [UniqueID] {
+        let world = try await World.make(in: database)
+        let other = try await database.registry.admit(world.firstAdmission(sid: "other"))
+        return [world.grantID, try #require(other.grant).id]
+    }
+
+    private static let lockGrant = Statement("SELECT FROM native_sso.sso_grant WHERE grant_id = $1 FOR UPDATE")
 
     @Test("The first key of a use is active, the next one is published")
     func keys() async throws {

@@ -55,6 +55,34 @@ struct ProviderKeyStoreTests {
         }
     }
 
+    @Test("An unavailable database is an outage, not a corrupt row")
+    func outage() async throws {
+        try await TestDatabase.withFixture { database in
+            try await database.withOwnConnection { pool in
+                await pool.shutdown()
+                let issuer = Issuer(validated: "https://idp")
+                do throws(AdministrationError) {
+                    _ = try await Administration(pool: pool).providerKeys(of: issuer)
+                    Issue.record("it answered")
+                } catch {
+                    guard case .database(.unavailable(.shuttingDown)) = error else {
+                        Issue.record("\(error)")
+                        return
+                    }
+                }
+                do throws(PortError) {
+                    _ = try await ProviderKeyStore(database: pool).keys(of: issuer)
+                    Issue.record("it answered")
+                } catch {
+                    guard case .outage = error else {
+                        Issue.record("\(error)")
+                        return
+                    }
+                }
+            }
+        }
+    }
+
     private static let revoke = Statement("UPDATE native_sso.idp_key SET revoked_at = now()")
 
     private static func entry(

@@ -5,8 +5,10 @@ extension PostgresFixture {
     /// Makes a change, starts `attempt`, and commits as soon as `attempt` waits for the change, or has ended without
     /// waiting.
     ///
+    /// - Parameter untilItReturns: Commit only after `attempt` has ended, however long it waits.
     /// - Returns: The result of `attempt`, and the statement in which it waited, if it did.
     func holding<Value: Sendable>(
+        untilItReturns: Bool = false,
         _ change: @escaping @Sendable (borrowing Transaction) throws(PostgresError) -> Void,
         _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> (value: Value, waiting: String?) {
@@ -24,7 +26,7 @@ extension PostgresFixture {
             while !hasReturned.isSet.load(ordering: .acquiring) {
                 // Otherwise the transaction would read its first snapshot of the statistics again.
                 _ = try transaction.query(Self.forgetStatistics)
-                guard let row = try transaction.query(Self.waiting).first else { continue }
+                guard !untilItReturns, let row = try transaction.query(Self.waiting).first else { continue }
                 return try? row.text(0)
             }
             return nil
