@@ -31,6 +31,13 @@ final class FaultFixture: Sendable {
     ) async throws -> (Installation, LoginFactory) {
         var provider = BrokerConfiguration.Provider(issuer)
         provider.enrolsByExchange = true
+        return try await install(provider, key, on: cluster)
+    }
+
+    static func install(
+        _ provider: BrokerConfiguration.Provider, _ key: TestKey, on cluster: PrivateCluster
+    ) async throws -> (Installation, LoginFactory) {
+        let issuer = provider.issuer
         let installation = try await Installation(
             BrokerConfiguration(issuer: "https://sso.example.test", providers: [provider]), on: cluster)
         let sql = try installation.session()
