@@ -22,7 +22,6 @@ CREATE TABLE client (
     refresh_token_seconds bigint CHECK (refresh_token_seconds BETWEEN 1 AND 34560000),
     issues_refresh_token boolean NOT NULL,
     issues_id_token boolean NOT NULL,
-    includes_session_id boolean NOT NULL,
     allows_self_exchange boolean NOT NULL,
     dpop text NOT NULL CHECK (dpop IN ('off', 'optional', 'required')),
     accepted_acr text[] NOT NULL,
@@ -43,7 +42,6 @@ COMMENT ON COLUMN client.access_token_seconds IS 'Lifetime of its access tokens 
 COMMENT ON COLUMN client.refresh_token_seconds IS 'Lifetime of its grants in seconds; NULL: that of the session.';
 COMMENT ON COLUMN client.issues_refresh_token IS 'Whether an exchange of the current profile gives a refresh token.';
 COMMENT ON COLUMN client.issues_id_token IS 'Whether an exchange gives an id_token too.';
-COMMENT ON COLUMN client.includes_session_id IS 'Whether its access tokens hold sid.';
 COMMENT ON COLUMN client.allows_self_exchange IS 'Whether it may exchange an id_token of its own.';
 COMMENT ON COLUMN client.dpop IS 'Whether it may or must show a DPoP key, RFC 9449.';
 COMMENT ON COLUMN client.accepted_acr IS 'The acr values that satisfy it, best first; empty: any.';

@@ -164,7 +164,6 @@ CREATE TYPE native_sso.refresh_answer AS (
 	auth_time timestamp with time zone,
 	acr text,
 	amr text[],
-	sid text,
 	session_id uuid,
 	subject text,
 	ended_at timestamp with time zone,
@@ -180,7 +179,7 @@ COMMENT ON TYPE native_sso.refresh_answer IS '
     place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, effect text, client text, generation integer,
     exchanged_generation integer, keyless_before integer, was_spent boolean, rotated_at timestamptz, revoked_at timestamptz,
     came_late boolean, grant_expires_at timestamptz, jkt text, scope text[], audiences text[], auth_time timestamptz, acr text,
-    amr text[], sid text, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
+    amr text[], session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
     client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean';
 
 CREATE TYPE native_sso.refresh_call AS (
@@ -1306,7 +1305,7 @@ BEGIN
         WITH judged AS MATERIALIZED (
             SELECT a.place, (a.call).request_id, v.verdict, v.verdict = 'advanced' AND h.is_held AS may_write,
                 l.last_used_at < v_now - make_interval(secs => least(300, (a.call).idle_seconds / 4)) AS is_due,
-                g.*, l.sid, l.subject, l.ended_at, l.expires_at AS session_expires_at, l.last_used_at,
+                g.*, l.subject, l.ended_at, l.expires_at AS session_expires_at, l.last_used_at,
                 c.enabled AS client_enabled, shares.login AS shares_login, t.scope_ceiling, d.is_blocked
             FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
             -- The look: the same for every refusal. OFFSET 0 makes each a look by a whole key.
@@ -1386,7 +1385,7 @@ BEGIN
                 k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used),
                 CASE WHEN k.verdict IN ('none', 'advanced') THEN k.verdict ELSE 'revoked' END,
                 k.client_id, k.generation, k.exchanged_generation, k.keyless_before, k.was_spent, k.rotated_at, k.revoked_at,
-                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.sid, k.session_id, k.subject,
+                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.session_id, k.subject,
                 k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
                 k.scope_ceiling, coalesce(k.is_blocked, false))::refresh_answer),
             array_agg(ROW (
@@ -2113,7 +2112,6 @@ CREATE TABLE native_sso.client (
     refresh_token_seconds bigint,
     issues_refresh_token boolean NOT NULL,
     issues_id_token boolean NOT NULL,
-    includes_session_id boolean NOT NULL,
     allows_self_exchange boolean NOT NULL,
     dpop text NOT NULL,
     accepted_acr text[] NOT NULL,
@@ -2152,8 +2150,6 @@ COMMENT ON COLUMN native_sso.client.refresh_token_seconds IS 'Lifetime of its gr
 COMMENT ON COLUMN native_sso.client.issues_refresh_token IS 'Whether an exchange of the current profile gives a refresh token.';
 
 COMMENT ON COLUMN native_sso.client.issues_id_token IS 'Whether an exchange gives an id_token too.';
-
-COMMENT ON COLUMN native_sso.client.includes_session_id IS 'Whether its access tokens hold sid.';
 
 COMMENT ON COLUMN native_sso.client.allows_self_exchange IS 'Whether it may exchange an id_token of its own.';
 

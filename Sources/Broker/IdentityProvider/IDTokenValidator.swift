@@ -39,6 +39,8 @@ package struct IDTokenValidator: IDTokenVerifier {
             let verified = try enrolled.verify(try parse(idToken, enrolled.algorithms))
             return .verified(
                 try Self.claims { () throws(SubjectTokenDefect) in
+                    // In every access token of this broker and in no id_token of it.
+                    guard !verified.claims.contains("session_id") else { throw .accessToken }
                     let login = verified.claims.string("idp").flatMap(Issuer.init)
                     let claims = try IDTokenClaims(verified, issuer: issuer, provider: login, at: now)
                     guard let login, providers[login] != nil else { throw .notEnrolled }

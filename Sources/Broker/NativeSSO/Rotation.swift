@@ -92,7 +92,6 @@ package struct FamilyFacts: Sendable {
     package let expiresAt: UnixTime
     package let scope: Scope
     package let audiences: [String]
-    package let sessionID: SessionID
     package let session: SessionFacts
     package let login: Login
     package let clientIsEnabled: Bool
@@ -109,7 +108,6 @@ package struct FamilyFacts: Sendable {
         wasSpent: Bool = false,
         rotatedAt: UnixTime,
         revokedAt: UnixTime?, cameLate: Bool = false, expiresAt: UnixTime, scope: Scope, audiences: [String],
-        sessionID: SessionID,
         session: SessionFacts, login: Login, clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?,
         deviceIsBlocked: Bool,
         key: KeyThumbprint? = nil
@@ -125,7 +123,6 @@ package struct FamilyFacts: Sendable {
         self.expiresAt = expiresAt
         self.scope = scope
         self.audiences = audiences
-        self.sessionID = sessionID
         self.session = session
         self.login = login
         self.clientIsEnabled = clientIsEnabled

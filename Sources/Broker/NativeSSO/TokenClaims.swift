@@ -11,7 +11,8 @@ struct AccessTokenClaims: Sendable {
     let expiresAt: UnixTime
     let scope: Scope
     let login: Login
-    let sessionID: SessionID?
+    /// The broker's own name of the session. Unlike the IdP's `sid`, it says nothing to anyone but this broker.
+    let session: UniqueID
     /// `cnf.jkt`. RFC 9449 §6.1.
     let key: KeyThumbprint?
 
@@ -23,11 +24,12 @@ struct AccessTokenClaims: Sendable {
             object.audience(audiences)
             object.member("client_id", client.string)
             object.member("iat", issuedAt.seconds)
+            object.member("nbf", issuedAt.seconds)
             object.member("exp", expiresAt.seconds)
             object.member("jti", JWTID.random())
             object.member("scope", scope.description)
+            object.member("session_id", session.description)
             object.login(login)
-            if let sessionID { object.member("sid", sessionID.string) }
             if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }
         }
         return json.bytes
@@ -73,10 +75,11 @@ struct EnrolledIDTokenClaims: Sendable {
     let key: KeyThumbprint?
 
     /// The claims that the broker does not copy: it sets them itself, or they describe only the IdP's token. `cnf` is
-    /// among them, because the app proved that key to the IdP and not to the broker.
+    /// among them, because the app proved that key to the IdP and not to the broker. `session_id` marks the broker's
+    /// access tokens.
     private static let replaced = [
         "iss", "sub", "aud", "azp", "iat", "exp", "nbf", "jti", "sid", "idp", "di_hash", "ds_hash", "auth_time", "acr",
-        "amr", "at_hash", "c_hash", "s_hash", "cnf",
+        "amr", "at_hash", "c_hash", "s_hash", "cnf", "session_id",
     ]
 
     var json: [UInt8] {

@@ -20,15 +20,16 @@ package struct TokenMint: Sendable {
     }
 
     /// The answer to an exchange. RFC 8693 §2.2.1.
+    /// - Parameter session: The row of the session.
     func answer(
-        _ asked: Admission, _ grant: GrantFacts, at now: UnixTime
+        _ asked: Admission, _ grant: GrantFacts, in session: UniqueID, at now: UnixTime
     ) throws(PortError) -> TokenAnswer {
         let (client, idToken, device) = (asked.request.client, asked.idToken, asked.request.device)
         let (scope, key) = (asked.checks.scope, asked.request.proof?.key)
         let claims = AccessTokenClaims(
             issuer: issuer, subject: idToken.subject, audiences: client.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
-            scope: scope, login: idToken.login, sessionID: client.includesSessionID ? asked.sessionID : nil, key: key)
+            scope: scope, login: idToken.login, session: session, key: key)
         let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
             accessToken: try signer.sign(payload: claims.json, type: .accessToken), issued: .accessToken,
@@ -55,7 +56,7 @@ package struct TokenMint: Sendable {
         let claims = AccessTokenClaims(
             issuer: issuer, subject: subject, audiences: family.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
-            scope: scope, login: family.login, sessionID: client.includesSessionID ? family.sessionID : nil, key: key)
+            scope: scope, login: family.login, session: family.session.id, key: key)
         return TokenAnswer(
             accessToken: try signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope.description,

@@ -7,7 +7,7 @@ enum ClientStatements {
     static let all = Statement(
         """
         SELECT client_id::text, authentication, enabled, grants, allowed_scope::text[], default_scope::text[], audiences,
-            access_token_seconds, refresh_token_seconds, issues_refresh_token, issues_id_token, includes_session_id,
+            access_token_seconds, refresh_token_seconds, issues_refresh_token, issues_id_token,
             allows_self_exchange, accepted_acr, maximum_authentication_seconds, dpop
         FROM native_sso.client ORDER BY client_id
         """)
@@ -28,11 +28,10 @@ enum ClientStatements {
             refreshTokenLifetime: try row.optionalInt64(8).map { Seconds($0) },
             issuesRefreshToken: try row.bool(9),
             issuesIDToken: try row.bool(10),
-            includesSessionID: try row.bool(11),
-            allowsSelfExchange: try row.bool(12),
-            acceptedContextClasses: try row.textArray(13),
-            maximumAuthenticationAge: try row.optionalInt64(14).map { Seconds($0) },
-            proofPolicy: try Client.ProofPolicy(try row.text(15), "dpop"))
+            allowsSelfExchange: try row.bool(11),
+            acceptedContextClasses: try row.textArray(12),
+            maximumAuthenticationAge: try row.optionalInt64(13).map { Seconds($0) },
+            proofPolicy: try Client.ProofPolicy(try row.text(14), "dpop"))
     }
 }
 

@@ -39,12 +39,12 @@ package struct ClientRow: Sendable {
             """
             INSERT INTO native_sso.client (
                 client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences,
-                issues_refresh_token, issues_id_token, includes_session_id, allows_self_exchange, dpop, accepted_acr,
+                issues_refresh_token, issues_id_token, allows_self_exchange, dpop, accepted_acr,
                 maximum_authentication_seconds)
             VALUES (
                 '\(id)', '\(authentication)', \(isEnabled),
                 \(Self.array(grants)), \(Self.array(allowedScope)), \(Self.array(defaultScope)),
-                ARRAY['https://api.example.test'], true, false, true, false, '\(dpop)',
+                ARRAY['https://api.example.test'], true, false, false, '\(dpop)',
                 \(Self.array(acceptedACR)),
                 \(maximumAuthenticationSeconds.map(String.init) ?? "NULL"))
             """

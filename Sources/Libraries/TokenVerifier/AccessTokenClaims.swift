@@ -24,7 +24,7 @@ public struct AccessTokenClaims: Sendable {
     public let contextClass: String?
     /// `amr`; empty if absent.
     public let methods: [String]
-    /// `sid`, if the issuer is configured to include it.
+    /// `session_id`: the broker's name of the session, as its audit and its commands show it.
     public let sessionID: String?
     /// `cnf.jkt`: the thumbprint of the key that must sign the DPoP proof (RFC 9449 §6.1); nil: not bound.
     public let proofKeyThumbprint: String?
@@ -46,7 +46,7 @@ public struct AccessTokenClaims: Sendable {
         authenticatedAt = try Self.time("auth_time", of: claims)
         contextClass = claims.string("acr")
         methods = claims.strings("amr") ?? []
-        sessionID = claims.string("sid")
+        sessionID = claims.string("session_id")
         proofKeyThumbprint = claims.object("cnf")?.string("jkt")
         all = claims
     }

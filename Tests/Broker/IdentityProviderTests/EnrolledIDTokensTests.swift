@@ -111,6 +111,8 @@ import Testing
     @Test func whatIsNotOfAnEnrolment() async throws {
         // An id_token for another client, and one of a removed IdP.
         #expect(await outcome(try enrolled(nil, [("idp", nil)])) == .refused(.notEnrolled))
+        // An access token of the broker, were it signed with the type of an id_token.
+        #expect(await outcome(try enrolled(nil, [("session_id", .string("s"))])) == .refused(.accessToken))
         let gone = JSONValue.string("https://other.example.com")
         #expect(await outcome(try enrolled(nil, [("idp", gone)])) == .refused(.notEnrolled))
         // The IdP's key cannot sign for the broker, nor the broker's key for the IdP.

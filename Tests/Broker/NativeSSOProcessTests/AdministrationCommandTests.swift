@@ -74,19 +74,17 @@ struct AdministrationCommandTests {
         try await Installation.withSchema { installation in
             try await installation.succeed(
                 "client", "add", "app1", "--audience", "https://a.example.com", "--allowed-scope", "openid orders",
-                "--default-scope", "openid", "--access-token-lifetime", "2m", "--session-id", "--reason", "launch")
+                "--default-scope", "openid", "--access-token-lifetime", "2m", "--reason", "launch")
             var client = try await installation.object("client", "show", "app1")
             #expect(client.strings("allowed_scope") == ["openid", "orders"])
             #expect(client.string("access_token_lifetime") == "2m")
-            #expect(client.bool("includes_session_id") == true)
             #expect(client.bool("enabled") == true)
             #expect(client.string("dpop") == "off")
 
             try await installation.succeed(
-                "client", "update", "app1", "--allowed-scope", "openid", "--no-session-id", "--dpop", "required")
+                "client", "update", "app1", "--allowed-scope", "openid", "--dpop", "required")
             client = try await installation.object("client", "show", "app1")
             #expect(client.strings("allowed_scope") == ["openid"])
-            #expect(client.bool("includes_session_id") == false)
             #expect(client.string("dpop") == "required")
             #expect(client.string("access_token_lifetime") == "2m")  // what is not given stays
 

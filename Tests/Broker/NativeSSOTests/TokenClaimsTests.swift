@@ -10,23 +10,25 @@ import Testing
         try expect(
             access().json,
             #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"https://api.example.com","#
-                + #""client_id":"app-two","iat":1795000000,"exp":1795000300,"jti":"*","scope":"profile orders.read","#
+                + #""client_id":"app-two","iat":1795000000,"nbf":1795000000,"exp":1795000300,"jti":"*","#
+                + #""scope":"profile orders.read","session_id":"019a2b3c-4d5e-7000-8000-000000000001","#
                 + #""auth_time":1794990000,"acr":"urn:example:loa2","amr":["pwd","otp"]}"#)
     }
 
     @Test func accessTokenOfALoginThatSaysNothing() throws {
         try expect(
-            access(login: Login(), sessionID: SessionID(validated: "08a5019c")).json,
+            access(login: Login()).json,
             #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"https://api.example.com","#
-                + #""client_id":"app-two","iat":1795000000,"exp":1795000300,"jti":"*","scope":"profile orders.read","#
-                + #""sid":"08a5019c"}"#)
+                + #""client_id":"app-two","iat":1795000000,"nbf":1795000000,"exp":1795000300,"jti":"*","#
+                + #""scope":"profile orders.read","session_id":"019a2b3c-4d5e-7000-8000-000000000001"}"#)
     }
 
     @Test func accessTokenThatIsBoundToAKey() throws {
         try expect(
             access(login: Login(), key: KeyThumbprint(validated: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I")).json,
             #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"https://api.example.com","#
-                + #""client_id":"app-two","iat":1795000000,"exp":1795000300,"jti":"*","scope":"profile orders.read","#
+                + #""client_id":"app-two","iat":1795000000,"nbf":1795000000,"exp":1795000300,"jti":"*","#
+                + #""scope":"profile orders.read","session_id":"019a2b3c-4d5e-7000-8000-000000000001","#
                 + #""cnf":{"jkt":"0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}}"#)
     }
 
@@ -68,14 +70,14 @@ import Testing
         authenticatedAt: UnixTime(seconds: 1_794_990_000), contextClass: "urn:example:loa2", methods: ["pwd", "otp"])
 
     private func access(
-        audiences: [String] = ["https://api.example.com"], login: Login? = nil, sessionID: SessionID? = nil,
-        key: KeyThumbprint? = nil
+        audiences: [String] = ["https://api.example.com"], login: Login? = nil, key: KeyThumbprint? = nil
     ) -> AccessTokenClaims {
         AccessTokenClaims(
             issuer: Broker.issuer, subject: Subject(validated: "248289761001"), audiences: audiences,
             client: ClientID(validated: "app-two"), issuedAt: UnixTime(seconds: 1_795_000_000),
             expiresAt: UnixTime(seconds: 1_795_000_300), scope: Scope(["profile", "orders.read"]),
-            login: login ?? self.login, sessionID: sessionID, key: key)
+            login: login ?? self.login,
+            session: UniqueID(high: 0x019A_2B3C_4D5E_7000, low: 0x8000_0000_0000_0001), key: key)
     }
 
     private func expect(

@@ -31,24 +31,22 @@ import Testing
         #expect(token.claims.string("jti") != UnverifiedJWS(answer.accessToken)?.claims.string("jti"))
     }
 
-    @Test func theSessionIDShowsWhereTheClientIsRegisteredForIt() async throws {
-        for isShown in [false, true] {
-            var scenario = try RefreshScenario()
-            let client = Client(
-                id: scenario.client.id, allowedScope: ExchangeScenario.scope, defaultScope: ExchangeScenario.scope,
-                audiences: ["https://api.example.com"], includesSessionID: isShown)
-            scenario.client = client
-            scenario.exchange.client = client
-            let broker = try await Broker(scenario)
-            let expected = isShown ? scenario.exchange.sessionID.string : nil
-            let refreshed = try await broker.refresh(scenario.request(keys: broker.keys))
-            #expect(try #require(UnverifiedJWS(refreshed.accessToken)).claims.string("sid") == expected)
-            let exchanged = try await broker.exchange(scenario.exchange.request)
-            #expect(try #require(UnverifiedJWS(exchanged.accessToken)).claims.string("sid") == expected)
+    /// Every access token names the session as the broker's commands and audit do. The IdP's `sid` stays between the
+    /// apps, the IdP and the broker.
+    @Test func anAccessTokenNamesTheSessionAsTheBrokerDoes() async throws {
+        let scenario = try RefreshScenario()
+        let broker = try await Broker(scenario)
+        let refreshed = try await broker.refresh(scenario.request(keys: broker.keys))
+        let exchanged = try await broker.exchange(scenario.exchange.request)
+        for token in [refreshed, exchanged].map(\.accessToken) {
+            let claims = try #require(UnverifiedJWS(token)).claims
+            #expect(claims.string("session_id") == scenario.exchange.session?.id.description)
+            #expect(!claims.contains("sid"))
+            #expect(claims.number("nbf") == claims.number("iat"))
         }
     }
 
-    /// The access tokens of an exchange and of its refresh differ only in `iat`, `exp` and `jti`.
+    /// The access tokens of an exchange and of its refresh differ only in `iat`, `nbf`, `exp` and `jti`.
     @Test func aRefreshChangesNothingButTime() async throws {
         let scenario = try ExchangeScenario()
         let broker = try await Broker(scenario)
@@ -61,7 +59,7 @@ import Testing
         let before = try #require(UnverifiedJWS(first.accessToken)).claims
         let after = try #require(UnverifiedJWS(second.accessToken)).claims
         #expect(before.names == after.names)
-        for name in before.names where !["iat", "exp", "jti"].contains(name) {
+        for name in before.names where !["iat", "nbf", "exp", "jti"].contains(name) {
             #expect(before[name] == after[name], "\(name)")
         }
         #expect(after.number("iat")?.int64 == scenario.now.adding(.hours(1)).seconds)

@@ -25,7 +25,7 @@ struct RegistrySnapshotTests {
                 id: ClientID(validated: "app one/1"), grants: [.refreshToken],
                 allowedScope: Scope(["openid", "orders.read"]), defaultScope: Scope(["openid"]),
                 audiences: ["https://a.example", "https://b.example"], accessTokenLifetime: 120,
-                refreshTokenLifetime: .days(3), issuesRefreshToken: false, issuesIDToken: true, includesSessionID: true,
+                refreshTokenLifetime: .days(3), issuesRefreshToken: false, issuesIDToken: true,
                 allowsSelfExchange: true, acceptedContextClasses: ["urn:loa:2"], maximumAuthenticationAge: .hours(1))
             try await administration.add(client, act)
             try await administration.putScope("payments", requiresConsent: true, act)

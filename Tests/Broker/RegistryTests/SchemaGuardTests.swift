@@ -47,16 +47,16 @@ enum GuardSQL {
             """
             INSERT INTO native_sso.client (
                 client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences,
-                issues_refresh_token, issues_id_token, includes_session_id, allows_self_exchange, dpop, accepted_acr)
-            SELECT name, 'none', true, '{}', '{}', '{}', '{x}', true, false, false, false, 'off', '{}'
+                issues_refresh_token, issues_id_token, allows_self_exchange, dpop, accepted_acr)
+            SELECT name, 'none', true, '{}', '{}', '{}', '{x}', true, false, false, 'off', '{}'
             FROM unnest('{app-one,app-two}'::text[]) AS name
             """),
         Statement(
             """
             INSERT INTO native_sso.client (
                 client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences,
-                issues_refresh_token, issues_id_token, includes_session_id, allows_self_exchange, dpop, accepted_acr)
-            SELECT name, method, true, '{}', '{}', '{}', '{x}', true, false, false, false, 'off', '{}'
+                issues_refresh_token, issues_id_token, allows_self_exchange, dpop, accepted_acr)
+            SELECT name, method, true, '{}', '{}', '{}', '{x}', true, false, false, 'off', '{}'
             FROM (VALUES ('server', 'client_secret_basic'), ('signer', 'private_key_jwt')) AS clients (name, method)
             """),
         Statement(

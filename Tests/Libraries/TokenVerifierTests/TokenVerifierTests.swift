@@ -27,7 +27,7 @@ import TokenVerifier
             [
                 ("aud", .array([.string("https://other.example"), .string("https://api.example.com")])),
                 ("auth_time", time(-6000)), ("acr", .string("urn:example:loa2")), ("amr", .array([.string("pwd")])),
-                ("sid", .string("s1")), ("role", .string("x")),
+                ("session_id", .string("s1")), ("role", .string("x")),
             ])
         let claims = try await resource.verifier.verify(token, audience: "https://api.example.com")
         #expect(claims.issuer == "https://sso.example.com")

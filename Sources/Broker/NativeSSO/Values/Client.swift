@@ -43,8 +43,6 @@ package struct Client: Sendable, Hashable {
     package var issuesRefreshToken: Bool
     /// Whether an exchange also returns an id_token of this broker.
     package var issuesIDToken: Bool
-    /// Whether access tokens carry `sid`.
-    package var includesSessionID: Bool
     /// Whether the app may exchange its own id_token.
     package var allowsSelfExchange: Bool
     /// Accepted `acr` values; one is enough. Empty: any login is accepted.
@@ -57,7 +55,7 @@ package struct Client: Sendable, Hashable {
         id: ClientID, authentication: Authentication = .none, isEnabled: Bool = true,
         grants: Set<Grant> = Set(Grant.allCases), allowedScope: Scope, defaultScope: Scope, audiences: [String],
         accessTokenLifetime: Seconds? = nil, refreshTokenLifetime: Seconds? = nil, issuesRefreshToken: Bool = true,
-        issuesIDToken: Bool = false, includesSessionID: Bool = false, allowsSelfExchange: Bool = false,
+        issuesIDToken: Bool = false, allowsSelfExchange: Bool = false,
         acceptedContextClasses: [String] = [], maximumAuthenticationAge: Seconds? = nil,
         proofPolicy: ProofPolicy = .off
     ) {
@@ -72,7 +70,6 @@ package struct Client: Sendable, Hashable {
         self.refreshTokenLifetime = refreshTokenLifetime
         self.issuesRefreshToken = issuesRefreshToken
         self.issuesIDToken = issuesIDToken
-        self.includesSessionID = includesSessionID
         self.allowsSelfExchange = allowsSelfExchange
         self.acceptedContextClasses = acceptedContextClasses
         self.maximumAuthenticationAge = maximumAuthenticationAge

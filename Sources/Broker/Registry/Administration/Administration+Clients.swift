@@ -40,9 +40,9 @@ extension Administration {
         """
         INSERT INTO native_sso.client (
             client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences, access_token_seconds,
-            refresh_token_seconds, issues_refresh_token, issues_id_token, includes_session_id, allows_self_exchange,
+            refresh_token_seconds, issues_refresh_token, issues_id_token, allows_self_exchange,
             accepted_acr, maximum_authentication_seconds, dpop)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         ON CONFLICT (client_id) DO NOTHING
         RETURNING 1
         """)
@@ -53,12 +53,11 @@ extension Administration {
         UPDATE native_sso.client SET
             enabled = $3, grants = $4, allowed_scope = $5, default_scope = $6, audiences = $7,
             access_token_seconds = $8, refresh_token_seconds = $9, issues_refresh_token = $10, issues_id_token = $11,
-            includes_session_id = $12, allows_self_exchange = $13, accepted_acr = $14,
-            maximum_authentication_seconds = $15, dpop = $16
+            allows_self_exchange = $12, accepted_acr = $13, maximum_authentication_seconds = $14, dpop = $15
         FROM old WHERE client.client_id = old.client_id
         RETURNING old.client_id::text, old.authentication, old.enabled, old.grants, old.allowed_scope::text[],
             old.default_scope::text[], old.audiences, old.access_token_seconds, old.refresh_token_seconds,
-            old.issues_refresh_token, old.issues_id_token, old.includes_session_id, old.allows_self_exchange,
+            old.issues_refresh_token, old.issues_id_token, old.allows_self_exchange,
             old.accepted_acr, old.maximum_authentication_seconds, old.dpop
         """)
 
@@ -70,7 +69,7 @@ extension Administration {
             .textArray(client.grants.map(\.rawValue).sorted()), .textArray(client.allowedScope.tokens),
             .textArray(client.defaultScope.tokens), .textArray(client.audiences),
             .optionalInt64(client.accessTokenLifetime?.count), .optionalInt64(client.refreshTokenLifetime?.count),
-            .bool(client.issuesRefreshToken), .bool(client.issuesIDToken), .bool(client.includesSessionID),
+            .bool(client.issuesRefreshToken), .bool(client.issuesIDToken),
             .bool(client.allowsSelfExchange), .textArray(client.acceptedContextClasses),
             .optionalInt64(client.maximumAuthenticationAge?.count), .text(client.proofPolicy.rawValue),
         ]
@@ -89,7 +88,6 @@ extension Administration {
             ("refresh_token_lifetime", client.refreshTokenLifetime?.description ?? "none"),
             ("issues_refresh_token", String(client.issuesRefreshToken)),
             ("issues_id_token", String(client.issuesIDToken)),
-            ("includes_session_id", String(client.includesSessionID)),
             ("allows_self_exchange", String(client.allowsSelfExchange)),
             ("accepted_acr", client.acceptedContextClasses.joined(separator: " ")),
             ("maximum_authentication_age", client.maximumAuthenticationAge?.description ?? "none"),

@@ -59,7 +59,6 @@ enum RefreshStatement {
             expiresAt: try row.instant("grant_expires_at"),
             scope: Scope(try row.textArray("scope")),
             audiences: try row.textArray("audiences"),
-            sessionID: try row.identifier("sid"),
             session: SessionFacts(
                 id: try row.uniqueID("session_id"), subject: try row.optionalIdentifier("subject"),
                 endedAt: try row.optionalInstant("ended_at"), expiresAt: try row.instant("expires_at"),

@@ -170,7 +170,6 @@ extension Record {
             "audiences": .list(client.audiences), "access_token_lifetime": Cell(client.accessTokenLifetime),
             "refresh_token_lifetime": Cell(client.refreshTokenLifetime),
             "issues_refresh_token": .flag(client.issuesRefreshToken), "issues_id_token": .flag(client.issuesIDToken),
-            "includes_session_id": .flag(client.includesSessionID),
             "allows_self_exchange": .flag(client.allowsSelfExchange),
             "accepted_acr": .list(client.acceptedContextClasses),
             "maximum_authentication_age": Cell(client.maximumAuthenticationAge),

@@ -35,9 +35,6 @@ struct ClientSettings: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Whether an exchange issues an id_token. A new client: no.")
     var idToken: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "Whether its access tokens have a `sid`. A new client: no.")
-    var sessionID: Bool?
-
     @Flag(inversion: .prefixedNo, help: "Whether it may exchange its own id_token. A new client: no.")
     var selfExchange: Bool?
 
@@ -102,7 +99,6 @@ extension ClientSettings {
         client.refreshTokenLifetime = refreshTokenLifetime ?? client.refreshTokenLifetime
         client.issuesRefreshToken = refreshToken ?? client.issuesRefreshToken
         client.issuesIDToken = idToken ?? client.issuesIDToken
-        client.includesSessionID = sessionID ?? client.includesSessionID
         client.allowsSelfExchange = selfExchange ?? client.allowsSelfExchange
         if noMinAcr || !minAcr.isEmpty { client.acceptedContextClasses = minAcr }
         client.maximumAuthenticationAge = noMaxAuthAge ? nil : maxAuthAge ?? client.maximumAuthenticationAge

@@ -20,7 +20,6 @@ extension GrantRegistryConformance {
             #expect(family.expiresAt == grant.expiresAt)
             #expect(family.scope.tokens == ExchangeScenario.scope.tokens)
             #expect(family.audiences == scenario.client.audiences)
-            #expect(family.sessionID == scenario.sessionID)
             #expect(family.session.id == scenario.session?.id)
             #expect(family.session.subject == scenario.subject)
             #expect(family.login == scenario.login)

@@ -17,7 +17,6 @@ extension GrantRegistryConformance {
             #expect(family.generation == 5)
             #expect(family.scope.tokens == ExchangeScenario.scope.tokens)
             #expect(family.audiences == scenario.exchange.client.audiences)
-            #expect(family.sessionID == scenario.exchange.sessionID)
             #expect(family.session.id == scenario.exchange.session?.id)
             #expect(family.session.subject == scenario.exchange.subject)
             #expect(family.login == scenario.exchange.login)

@@ -53,7 +53,6 @@ extension RefreshScenario {
         #expect(isAbout(family.expiresAt.since(facts.now), grant.expiresIn), note)
         #expect(family.scope.tokens == grant.scope.tokens, note)
         #expect(family.audiences == grant.audiences, note)
-        #expect(family.sessionID == exchange.sessionID, note)
         #expect(family.login == grant.login, note)
         #expect(family.key == grant.key, note)
         #expect(family.keylessBefore == grant.keylessBefore, note)

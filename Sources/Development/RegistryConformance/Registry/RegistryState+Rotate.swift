@@ -32,7 +32,7 @@ extension RegistryState {
             wasSpent: family.spent.contains { $0.contains(asked.token.generation) },
             rotatedAt: family.rotatedAt,
             revokedAt: family.revokedAt, cameLate: family.cameLate, expiresAt: family.expiresAt, scope: family.scope,
-            audiences: family.audiences, sessionID: session.sid, session: session.facts(id: family.session),
+            audiences: family.audiences, session: session.facts(id: family.session),
             login: family.login, clientIsEnabled: clientIsEnabled[family.client] ?? false,
             sharesLogin: source != nil && source?.group == target?.group && source?.role != .target
                 && target?.role != .source,

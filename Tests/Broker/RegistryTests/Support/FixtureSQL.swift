@@ -6,9 +6,9 @@ enum FixtureSQL {
         """
         INSERT INTO native_sso.client (
             client_id, authentication, enabled, grants, allowed_scope, default_scope, audiences, issues_refresh_token,
-            issues_id_token, includes_session_id, allows_self_exchange, dpop, accepted_acr)
+            issues_id_token, allows_self_exchange, dpop, accepted_acr)
         VALUES ($1, 'none', $2, '{refresh_token}', '{openid}', '{}', '{https://api.example.com}', true, false, false,
-            false, 'off', '{}')
+            'off', '{}')
         ON CONFLICT (client_id) DO UPDATE SET enabled = excluded.enabled
         """)
     static let putGroup = Statement(
