@@ -26,6 +26,7 @@ CREATE TABLE client (
     dpop text NOT NULL CHECK (dpop IN ('off', 'optional', 'required')),
     accepted_acr text[] NOT NULL,
     maximum_authentication_seconds bigint CHECK (maximum_authentication_seconds > 0),
+    copied_claims identifier[] NOT NULL DEFAULT '{}' CHECK (cardinality(copied_claims) <= 8),
     created_at timestamptz(0) NOT NULL DEFAULT now(),
     -- Credentials refer to both columns, so that a client has those of its own method only.
     UNIQUE (client_id, authentication)
@@ -46,6 +47,7 @@ COMMENT ON COLUMN client.allows_self_exchange IS 'Whether it may exchange an id_
 COMMENT ON COLUMN client.dpop IS 'Whether it may or must show a DPoP key, RFC 9449.';
 COMMENT ON COLUMN client.accepted_acr IS 'The acr values that satisfy it, best first; empty: any.';
 COMMENT ON COLUMN client.maximum_authentication_seconds IS 'Greatest age of a login in seconds, from auth_time; NULL: any.';
+COMMENT ON COLUMN client.copied_claims IS 'The claims of an id_token that its access tokens repeat.';
 COMMENT ON COLUMN client.created_at IS 'When it was registered.';
 
 CREATE TABLE client_secret (

@@ -23,6 +23,9 @@ COMMENT ON DOMAIN token_generation IS 'A position in a token family, from 1 on.'
 CREATE DOMAIN keys_by_client AS jsonb CHECK (jsonb_typeof(VALUE) = 'object');
 COMMENT ON DOMAIN keys_by_client IS 'An object: client_id to JWK thumbprint.';
 
+CREATE DOMAIN copied_claims AS text COLLATE "C" CHECK (octet_length(VALUE) <= 2048);
+COMMENT ON DOMAIN copied_claims IS 'Claims of an id_token, as one JSON object.';
+
 -- Limits an instant that the service gives to now + 1 minute. A later instant would end future logins, or let a login outlast every
 -- logout, and a stolen service password could plant it. The clocks of IdP and database may differ by the minute.
 CREATE FUNCTION instant_that_counts(p_instant timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
@@ -298,7 +301,8 @@ CREATE TABLE sso_grant (
     replayed_before timestamptz(0),
     exchanged_generation integer NOT NULL DEFAULT 1,
     keyless_before integer NOT NULL DEFAULT 1,
-    spent int4multirange
+    spent int4multirange,
+    claims copied_claims
 ) WITH (fillfactor = 80);
 -- One live grant per session and client: a repeated exchange advances it and adds no row.
 CREATE UNIQUE INDEX sso_grant_live ON sso_grant (session_id, client_id) WHERE revoked_at IS NULL;
@@ -334,6 +338,7 @@ COMMENT ON COLUMN sso_grant.replayed_before IS 'When an earlier family of this c
 COMMENT ON COLUMN sso_grant.exchanged_generation IS 'The generation that the last exchange made: the current run begins here.';
 COMMENT ON COLUMN sso_grant.keyless_before IS 'The generation of the exchange that bound the key: earlier tokens have none. It counts only where jkt is set.';
 COMMENT ON COLUMN sso_grant.spent IS 'Generations of earlier runs whose successors were presented.';
+COMMENT ON COLUMN sso_grant.claims IS 'What the last exchange copied of its id_token into access tokens; NULL: nothing, or the grant was revoked.';
 
 CREATE FUNCTION guard_revocation() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

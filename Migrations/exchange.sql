@@ -15,13 +15,14 @@ SELECT make_type('shown', $$
 -- heeds_pin: whether the client has one key on each device, the first that it shows in an exchange. permitted: whether the request
 -- checks passed; if not, the exchange looks and writes nothing. idle_seconds: longest time between two uses of the session.
 -- grant_seconds: life of the grant; NULL: that of the session. first_sight_seconds: life of a session that begins with this
--- exchange; NULL: none may begin. grant_id, session_id: ids for the rows that the exchange may have to make.
+-- exchange; NULL: none may begin. grant_id, session_id: ids for the rows that the exchange may have to make. claims: what access
+-- tokens copy of the id_token.
 SELECT make_type('exchange_call', $$
     request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C", source_client text COLLATE "C",
     other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
     allows_self_exchange boolean, device bytea, profile text, scope text[], audiences text[], jkt text COLLATE "C",
     heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
-    grant_id uuid, session_id uuid$$);
+    grant_id uuid, session_id uuid, claims text COLLATE "C"$$);
 
 -- What the exchange saw, and the grant that it recorded; NULL: none.
 SELECT make_type('exchange_answer', $$
@@ -220,10 +221,10 @@ BEGIN
     ), grants AS (
         INSERT INTO sso_grant AS g (
             grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope, audiences, auth_time,
-            acr, amr, jkt, created_at, expires_at, replayed_before)
+            acr, amr, jkt, created_at, expires_at, replayed_before, claims)
         SELECT k.grant_id, k.session_id, (k.call).client, (k.call).source_client, (k.call).device, 1, p_now, (k.call).scope,
             (k.call).audiences, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).jkt, p_now, k.grant_expires_at,
-            CASE WHEN k.session_id <> (k.call).session_id THEN replayed_at(k.session_id, (k.call).client) END
+            CASE WHEN k.session_id <> (k.call).session_id THEN replayed_at(k.session_id, (k.call).client) END, (k.call).claims
         FROM begun k
         WHERE k.session_id <> (k.call).session_id OR k.session_id = ANY (v_sessions)
         ON CONFLICT DO NOTHING
@@ -340,7 +341,8 @@ BEGIN
                     AND g.jkt IS NOT DISTINCT FROM (a.call).jkt AND g.source_client_id = (a.call).source_client
                     AND g.device_digest = (a.call).device AND g.scope = (a.call).scope AND g.audiences = (a.call).audiences
                     AND g.auth_time IS NOT DISTINCT FROM (a.call).auth_time
-                    AND g.acr IS NOT DISTINCT FROM (a.call).acr AND g.amr = (a.call).amr AS repeats
+                    AND g.acr IS NOT DISTINCT FROM (a.call).acr AND g.amr = (a.call).amr
+                    AND g.claims IS NOT DISTINCT FROM (a.call).claims AS repeats
                 FROM sso_grant g
                 WHERE g.session_id = l.session_id AND g.client_id = (a.call).client AND g.revoked_at IS NULL
                     AND r.in_order AND l.died_at IS NULL
@@ -361,7 +363,8 @@ BEGIN
                 rotated_at = CASE WHEN k.repeats THEN g.rotated_at ELSE v_now END,
                 source_client_id = (k.call).source_client, device_digest = (k.call).device, scope = (k.call).scope,
                 audiences = (k.call).audiences, auth_time = (k.call).auth_time, acr = (k.call).acr, amr = (k.call).amr,
-                jkt = (k.call).jkt, expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
+                jkt = (k.call).jkt, claims = (k.call).claims,
+                expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
             FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
             RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id
         ), audited AS (

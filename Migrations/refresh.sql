@@ -44,7 +44,7 @@ SELECT make_type('refresh_answer', $$
     place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, effect text, client text, generation integer,
     exchanged_generation integer, keyless_before integer, was_spent boolean, rotated_at timestamptz, revoked_at timestamptz,
     came_late boolean, grant_expires_at timestamptz, jkt text, scope text[], audiences text[], auth_time timestamptz, acr text,
-    amr text[], session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
+    amr text[], claims text, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
     client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean$$);
 
 -- A grant to be revoked, and the version of its row that was judged.
@@ -86,7 +86,8 @@ BEGIN
     END IF;
     UPDATE sso_grant g SET
         revoked_at = coalesce(g.revoked_at, p_now),
-        revoke_reason = CASE p_misuse.verdict WHEN 'proven' THEN 'refresh_token_reused' ELSE p_misuse.verdict END
+        revoke_reason = CASE p_misuse.verdict WHEN 'proven' THEN 'refresh_token_reused' ELSE p_misuse.verdict END,
+        claims = NULL
     WHERE g.grant_id = p_misuse.grant_id AND g.xmin = p_misuse.version
     RETURNING g.* INTO v_grant;
     IF NOT FOUND THEN
@@ -94,7 +95,7 @@ BEGIN
     END IF;
     IF p_misuse.verdict = 'proven' THEN
         -- The grant that began since is revoked, too, unless its login came later.
-        UPDATE sso_grant g SET revoked_at = p_now, revoke_reason = 'refresh_token_reused'
+        UPDATE sso_grant g SET revoked_at = p_now, revoke_reason = 'refresh_token_reused', claims = NULL
         WHERE g.session_id = v_grant.session_id AND g.client_id = v_grant.client_id AND g.revoked_at IS NULL
             AND coalesce(g.auth_time <= v_grant.revoked_at, true)
         RETURNING g.* INTO v_other;
@@ -150,7 +151,7 @@ BEGIN
             LEFT JOIN LATERAL (
                 SELECT g.ctid AS grant_at, g.xmin AS grant_version, g.grant_id, g.session_id, g.client_id, g.source_client_id,
                     g.device_digest, g.generation, g.keyless_before, g.rotated_at, g.revoked_at, g.expires_at, g.scope,
-                    g.audiences, g.auth_time, g.acr, g.amr, g.jkt,
+                    g.audiences, g.auth_time, g.acr, g.amr, g.claims, g.jkt,
                     -- A generation that no refresh made is the one of the last exchange.
                     CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END
                         AS exchanged_generation,
@@ -223,7 +224,7 @@ BEGIN
                 k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used),
                 CASE WHEN k.verdict IN ('none', 'advanced') THEN k.verdict ELSE 'revoked' END,
                 k.client_id, k.generation, k.exchanged_generation, k.keyless_before, k.was_spent, k.rotated_at, k.revoked_at,
-                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.session_id, k.subject,
+                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.claims, k.session_id, k.subject,
                 k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
                 k.scope_ceiling, coalesce(k.is_blocked, false))::refresh_answer),
             array_agg(ROW (

@@ -94,6 +94,8 @@ package struct FamilyFacts: Sendable {
     package let audiences: [String]
     package let session: SessionFacts
     package let login: Login
+    /// What the last exchange copied of its id_token.
+    package let claims: CopiedClaims
     package let clientIsEnabled: Bool
     /// Whether the target client may still use logins of the source client.
     package let sharesLogin: Bool
@@ -108,7 +110,7 @@ package struct FamilyFacts: Sendable {
         wasSpent: Bool = false,
         rotatedAt: UnixTime,
         revokedAt: UnixTime?, cameLate: Bool = false, expiresAt: UnixTime, scope: Scope, audiences: [String],
-        session: SessionFacts, login: Login, clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?,
+        session: SessionFacts, login: Login, claims: CopiedClaims = CopiedClaims(), clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?,
         deviceIsBlocked: Bool,
         key: KeyThumbprint? = nil
     ) {
@@ -125,6 +127,7 @@ package struct FamilyFacts: Sendable {
         self.audiences = audiences
         self.session = session
         self.login = login
+        self.claims = claims
         self.clientIsEnabled = clientIsEnabled
         self.sharesLogin = sharesLogin
         self.scopeCeiling = scopeCeiling

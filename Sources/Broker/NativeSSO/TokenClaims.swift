@@ -15,6 +15,8 @@ struct AccessTokenClaims: Sendable {
     let session: UniqueID
     /// `cnf.jkt`. RFC 9449 §6.1.
     let key: KeyThumbprint?
+    /// Claims of the login that the client's registration lists.
+    let copied: CopiedClaims
 
     var json: [UInt8] {
         var json = JSONWriter()
@@ -31,6 +33,7 @@ struct AccessTokenClaims: Sendable {
             object.member("session_id", session.description)
             object.login(login)
             if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }
+            for claim in copied.object.members { object.member(claim.name, claim.value) }
         }
         return json.bytes
     }

@@ -29,7 +29,8 @@ package struct TokenMint: Sendable {
         let claims = AccessTokenClaims(
             issuer: issuer, subject: idToken.subject, audiences: client.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
-            scope: scope, login: idToken.login, session: session, key: key)
+            scope: scope, login: idToken.login, session: session, key: key,
+            copied: asked.checks.claims)
         let hasRefreshToken = device.profile == .deviceID || client.issuesRefreshToken
         return TokenAnswer(
             accessToken: try signer.sign(payload: claims.json, type: .accessToken), issued: .accessToken,
@@ -56,7 +57,8 @@ package struct TokenMint: Sendable {
         let claims = AccessTokenClaims(
             issuer: issuer, subject: subject, audiences: family.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
-            scope: scope, login: family.login, session: family.session.id, key: key)
+            scope: scope, login: family.login, session: family.session.id, key: key,
+            copied: family.claims.only(client.copiedClaims))
         return TokenAnswer(
             accessToken: try signer.sign(payload: claims.json, type: .accessToken), isBound: key != nil,
             expiresIn: claims.expiresAt.since(now), scope: scope.description,

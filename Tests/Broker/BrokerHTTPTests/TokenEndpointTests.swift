@@ -48,6 +48,28 @@ struct TokenEndpointTests {
         }
     }
 
+    @Test("The log names the copied claims that did not fit, and holds no value of them")
+    func claimsLeftOut() async throws {
+        try await TestBroker.run { broker async throws in
+            var client = Domain.client("app-two")
+            client.copiedClaims = ["roles", "email", "photo"]
+            broker.domain.directory.put(client)
+            var claims = JSONObject()
+            claims["roles"] = .string(String(repeating: "r", count: 2048))
+            claims["email"] = .string("a@b.example")
+            claims["photo"] = .string(String(repeating: "p", count: 2048))
+            broker.domain.verifier.answer(.claims(Domain.claims(at: broker.domain.clock.now, all: claims)))
+            let answer = try #require(try await broker.answer(Requests.exchange))
+            let token = try JSONReader.parse(answer.body).object?.string("access_token")
+            #expect(UnverifiedJWS(token ?? "")?.claims.string("email") == "a@b.example")
+            #expect(broker.log.requests.last?.string("claims_left_out") == "roles photo")
+            #expect(!broker.log.all.contains("a@b") && !broker.log.all.contains("rrr"))
+            broker.domain.verifier.answer(.claims(Domain.claims(at: broker.domain.clock.now)))
+            #expect(try await broker.answer(Requests.exchange)?.status == 200)
+            #expect(broker.log.requests.last?.contains("claims_left_out") == false)
+        }
+    }
+
     @Test("A draft-07 exchange, its refresh and the repeated refresh succeed")
     func refresh() async throws {
         try await TestBroker.run { broker async throws in

@@ -88,6 +88,16 @@ struct AdministrationCommandTests {
             #expect(client.string("dpop") == "required")
             #expect(client.string("access_token_lifetime") == "2m")  // what is not given stays
 
+            // Claims are listed and cleared. What the broker says itself cannot be listed.
+            try await installation.succeed("client", "update", "app1", "--claim", "email", "--claim", "roles")
+            client = try await installation.object("client", "show", "app1")
+            #expect(client.strings("copied_claims") == ["email", "roles"])
+            let refused = try await installation.run(["client", "update", "app1", "--claim", "sub"])
+            #expect(refused.status == 2 && refused.errors.contains("--claim sub"))
+            try await installation.succeed("client", "update", "app1", "--no-claim")
+            client = try await installation.object("client", "show", "app1")
+            #expect(client.strings("copied_claims") == [])
+
             // A demand on the login is added and removed.
             try await installation.succeed(
                 "client", "update", "app1", "--min-acr", "urn:loa:3", "urn:loa:2", "--max-auth-age", "12h")

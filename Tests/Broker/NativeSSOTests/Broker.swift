@@ -38,7 +38,13 @@ struct Broker {
 
     func exchange(_ request: ExchangeRequest) async throws(ExchangeError) -> TokenAnswer {
         var subject = AuditSubject()
-        return try await Exchange(
+        return try await exchange(request, about: &subject)
+    }
+
+    func exchange(
+        _ request: ExchangeRequest, about subject: inout AuditSubject
+    ) async throws(ExchangeError) -> TokenAnswer {
+        try await Exchange(
             idTokens: idTokens, registry: registry, directory: directory, devices: keys, limits: limits, mint: mint,
             lifetimes: lifetimes, clock: clock
         ).run(request, about: &subject)

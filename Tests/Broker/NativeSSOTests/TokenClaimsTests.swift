@@ -70,14 +70,16 @@ import Testing
         authenticatedAt: UnixTime(seconds: 1_794_990_000), contextClass: "urn:example:loa2", methods: ["pwd", "otp"])
 
     private func access(
-        audiences: [String] = ["https://api.example.com"], login: Login? = nil, key: KeyThumbprint? = nil
+        audiences: [String] = ["https://api.example.com"], login: Login? = nil, key: KeyThumbprint? = nil,
+        copied: CopiedClaims = CopiedClaims()
     ) -> AccessTokenClaims {
         AccessTokenClaims(
             issuer: Broker.issuer, subject: Subject(validated: "248289761001"), audiences: audiences,
             client: ClientID(validated: "app-two"), issuedAt: UnixTime(seconds: 1_795_000_000),
             expiresAt: UnixTime(seconds: 1_795_000_300), scope: Scope(["profile", "orders.read"]),
             login: login ?? self.login,
-            session: UniqueID(high: 0x019A_2B3C_4D5E_7000, low: 0x8000_0000_0000_0001), key: key)
+            session: UniqueID(high: 0x019A_2B3C_4D5E_7000, low: 0x8000_0000_0000_0001), key: key,
+            copied: copied)
     }
 
     private func expect(

@@ -46,6 +46,31 @@ import Testing
         }
     }
 
+    /// A refresh repeats what the exchange copied, without the claims that the client's list has lost since.
+    @Test func copiedClaims() async throws {
+        var scenario = try ExchangeScenario()
+        scenario.client.copiedClaims = ["email", "roles", "address"]
+        scenario.allClaims["roles"] = .array([.string("reader")])
+        scenario.allClaims["email"] = .string("a@b.example")
+        scenario.allClaims["address"] = .string(String(repeating: "x", count: 2048))
+        scenario.allClaims["other"] = .bool(true)
+        let broker = try await Broker(scenario)
+        var subject = AuditSubject()
+        let first = try await broker.exchange(scenario.request, about: &subject)
+        let claims = try #require(UnverifiedJWS(first.accessToken)).claims
+        #expect(claims.string("email") == "a@b.example" && claims.strings("roles") == ["reader"])
+        #expect(!claims.contains("other") && !claims.contains("address"))
+        #expect(subject.claimsLeftOut == ["address"])
+
+        scenario.client.copiedClaims = ["roles"]
+        let second = try await broker.refresh(
+            RefreshRequest(
+                requestID: .random(), client: scenario.client, refreshToken: try #require(first.refreshToken),
+                scope: nil))
+        let refreshed = try #require(UnverifiedJWS(second.accessToken)).claims
+        #expect(refreshed.strings("roles") == ["reader"] && !refreshed.contains("email"))
+    }
+
     /// The access tokens of an exchange and of its refresh differ only in `iat`, `nbf`, `exp` and `jti`.
     @Test func aRefreshChangesNothingButTime() async throws {
         let scenario = try ExchangeScenario()

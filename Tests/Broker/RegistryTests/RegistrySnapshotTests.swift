@@ -26,7 +26,8 @@ struct RegistrySnapshotTests {
                 allowedScope: Scope(["openid", "orders.read"]), defaultScope: Scope(["openid"]),
                 audiences: ["https://a.example", "https://b.example"], accessTokenLifetime: 120,
                 refreshTokenLifetime: .days(3), issuesRefreshToken: false, issuesIDToken: true,
-                allowsSelfExchange: true, acceptedContextClasses: ["urn:loa:2"], maximumAuthenticationAge: .hours(1))
+                allowsSelfExchange: true, acceptedContextClasses: ["urn:loa:2"], maximumAuthenticationAge: .hours(1),
+                copiedClaims: ["email", "https://example.com/roles"])
             try await administration.add(client, act)
             try await administration.putScope("payments", requiresConsent: true, act)
             try await administration.putScope("openid", requiresConsent: nil, act)

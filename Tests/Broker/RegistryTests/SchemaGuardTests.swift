@@ -129,6 +129,8 @@ enum GuardSQL {
         Statement("UPDATE native_sso.sso_grant SET revoked_at = now() WHERE revoked_at IS NULL"),
         Statement("UPDATE native_sso.sso_grant SET device_digest = '' WHERE revoked_at IS NULL"),
         Statement("UPDATE native_sso.sso_grant SET jkt = 'short' WHERE revoked_at IS NULL"),
+        Statement("UPDATE native_sso.sso_grant SET claims = repeat('x', 2049) WHERE revoked_at IS NULL"),
+        Statement("UPDATE native_sso.client SET copied_claims = '{a,b,c,d,e,f,g,h,i}'"),
         Statement(
             """
             INSERT INTO native_sso.sso_grant

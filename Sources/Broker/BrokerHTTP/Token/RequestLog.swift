@@ -69,6 +69,8 @@ struct RequestLog: Sendable {
             ("request_id", .text(record.requestID.description)),
             ("status", .number(Int(status.code))),
         ]
+        let leftOut = record.subject.claimsLeftOut
+        if !leftOut.isEmpty { fields.insert(("claims_left_out", .text(leftOut.joined(separator: " "))), at: 0) }
         if case .rate = refusal { fields.insert(("network", .text(record.caller?.network ?? "unknown")), at: 3) }
         logger.log(level: error?.level ?? .info, "token request", metadata: LogFields(fields: fields).metadata)
     }

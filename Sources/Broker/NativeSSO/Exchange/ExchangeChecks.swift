@@ -15,6 +15,10 @@ package struct ExchangeChecks: Sendable {
     let interaction: ExchangeRefusal?
     /// What a grant would hold.
     package let scope: Scope
+    /// The claims of the id_token that a grant would hold, by the client's list.
+    package let claims: CopiedClaims
+    /// Names of that list whose claims did not fit.
+    let claimsLeftOut: [String]
     /// Why a session unknown to the registry may not begin with this exchange; `nil`: it may.
     let firstSightRefusal: ExchangeRefusal?
     /// Longest time between two uses of the session.
@@ -46,6 +50,7 @@ package struct ExchangeChecks: Sendable {
             }
 
         (scope, scopeRefusal) = request.demand
+        (claims, claimsLeftOut) = CopiedClaims.copy(request.client.copiedClaims, of: idToken.claims)
         interaction =
             if !scope.isDisjoint(with: scopesRequiringConsent) {
                 .consentRequired

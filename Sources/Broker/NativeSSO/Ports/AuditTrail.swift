@@ -54,6 +54,8 @@ package struct AuditSubject: Sendable, Hashable {
     package var sourceClient: ClientID?
     /// The IdP of the login, from the verified id_token. Also for an id_token that this broker signed.
     package var provider: Issuer?
+    /// Claims that the client's list names, and that were too long for its access token. For the log only.
+    package var claimsLeftOut: [String] = []
 
     package init(
         session: UniqueID? = nil, grant: UniqueID? = nil, sourceClient: ClientID? = nil, provider: Issuer? = nil

@@ -50,6 +50,8 @@ package struct Client: Sendable, Hashable {
     /// Longest time since the login; `nil`: only the session's limits apply.
     package var maximumAuthenticationAge: Seconds?
     package var proofPolicy: ProofPolicy
+    /// Names of claims that its access tokens copy from the id_token: at most ``CopiedClaims/mostNames``.
+    package var copiedClaims: [String]
 
     package init(
         id: ClientID, authentication: Authentication = .none, isEnabled: Bool = true,
@@ -57,7 +59,7 @@ package struct Client: Sendable, Hashable {
         accessTokenLifetime: Seconds? = nil, refreshTokenLifetime: Seconds? = nil, issuesRefreshToken: Bool = true,
         issuesIDToken: Bool = false, allowsSelfExchange: Bool = false,
         acceptedContextClasses: [String] = [], maximumAuthenticationAge: Seconds? = nil,
-        proofPolicy: ProofPolicy = .off
+        proofPolicy: ProofPolicy = .off, copiedClaims: [String] = []
     ) {
         self.id = id
         self.authentication = authentication
@@ -74,6 +76,7 @@ package struct Client: Sendable, Hashable {
         self.acceptedContextClasses = acceptedContextClasses
         self.maximumAuthenticationAge = maximumAuthenticationAge
         self.proofPolicy = proofPolicy
+        self.copiedClaims = copiedClaims
     }
 
     /// A public client with a key is identified by the key alone: tokens issued with one key are only for that key. A

@@ -106,7 +106,8 @@ enum GrantStatements {
             SELECT grant_id FROM native_sso.sso_grant WHERE NOT $5 AND grant_id = ANY ($1) AND revoked_at IS NULL
             ORDER BY grant_id FOR NO KEY UPDATE
         ), revoked AS (
-            UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = 'operator'
+            UPDATE native_sso.sso_grant SET revoked_at = date_trunc('second', now()), revoke_reason = 'operator',
+                claims = NULL
             WHERE grant_id IN (SELECT grant_id FROM free UNION ALL SELECT grant_id FROM awaited)
             RETURNING grant_id, client_id, session_id
         ), audited AS (

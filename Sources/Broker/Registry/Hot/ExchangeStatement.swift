@@ -7,10 +7,10 @@ enum ExchangeStatement {
         """
         SELECT a.* FROM unnest(native_sso.exchange(
             ARRAY[ROW (
-                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24
-                )::native_sso.exchange_call],
-            CASE WHEN $25::bytea IS NOT NULL OR $27::bytea IS NOT NULL
-                THEN ARRAY[ROW (1, $25, $26, $27, $28)::native_sso.shown] END)) AS a
+                $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+                $25)::native_sso.exchange_call],
+            CASE WHEN $26::bytea IS NOT NULL OR $28::bytea IS NOT NULL
+                THEN ARRAY[ROW (1, $26, $27, $28, $29)::native_sso.shown] END)) AS a
         """, gathering: gathering)
 
     /// For exchanges without proof and assertion.
@@ -18,7 +18,7 @@ enum ExchangeStatement {
         "SELECT a.* FROM unnest(native_sso.exchange($1)) AS a", of: "native_sso.exchange_call",
         [
             .uuid, .text, .text, .text, .text, .textArray, .timestamptz, .text, .textArray, .timestamptz, .text, .bool,
-            .bytea, .text, .textArray, .textArray, .text, .bool, .bool, .int8, .int8, .int8, .uuid, .uuid,
+            .bytea, .text, .textArray, .textArray, .text, .bool, .bool, .int8, .int8, .int8, .uuid, .uuid, .text,
         ])
 
     /// The device. It represents all locked rows: its sessions and their grants.
@@ -52,6 +52,7 @@ enum ExchangeStatement {
         parameters.append(admission.firstSightLifetime?.count)
         parameters.append(admission.proposedGrantID)
         parameters.append(admission.proposedSessionRowID)
+        parameters.append(checks.claims.text)
         parameters.append(shown: request.assertion, request.proof)
         return parameters
     }

@@ -173,7 +173,7 @@ extension Record {
             "allows_self_exchange": .flag(client.allowsSelfExchange),
             "accepted_acr": .list(client.acceptedContextClasses),
             "maximum_authentication_age": Cell(client.maximumAuthenticationAge),
-            "dpop": .text(client.proofPolicy.rawValue),
+            "dpop": .text(client.proofPolicy.rawValue), "copied_claims": .list(client.copiedClaims),
         ]
     }
 }

@@ -51,6 +51,13 @@ struct ClientSettings: ParsableArguments {
     @Option(help: "DPoP proofs of this client. A new client: off.")
     var dpop: Client.ProofPolicy?
 
+    @Option(
+        parsing: .upToNextOption,
+        help: "Claims of the id_token that its access tokens repeat, such as `email`; at most 8 names and 2 KiB.")
+    var claim: [String] = []
+
+    @Flag(help: "Copy no claims.") var noClaim = false
+
     mutating func validate() throws {
         if let accessTokenLifetime, accessTokenLifetime < 10 || accessTokenLifetime > .hours(24) {
             throw ValidationError("--access-token-lifetime is from 10s to 24h.")
@@ -71,6 +78,13 @@ struct ClientSettings: ParsableArguments {
         guard minAcr.isEmpty || !noMinAcr, maxAuthAge == nil || !noMaxAuthAge else {
             throw ValidationError("--no-min-acr and --no-max-auth-age take a demand away: give one or the other.")
         }
+        guard claim.count <= CopiedClaims.mostNames, Set(claim).count == claim.count,
+            claim.allSatisfy({ ClientID($0) != nil && !$0.utf8.contains(UInt8(ascii: " ")) })
+        else { throw ValidationError("--claim takes at most 8 names, each once, of printable ASCII without spaces.") }
+        if let reserved = claim.first(where: CopiedClaims.isReserved) {
+            throw ValidationError("--claim \(reserved): the broker sets this claim itself, or no access token may have it.")
+        }
+        guard claim.isEmpty || !noClaim else { throw ValidationError("Give --claim or --no-claim.") }
         if let maxAuthAge, maxAuthAge < 1 || maxAuthAge > .days(400) {
             throw ValidationError("--max-auth-age is from 1s to 400d.")
         }
@@ -103,6 +117,7 @@ extension ClientSettings {
         if noMinAcr || !minAcr.isEmpty { client.acceptedContextClasses = minAcr }
         client.maximumAuthenticationAge = noMaxAuthAge ? nil : maxAuthAge ?? client.maximumAuthenticationAge
         client.proofPolicy = dpop ?? client.proofPolicy
+        if noClaim || !claim.isEmpty { client.copiedClaims = claim }
     }
 }
 

@@ -1,5 +1,6 @@
 import BrokerTesting
 import NativeSSO
+import StrictCoding
 import Testing
 
 extension GrantRegistryConformance {
@@ -40,6 +41,39 @@ extension GrantRegistryConformance {
             }
             #expect(late.refusal == .superseded)
             #expect(late.facts.grant?.scope == Scope(["openid"]))
+        },
+        GrantRegistryCheck("exchange: the grant keeps the claims that the latest one copied, until it is revoked") { fixture in
+            var scenario = try ExchangeScenario()
+            scenario.client.copiedClaims = ["email", "roles"]
+            scenario.allClaims["roles"] = .array([.string("reader"), .number(JSONNumber(7))])
+            scenario.allClaims["other"] = .bool(true)
+            try await scenario.put(into: fixture)
+            let first = try #require(try await scenario.attempt(on: fixture.registry).grant)
+            var family = try await scenario.refresh(first).attempt(on: fixture.registry).facts.grant
+            #expect(family?.claims.text == #"{"roles":["reader",7]}"#)
+
+            scenario.allClaims = JSONObject()
+            scenario.allClaims["email"] = .string("\u{0}ä")
+            let second = try #require(try await scenario.attempt(on: fixture.registry).grant)
+            #expect(second.generation == 3)
+            // An older token sees them too, and a theft deletes them.
+            var late = scenario.refresh(second)
+            family = try await late.attempt(on: fixture.registry).facts.grant
+            #expect(family?.claims.text == #"{"email":"\u0000ä"}"#)
+            late.generation = 4
+            #expect(try await late.attempt(on: fixture.registry).success == .advanced)
+            late.generation = 3
+            #expect(try await late.attempt(on: fixture.registry).refusal == .replayed)
+            #expect(try await late.attempt(on: fixture.registry).facts.grant?.claims.text == nil)
+        },
+        GrantRegistryCheck("exchange: the same once more, with another claim, is another exchange") { fixture in
+            var scenario = try ExchangeScenario()
+            scenario.client.copiedClaims = ["email"]
+            try await scenario.put(into: fixture)
+            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 1)
+            scenario.allClaims["email"] = .string("a@b.example")
+            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 2)
+            #expect(try await scenario.attempt(on: fixture.registry).grant?.generation == 2)
         },
         GrantRegistryCheck("exchange: an immediate repetition returns the same generation") {
             fixture in

@@ -90,6 +90,7 @@ package struct GrantRow: Sendable {
     package var scope: Scope
     package var audiences: [String]
     package var login = Login()
+    package var claims = CopiedClaims()
     /// What it is bound to.
     package var key: KeyThumbprint?
 

@@ -54,6 +54,7 @@ extension RefreshScenario {
         #expect(family.scope.tokens == grant.scope.tokens, note)
         #expect(family.audiences == grant.audiences, note)
         #expect(family.login == grant.login, note)
+        #expect(family.claims == grant.claims, note)
         #expect(family.key == grant.key, note)
         #expect(family.keylessBefore == grant.keylessBefore, note)
         #expect(family.clientIsEnabled == exchange.clientIsEnabled, note)

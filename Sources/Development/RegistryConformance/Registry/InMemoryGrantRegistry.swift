@@ -108,6 +108,7 @@ struct RegistryState: Sendable {
         var scope: Scope
         var audiences: [String]
         var login: Login
+        var claims: CopiedClaims
         var key: KeyThumbprint?
 
         /// What was spent in the run that an exchange ends, and in those before it: the newest sixteen.

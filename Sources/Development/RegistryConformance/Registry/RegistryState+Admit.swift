@@ -98,7 +98,8 @@ extension RegistryState {
             keylessBefore: live.map { $0.value.key == nil ? generation : $0.value.keylessBefore } ?? 1,
             spent: live?.value.spentByExchange ?? [],
             rotatedAt: repeats ? live?.value.rotatedAt ?? now : now, revokedAt: nil, expiresAt: end,
-            scope: asked.checks.scope, audiences: client.audiences, login: asked.idToken.login, key: key)
+            scope: asked.checks.scope, audiences: client.audiences, login: asked.idToken.login, claims: asked.checks.claims,
+            key: key)
         return GrantFacts(id: id, generation: generation, expiresAt: end)
     }
 
@@ -108,5 +109,6 @@ extension RegistryState {
             && live.key == asked.request.proof?.key && live.sourceClient == asked.idToken.sourceClient
             && live.device == asked.device && live.scope == asked.checks.scope
             && live.audiences == asked.request.client.audiences && live.login == asked.idToken.login
+            && live.claims == asked.checks.claims
     }
 }

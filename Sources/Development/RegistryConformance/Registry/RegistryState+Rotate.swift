@@ -33,7 +33,7 @@ extension RegistryState {
             rotatedAt: family.rotatedAt,
             revokedAt: family.revokedAt, cameLate: family.cameLate, expiresAt: family.expiresAt, scope: family.scope,
             audiences: family.audiences, session: session.facts(id: family.session),
-            login: family.login, clientIsEnabled: clientIsEnabled[family.client] ?? false,
+            login: family.login, claims: family.claims, clientIsEnabled: clientIsEnabled[family.client] ?? false,
             sharesLogin: source != nil && source?.group == target?.group && source?.role != .target
                 && target?.role != .source,
             scopeCeiling: target?.scopeCeiling,
@@ -58,6 +58,7 @@ extension RegistryState {
         family.revokedAt = family.revokedAt ?? now
         family.wasReplayed = refusal == .replayed
         family.cameLate = refusal == .late
+        family.claims = CopiedClaims()
         families[id] = family
         if family.wasReplayed { takeBackKey(of: family) }
     }
@@ -68,6 +69,7 @@ extension RegistryState {
             guard family.revokedAt == nil, family.login.authenticatedAt.map({ $0 <= lateAt }) ?? true else { continue }
             families[other]?.revokedAt = now
             families[other]?.wasReplayed = true
+            families[other]?.claims = CopiedClaims()
             takeBackKey(of: family)
             auditRows += 1
         }

@@ -1,6 +1,7 @@
 import BrokerTesting
 import Crypto
 package import NativeSSO
+package import StrictCoding
 import Testing
 
 /// App 2 wants to use the login of app 1: all that an exchange depends on, at first such that it is granted. A test
@@ -38,6 +39,8 @@ package struct ExchangeScenario: Sendable {
     package var deviceHash: String?
     package var mayAct: ClientID?
     package var isKeyCurrent = true
+    /// All claims, as far as they are copied.
+    package var allClaims = JSONObject()
 
     // The rows.
     package var clientIsEnabled = true
@@ -93,7 +96,7 @@ package struct ExchangeScenario: Sendable {
             audience: [source] + otherAudience, issuedAt: issuedAt, expiresAt: expiresAt, login: login,
             deviceIDHash: device.profile == .deviceID ? deviceHash : nil,
             deviceSecretHash: device.profile == .deviceID ? nil : deviceHash, hashFunction: hashFunction,
-            mayAct: mayAct, isKeyCurrent: isKeyCurrent)
+            mayAct: mayAct, isKeyCurrent: isKeyCurrent, claims: allClaims)
     }
 
     package var request: ExchangeRequest {

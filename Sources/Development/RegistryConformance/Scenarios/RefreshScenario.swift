@@ -31,6 +31,7 @@ package struct RefreshScenario: Sendable {
         grant?.generation = 5
         grant?.rotated = .hours(1)
         grant?.login = exchange.login
+        grant?.claims = try #require(CopiedClaims(text: #"{"email":"a@b.example","level":9007199254740993}"#))
     }
 
     /// App 2 comes back with a token that an exchange gave it: the grant is there already.

@@ -3,6 +3,7 @@ import BrokerTesting
 import RegistryConformance
 import JOSE
 import NativeSSO
+import StrictCoding
 import Synchronization
 import Testing
 
@@ -73,7 +74,7 @@ struct Domain: Sendable {
         directory.setScopesRequiringConsent(Scope(["payments"]))
     }
 
-    static func claims(at now: UnixTime) -> IDTokenClaims {
+    static func claims(at now: UnixTime, all claims: JSONObject = JSONObject()) -> IDTokenClaims {
         let issued = UnixTime(seconds: now.seconds - 3600)
         return IDTokenClaims(
             issuer: issuer, subject: subject, sessionID: sessionID, sourceClient: ClientID(validated: "app-one"),
@@ -81,7 +82,7 @@ struct Domain: Sendable {
             login: Login(authenticatedAt: issued, contextClass: "urn:example:loa1", methods: ["pwd"]),
             deviceIDHash: DeviceValue(deviceID, profile: .deviceID)?.hash(function: .sha256),
             deviceSecretHash: DeviceValue(deviceSecret, profile: .deviceSecret)?.hash(function: .sha256),
-            hashFunction: .sha256)
+            hashFunction: .sha256, claims: claims)
     }
 
     static func logout(

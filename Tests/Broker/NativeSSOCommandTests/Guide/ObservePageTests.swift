@@ -130,6 +130,8 @@ extension GuidePageTests {
     }
 
     private static let fields = [
+        "claims_left_out":
+            "Claims that an access token lacks because all of them together are too long: see [access tokens](access-tokens.md).",
         "client_id": "A registered client, or `unknown`. Never what an unknown client wrote.",
         "complete": "Whether a sweep deleted everything that was due.",
         "count": "How many keys of a key set the broker cannot use.",

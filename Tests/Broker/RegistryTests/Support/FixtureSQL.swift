@@ -50,13 +50,13 @@ enum FixtureSQL {
         INSERT INTO native_sso.sso_grant (
             grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, revoked_at,
             revoke_reason, created_at, expires_at, scope, audiences, auth_time, acr, amr, jkt, exchanged_generation,
-            refreshed_generation, spent, keyless_before)
+            refreshed_generation, spent, keyless_before, claims)
         VALUES ($1, $2, $3, $4, $5, $6::integer, date_trunc('second', now()) - make_interval(secs => $7::bigint),
             CASE WHEN $8 THEN now() END,
             CASE WHEN NOT $8 THEN NULL WHEN $17 THEN 'refresh_token_reused' WHEN $18 THEN 'refresh_token_late'
                 ELSE 'operator' END, now() - interval '200 days',
             date_trunc('second', now()) + make_interval(secs => $9::bigint), $10, $11, $12, $13, $14, $15, $16::integer,
-            CASE WHEN $16::integer = $6::integer THEN 0 ELSE $6::integer END, $19::text::int4multirange, $20)
+            CASE WHEN $16::integer = $6::integer THEN 0 ELSE $6::integer END, $19::text::int4multirange, $20, $21)
         """)
     static let putUsedProof = Statement(
         "INSERT INTO native_sso.used_proof (kind, digest, expires_at) VALUES ($1, $2, now() + interval '1 minute')")

@@ -98,7 +98,7 @@ struct PostgresFixture: GrantRegistryFixture {
                 grant.spent.isEmpty
                     ? .null
                     : .text("{\(grant.spent.map { "[\($0.lowerBound),\($0.upperBound)]" }.joined(separator: ","))}"),
-                .int32(grant.keylessBefore),
+                .int32(grant.keylessBefore), grant.claims.text.map { .text($0) } ?? .null,
             ])
     }
 
