@@ -27,6 +27,8 @@ CREATE TABLE client (
     accepted_acr text[] NOT NULL,
     maximum_authentication_seconds bigint CHECK (maximum_authentication_seconds > 0),
     copied_claims identifier[] NOT NULL DEFAULT '{}' CHECK (cardinality(copied_claims) <= 8),
+    assertion_audience text NOT NULL DEFAULT 'issuer' CHECK (assertion_audience IN ('issuer', 'token_endpoint')),
+    assertion_seconds bigint NOT NULL DEFAULT 300 CHECK (assertion_seconds BETWEEN 10 AND 3600),
     created_at timestamptz(0) NOT NULL DEFAULT now(),
     -- Credentials refer to both columns, so that a client has those of its own method only.
     UNIQUE (client_id, authentication)
@@ -48,6 +50,8 @@ COMMENT ON COLUMN client.dpop IS 'Whether it may or must show a DPoP key, RFC 94
 COMMENT ON COLUMN client.accepted_acr IS 'The acr values that satisfy it, best first; empty: any.';
 COMMENT ON COLUMN client.maximum_authentication_seconds IS 'Greatest age of a login in seconds, from auth_time; NULL: any.';
 COMMENT ON COLUMN client.copied_claims IS 'The claims of an id_token that its access tokens repeat.';
+COMMENT ON COLUMN client.assertion_audience IS 'What aud of its assertions may name: the issuer alone, or the token endpoint too.';
+COMMENT ON COLUMN client.assertion_seconds IS 'Longest life of its assertions in seconds.';
 COMMENT ON COLUMN client.created_at IS 'When it was registered.';
 
 CREATE TABLE client_secret (

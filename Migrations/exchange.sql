@@ -45,7 +45,7 @@ BEGIN
         RETURN false;
     END IF;
     INSERT INTO used_proof (kind, digest, expires_at)
-    VALUES ('client_assertion', p_digest, least(p_expires_at, now() + interval '1 hour'))
+    VALUES ('client_assertion', p_digest, least(p_expires_at, now() + interval '2 hours'))
     ON CONFLICT (kind, digest) DO NOTHING;
     RETURN FOUND;
 END

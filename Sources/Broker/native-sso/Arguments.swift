@@ -44,6 +44,8 @@ extension Client.Authentication: ExpressibleByArgument {}
 
 extension Client.ProofPolicy: ExpressibleByArgument {}
 
+extension Client.AssertionAudience: ExpressibleByArgument {}
+
 /// The `grant_type` of a request, or `token-exchange` for short.
 extension Client.Grant: ExpressibleByArgument {
     package init?(argument: String) {

@@ -184,6 +184,31 @@ struct ClientAssertionTests {
         }
     }
 
+    @Test("A client may be allowed what its library writes: the token endpoint in aud, and an hour")
+    func asLibrariesMakeIt() async throws {
+        try await TestBroker.run { broker async throws in
+            var client = Domain.client("signer", authentication: .privateKeyJWT)
+            client.assertionAudience = .tokenEndpoint
+            client.assertionLifetime = .hours(1)
+            broker.domain.directory.put(client)
+            broker.domain.directory.put(try Self.credentials(), of: Self.signer)
+            let (issuer, endpoint) = (Domain.broker.string, "https://sso.example.com/token")
+            for (audience, seconds, reason) in [
+                ([endpoint], 3600, "none"), ([issuer], 60, "none"), ([issuer, endpoint], 60, "none"),
+                ([endpoint], 3601, "client_assertion_exp"), ([endpoint + "/"], 60, "client_assertion_aud"),
+                ([endpoint, "https://idp.example.com"], 60, "client_assertion_aud"),
+                ([endpoint, issuer, endpoint], 60, "client_assertion_aud"),
+            ] {
+                var bent = try Bent()
+                bent.claims["aud"] = .array(audience.map { .string($0) })
+                bent.claims["exp"] = .number(JSONNumber(Self.now + Int64(seconds)))
+                bent.claims["jti"] = .string("\(audience) \(seconds)")
+                #expect(try await broker.answer(Self.form(try bent.text))?.status == (reason == "none" ? 200 : 400))
+                #expect(broker.log.requests.last?.string("reason") == reason, "\(audience) \(seconds)")
+            }
+        }
+    }
+
     @Test("The test table covers every reason to refuse an assertion")
     func complete() {
         let tried = Set(Self.rows.compactMap(\.reason))

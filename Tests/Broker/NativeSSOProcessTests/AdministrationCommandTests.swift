@@ -98,6 +98,12 @@ struct AdministrationCommandTests {
             client = try await installation.object("client", "show", "app1")
             #expect(client.strings("copied_claims") == [])
 
+            try await installation.succeed(
+                "client", "update", "app1", "--assertion-audience", "token_endpoint", "--assertion-lifetime", "1h")
+            client = try await installation.object("client", "show", "app1")
+            #expect(client.string("assertion_audience") == "token_endpoint")
+            #expect(client.string("assertion_lifetime") == "1h")
+
             // A demand on the login is added and removed.
             try await installation.succeed(
                 "client", "update", "app1", "--min-acr", "urn:loa:3", "urn:loa:2", "--max-auth-age", "12h")

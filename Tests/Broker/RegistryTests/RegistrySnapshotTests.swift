@@ -27,7 +27,8 @@ struct RegistrySnapshotTests {
                 audiences: ["https://a.example", "https://b.example"], accessTokenLifetime: 120,
                 refreshTokenLifetime: .days(3), issuesRefreshToken: false, issuesIDToken: true,
                 allowsSelfExchange: true, acceptedContextClasses: ["urn:loa:2"], maximumAuthenticationAge: .hours(1),
-                copiedClaims: ["email", "https://example.com/roles"])
+                copiedClaims: ["email", "https://example.com/roles"], assertionAudience: .tokenEndpoint,
+                assertionLifetime: .hours(1))
             try await administration.add(client, act)
             try await administration.putScope("payments", requiresConsent: true, act)
             try await administration.putScope("openid", requiresConsent: nil, act)

@@ -168,8 +168,6 @@ final class ClientKeySets: Sendable {
 extension PresentedAssertion {
     /// Clock difference between client and broker.
     static let skew: Seconds = 60
-    /// An assertion is made for one request. RFC 7523 §3, 4 allows refusing an unreasonably long life.
-    static let longestLife: Seconds = .minutes(5)
     /// Octets of a `jti`.
     private static let longestID = 255
 
@@ -177,24 +175,27 @@ extension PresentedAssertion {
     ///
     /// - Parameters:
     ///   - client: The owner of the key that verified the token.
-    ///   - issuer: The broker's own, the only accepted audience. The token endpoint's address is refused, and so is a
-    ///     second audience: another server could replay an assertion that it also accepts (RFC 7523bis §3).
-    init(_ token: VerifiedJWS, of client: ClientID, at issuer: Issuer, now: UnixTime) throws(ClientRefusal) {
-        let claims = token.claims
-        guard claims.string("iss")?.hasSameOctets(as: client.string) == true else { throw .assertionIssuer }
-        guard claims.string("sub")?.hasSameOctets(as: client.string) == true else { throw .assertionSubject }
+    ///   - names: The broker's own names: the accepted audiences. Any other audience is refused, also as a second
+    ///     one: another server could replay an assertion that it also accepts (RFC 7523bis §3).
+    init(_ token: VerifiedJWS, of client: Client, at names: [String], now: UnixTime) throws(ClientRefusal) {
+        let (claims, id) = (token.claims, client.id)
+        guard claims.string("iss")?.hasSameOctets(as: id.string) == true else { throw .assertionIssuer }
+        guard claims.string("sub")?.hasSameOctets(as: id.string) == true else { throw .assertionSubject }
         let audience = claims.string("aud").map { [$0] } ?? claims.strings("aud")
-        guard let audience, audience.count == 1, audience[0].hasSameOctets(as: issuer.string) else {
-            throw .assertionAudience
-        }
-        let until = try Self.expiry(claims, at: now).adding(Self.skew)
+        guard let audience, (1...names.count).contains(audience.count),
+            audience.allSatisfy({ names.contains(where: $0.hasSameOctets) })
+        else { throw .assertionAudience }
+        let until = try Self.expiry(claims, within: client.assertionLifetime, at: now).adding(Self.skew)
         // OpenID Connect Core §9: required.
         guard let jti = claims.string("jti"), (1...Self.longestID).contains(jti.utf8.count) else { throw .assertionID }
-        self.init(id: AssertionID(client: client, jti: jti), until: until)
+        self.init(id: AssertionID(client: id, jti: jti), until: until)
     }
 
-    /// `exp` is required, still to come and not far ahead; `nbf` and `iat`, if given, are past.
-    private static func expiry(_ claims: JSONObject, at now: UnixTime) throws(ClientRefusal) -> UnixTime {
+    /// `exp` is required, still to come and not far ahead; `nbf` and `iat`, if given, are past. RFC 7523 §3, 4 allows
+    /// refusing an unreasonably long life: an assertion is made for one request.
+    private static func expiry(
+        _ claims: JSONObject, within longestLife: Seconds, at now: UnixTime
+    ) throws(ClientRefusal) -> UnixTime {
         let latestNow = now.adding(skew)
         guard let expiry = time("exp", of: claims), now < expiry.adding(skew),
             expiry <= latestNow.adding(longestLife)

@@ -32,7 +32,7 @@ struct ClientIdentification: Sendable {
         var finding = ClientAuthenticator.Finding.good
         if let credential = presented.credential {
             finding = try TokenError.port { () throws(PortError) in
-                try authenticator.verify(credential, of: client?.id)
+                try authenticator.verify(credential, of: client)
             }
         }
         guard let client else { throw refused(.unknown) }
@@ -98,8 +98,10 @@ enum ClientCredential: Sendable {
 
 /// Verifies the credentials of clients.
 struct ClientAuthenticator: Sendable {
-    /// The broker's own: the only audience that an assertion may have.
+    /// The broker's own: the audience of assertions.
     let issuer: Issuer
+    /// The URL of `POST /token`: a second audience for clients that may name it.
+    let tokenEndpoint: String
     let directory: any ClientDirectory
     let keys: ClientKeySets
     let clock: any WallClock
@@ -114,8 +116,8 @@ struct ClientAuthenticator: Sendable {
 
     /// - Parameter client: `nil` for an unknown one: an assertion in its name also costs a verification before it is
     ///   refused.
-    func verify(_ credential: ClientCredential, of client: ClientID?) throws(PortError) -> Finding {
-        let registered = if let client { try directory.credentials(of: client) } else { ClientCredentials.none }
+    func verify(_ credential: ClientCredential, of client: Client?) throws(PortError) -> Finding {
+        let registered = if let client { try directory.credentials(of: client.id) } else { ClientCredentials.none }
         switch credential {
         case .secret(let secret):
             let presented = ClientSecretDigest(of: secret.secret)
@@ -123,15 +125,22 @@ struct ClientAuthenticator: Sendable {
         case .assertion(.failure(let reason)):
             return .refused(reason)
         case .assertion(.success(let assertion)):
-            let usable = client.flatMap { keys.keys(of: $0, registered.keys) }
+            let usable = client.flatMap { keys.keys(of: $0.id, registered.keys) }
             let key = try AssertionKey(for: assertion.header, among: usable)
             do throws(ClientRefusal) {
                 let token = try assertion.verified(by: key)
                 guard let client else { throw .unknown }
-                return .goodOnce(try PresentedAssertion(token, of: client, at: issuer, now: clock.now))
+                return .goodOnce(try PresentedAssertion(token, of: client, at: names(for: client), now: clock.now))
             } catch {
                 return .refused(error)
             }
+        }
+    }
+
+    private func names(for client: Client) -> [String] {
+        switch client.assertionAudience {
+        case .issuer: [issuer.string]
+        case .tokenEndpoint: [issuer.string, tokenEndpoint]
         }
     }
 

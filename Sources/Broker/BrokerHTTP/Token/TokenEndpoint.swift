@@ -26,6 +26,7 @@ package struct TokenEndpoint: Sendable {
 
     /// - Parameters:
     ///   - issuer: Ours: the audience of client assertions.
+    ///   - url: Of this endpoint, as the metadata says it.
     ///   - enrolment: `nil`: the broker enrols no login by exchange.
     ///   - codes: `nil`: the broker redeems no code.
     ///   - assertions: The used client assertions, of all replicas.
@@ -34,7 +35,7 @@ package struct TokenEndpoint: Sendable {
     ///   - logins: Where the broker sends a user whose login is not enough.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     package init(
-        issuer: Issuer, exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil,
+        issuer: Issuer, url: String, exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil,
         codes: CodeEnrolment? = nil,
         directory: any ClientDirectory, assertions: any AssertionRegister, proofs: ProofVerifier,
         limiter: RequestLimiter, logins: any LoginDirectory,
@@ -48,7 +49,7 @@ package struct TokenEndpoint: Sendable {
         clients = ClientIdentification(
             directory: directory,
             authenticator: ClientAuthenticator(
-                issuer: issuer, directory: directory, keys: ClientKeySets(logger: logger), clock: clock),
+                issuer: issuer, tokenEndpoint: url, directory: directory, keys: ClientKeySets(logger: logger), clock: clock),
             assertions: assertions, limiter: limiter)
         self.limiter = limiter
         self.logins = logins

@@ -26,6 +26,14 @@ package struct Client: Sendable, Hashable {
         case required
     }
 
+    /// What the `aud` of a client's assertion may name.
+    package enum AssertionAudience: String, Sendable, CaseIterable {
+        /// The broker's issuer alone. RFC 7523bis §3.
+        case issuer
+        /// Also the URL of the token endpoint, as many libraries write it. RFC 7523 §3, 3.
+        case tokenEndpoint = "token_endpoint"
+    }
+
     package let id: ClientID
     package var authentication: Authentication
     package var isEnabled: Bool
@@ -52,6 +60,10 @@ package struct Client: Sendable, Hashable {
     package var proofPolicy: ProofPolicy
     /// Names of claims that its access tokens copy from the id_token: at most ``CopiedClaims/mostNames``.
     package var copiedClaims: [String]
+    /// Of a `private_key_jwt` client.
+    package var assertionAudience: AssertionAudience
+    /// Of a `private_key_jwt` client: the longest time from `iat`, or from now, to `exp` of its assertions.
+    package var assertionLifetime: Seconds
 
     package init(
         id: ClientID, authentication: Authentication = .none, isEnabled: Bool = true,
@@ -59,7 +71,8 @@ package struct Client: Sendable, Hashable {
         accessTokenLifetime: Seconds? = nil, refreshTokenLifetime: Seconds? = nil, issuesRefreshToken: Bool = true,
         issuesIDToken: Bool = false, allowsSelfExchange: Bool = false,
         acceptedContextClasses: [String] = [], maximumAuthenticationAge: Seconds? = nil,
-        proofPolicy: ProofPolicy = .off, copiedClaims: [String] = []
+        proofPolicy: ProofPolicy = .off, copiedClaims: [String] = [],
+        assertionAudience: AssertionAudience = .issuer, assertionLifetime: Seconds = .minutes(5)
     ) {
         self.id = id
         self.authentication = authentication
@@ -77,6 +90,8 @@ package struct Client: Sendable, Hashable {
         self.maximumAuthenticationAge = maximumAuthenticationAge
         self.proofPolicy = proofPolicy
         self.copiedClaims = copiedClaims
+        self.assertionAudience = assertionAudience
+        self.assertionLifetime = assertionLifetime
     }
 
     /// A public client with a key is identified by the key alone: tokens issued with one key are only for that key. A

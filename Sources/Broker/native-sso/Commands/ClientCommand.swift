@@ -174,6 +174,8 @@ extension Record {
             "accepted_acr": .list(client.acceptedContextClasses),
             "maximum_authentication_age": Cell(client.maximumAuthenticationAge),
             "dpop": .text(client.proofPolicy.rawValue), "copied_claims": .list(client.copiedClaims),
+            "assertion_audience": .text(client.assertionAudience.rawValue),
+            "assertion_lifetime": Cell(client.assertionLifetime),
         ]
     }
 }

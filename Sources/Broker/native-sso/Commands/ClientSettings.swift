@@ -58,6 +58,12 @@ struct ClientSettings: ParsableArguments {
 
     @Flag(help: "Copy no claims.") var noClaim = false
 
+    @Option(help: "What `aud` of its client assertions may name. `token_endpoint`: also that URL. A new client: issuer.")
+    var assertionAudience: Client.AssertionAudience?
+
+    @Option(help: ArgumentHelp("Longest life of its client assertions, from 10s to 1h.", valueName: "5m"))
+    var assertionLifetime: Seconds?
+
     mutating func validate() throws {
         if let accessTokenLifetime, accessTokenLifetime < 10 || accessTokenLifetime > .hours(24) {
             throw ValidationError("--access-token-lifetime is from 10s to 24h.")
@@ -85,6 +91,9 @@ struct ClientSettings: ParsableArguments {
             throw ValidationError("--claim \(reserved): the broker sets this claim itself, or no access token may have it.")
         }
         guard claim.isEmpty || !noClaim else { throw ValidationError("Give --claim or --no-claim.") }
+        if let assertionLifetime, assertionLifetime < 10 || assertionLifetime > .hours(1) {
+            throw ValidationError("--assertion-lifetime is from 10s to 1h.")
+        }
         if let maxAuthAge, maxAuthAge < 1 || maxAuthAge > .days(400) {
             throw ValidationError("--max-auth-age is from 1s to 400d.")
         }
@@ -117,6 +126,8 @@ extension ClientSettings {
         if noMinAcr || !minAcr.isEmpty { client.acceptedContextClasses = minAcr }
         client.maximumAuthenticationAge = noMaxAuthAge ? nil : maxAuthAge ?? client.maximumAuthenticationAge
         client.proofPolicy = dpop ?? client.proofPolicy
+        client.assertionAudience = assertionAudience ?? client.assertionAudience
+        client.assertionLifetime = assertionLifetime ?? client.assertionLifetime
         if noClaim || !claim.isEmpty { client.copiedClaims = claim }
     }
 }

@@ -62,7 +62,7 @@ extension Broker {
             registry: PostgresEnrolmentRegistry(database: shared, atOnce: max(configuration.database.pool / 8, 1)),
             devices: ring, limits: limiter, mint: mint, clock: clock)
         return TokenEndpoint(
-            issuer: configuration.issuer,
+            issuer: configuration.issuer, url: configuration.dpop.tokenEndpoint,
             exchange: Exchange(
                 idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, limits: limiter, mint: mint,
                 lifetimes: lifetimes, clock: clock),

@@ -98,7 +98,7 @@ struct TestBroker: Sendable {
         let readiness = Readiness(checks: [check])
         let limiter = RequestLimiter(options.requestLimits, clock: monotonic)
         let endpoint = TokenEndpoint(
-            issuer: issuer,
+            issuer: issuer, url: "https://sso.example.com/token",
             exchange: Exchange(
                 idTokens: domain.verifier, registry: registry, directory: domain.directory, devices: domain.macKeys,
                 limits: limiter, mint: mint, lifetimes: lifetimes, clock: domain.clock),

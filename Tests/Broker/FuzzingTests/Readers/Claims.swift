@@ -31,16 +31,16 @@ extension Readers {
             let key = AssertionKey.registered(try TestKey.shared(assertion.header.algorithm).publicKey)
             try hold((try? assertion.verified(by: key)) == nil, "an assertion that nobody signed")
         }
-        guard let client = ClientID("signer"), let issuer = Issuer("https://sso.example.com"),
-            let token = try signed(octets),
-            let assertion = try? PresentedAssertion(token, of: client, at: issuer, now: now)
-        else { return false }
+        guard let id = ClientID("signer"), let token = try signed(octets) else { return false }
+        let names = ["https://sso.example.com"]
+        let client = Client(id: id, allowedScope: .empty, defaultScope: .empty, audiences: [])
+        guard let assertion = try? PresentedAssertion(token, of: client, at: names, now: now) else { return false }
         // It is remembered until then: long enough that it cannot be used twice, and not for ever.
-        let latest = now.adding(PresentedAssertion.longestLife).adding(PresentedAssertion.skew)
+        let latest = now.adding(client.assertionLifetime).adding(PresentedAssertion.skew)
             .adding(PresentedAssertion.skew)
         try hold(assertion.until > now && assertion.until <= latest, "good until \(assertion.until)")
         let again = try signed(written(token.claims)).map {
-            try PresentedAssertion($0, of: client, at: issuer, now: now)
+            try PresentedAssertion($0, of: client, at: names, now: now)
         }
         try hold(again?.id == assertion.id && again?.until == assertion.until, "not read as it was written")
         return true
