@@ -7,6 +7,8 @@ import NativeSSO
 struct Configuration: Sendable {
     /// `iss` of the tokens that the broker signs.
     let issuer: Issuer
+    /// Other values of `audience` that mean this broker, such as `api://default`: for exchanges of enrolled logins.
+    let audienceAliases: [String]
     /// For a laptop: allows http and IP addresses in URLs, short sessions and verbose logs. In return, every listener must be
     /// on loopback.
     let isDevelopment: Bool
@@ -32,6 +34,10 @@ struct Configuration: Sendable {
             try IssuerURL.parseOwn($0, isDevelopment: root.isDevelopment)
         }
         issuer = given ?? Issuer(validated: "")
+        audienceAliases = root.identifiers(
+            "audience_aliases",
+            help: "Other values of `audience` that mean the broker itself, in exchanges of logins that it enrolled."
+        ).map { (alias: Issuer) in alias.string }
         let publicListener = root.section("public", help: "The public listener: apps reach `POST /token` here.") {
             PublicListener(reading: $0)
         }
@@ -66,6 +72,9 @@ struct Configuration: Sendable {
         self.internalListener = internalListener
         self.sessions = sessions
         self.dpop = dpop
+        if !audienceAliases.isEmpty, enrolledPolicy == nil {
+            root.warn("audience_aliases", "has no effect: no identity provider enrols logins here")
+        }
     }
 
     /// The lifetimes for clients without their own.
@@ -87,7 +96,8 @@ struct Configuration: Sendable {
         let ages = Dictionary(
             enrolling.map { ($0.issuer, $0.policy.maximumSubjectTokenAge) }, uniquingKeysWith: min)
         return IssuerPolicy(
-            issuer: issuer, profiles: enrolling.reduce(into: []) { $0.formUnion($1.policy.profiles) },
+            issuer: issuer, audienceAliases: audienceAliases,
+            profiles: enrolling.reduce(into: []) { $0.formUnion($1.policy.profiles) },
             acceptsHyphenatedIDTokenType: enrolling.contains(where: \.policy.acceptsHyphenatedIDTokenType),
             maximumSubjectTokenAge: ages.values.max() ?? sessions.maximumSubjectTokenAge, maximumAgeByProvider: ages,
             providersRequiringUnexpired: Set(enrolling.filter(\.policy.requiresUnexpiredIDToken).map(\.issuer)),

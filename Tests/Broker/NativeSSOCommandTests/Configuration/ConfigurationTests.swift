@@ -200,6 +200,15 @@ import Testing
             ])
     }
 
+    @Test func otherNamesOfTheBroker() throws {
+        let configuration = try SampleFile.read(
+            SampleFile.adding("    enrolment: exchange\naudience_aliases: [\"api://default\", broker]"))
+        let policy = try #require(configuration.enrolledPolicy)
+        #expect(configuration.audienceAliases == ["api://default", "broker"])
+        for name in ["https://sso.example.com", "api://default", "broker"] { #expect(policy.isNamed(by: name)) }
+        #expect(!policy.isNamed(by: "API://default") && !policy.isNamed(by: "https://idp.example.com"))
+    }
+
     /// Apps that use the older spelling of the token type also use it for an id_token from an enrolment.
     @Test(arguments: [true, false])
     func theOlderTypeOfWhatIsEnrolled(isTaken: Bool) throws {

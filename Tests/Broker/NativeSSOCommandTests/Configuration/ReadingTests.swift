@@ -170,6 +170,14 @@ import Testing
             ])
     }
 
+    @Test func otherNamesOfABrokerThatEnrolsNothingAreDoubtful() throws {
+        #expect(
+            try SampleFile.warnings(SampleFile.adding("audience_aliases: [broker]")) == [
+                SampleFile.unnamedProxy,
+                "test.yaml:10: warning: audience_aliases: has no effect: no identity provider enrols logins here",
+            ])
+    }
+
     @Test func noEnabledProviderIsDoubtful() throws {
         #expect(
             try SampleFile.warnings(SampleFile.adding("    disabled: true")) == [

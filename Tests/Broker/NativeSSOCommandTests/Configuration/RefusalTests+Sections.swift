@@ -151,6 +151,16 @@ extension RefusalTests {
             "  - { issuer: \"https://b.example.com\", profiles: [device-id], algorithms: [RS256], audience_aliases: [\"https://idp.example.com\"] }",
             "10: identity_providers[1].audience_aliases[0]: is already the issuer of identity_providers[0]; each name stands for one issuer"
         ),
+        .added(
+            "audience_aliases: [\"https://idp.example.com\"]",
+            "10: audience_aliases[0]: is already the issuer of identity_providers[0]; each name stands for one issuer"),
+        .added(
+            "audience_aliases: [\"https://sso.example.com\"]",
+            "10: audience_aliases[0]: is already the issuer of the broker itself; each name stands for one issuer"),
+        .added(
+            "    audience_aliases: [\"api://default\"]\naudience_aliases: [\"api://default\"]",
+            "10: identity_providers[0].audience_aliases[0]: is already an alias of the broker itself; each name stands for one issuer"
+        ),
         Refusal(
             SampleFile.replacing(
                 "  - issuer: https://idp.example.com\n    profiles: [device-secret]\n    algorithms: [RS256]\n",

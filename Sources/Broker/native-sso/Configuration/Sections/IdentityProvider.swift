@@ -197,7 +197,7 @@ extension Configuration.IdentityProvider {
                 Located(value: brokerIssuer.string, place: root.place(of: "issuer")),
                 as: "the issuer of the broker itself", root)
         }
-        var aliases: [(name: Located<String>, owner: String)] = []
+        var aliases = root.texts("audience_aliases").map { (name: $0, owner: "an alias of the broker itself") }
         let providers = root.sections(
             "identity_providers", help: "The identity providers whose id_tokens are accepted; at least one."
         ) { section in
