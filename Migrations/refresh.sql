@@ -34,10 +34,11 @@ SET LOCAL search_path = native_sso, pg_temp;
 -- generation: of the presented token. scope: NULL where the request names none. jkt: the key that a DPoP proof showed; NULL: none.
 -- allowed_scope: what the client may have today. may_change_key: whether a proof of any key will do, because the client
 -- authenticates. grace_seconds, bound_grace_seconds: how long a lost answer is sent again, without and with a key. idle_seconds:
--- longest time between two uses of the session.
+-- longest time between two uses of the session. resource: the audience that the access token is for; NULL: all of the grant's.
 SELECT make_type('refresh_call', $$
     request_id uuid, grant_id uuid, generation integer, client text COLLATE "C", scope text[], jkt text COLLATE "C",
-    allowed_scope text[], may_change_key boolean, grace_seconds bigint, bound_grace_seconds bigint, idle_seconds bigint$$);
+    allowed_scope text[], may_change_key boolean, grace_seconds bigint, bound_grace_seconds bigint, idle_seconds bigint,
+    resource text COLLATE "C"$$);
 
 -- What the refresh saw, and its effect: none, advanced or revoked. `client` is NULL where there is no such grant.
 SELECT make_type('refresh_answer', $$
@@ -201,6 +202,7 @@ BEGIN
                         AND l.ended_at IS NULL AND v_now < l.expires_at
                         AND v_now < l.last_used_at + make_interval(secs => (a.call).idle_seconds)
                         AND d.is_blocked IS NOT TRUE
+                        AND ((a.call).resource IS NULL OR (a.call).resource = ANY (g.audiences))
                         AND ((a.call).scope IS NULL OR (a.call).scope <@ g.scope AND (a.call).scope <@ (a.call).allowed_scope
                             AND coalesce((a.call).scope <@ t.scope_ceiling, true))
                         AND CASE WHEN t.scope_ceiling IS NULL THEN coalesce((a.call).scope, g.scope) && (a.call).allowed_scope

@@ -8,19 +8,22 @@ package final class RefreshRequest: Sendable, CustomStringConvertible, CustomRef
     let refreshToken: String
     /// `nil` if the request named no scope.
     package let scope: Scope?
+    /// The one audience of the grant that the access token is for; `nil`: all of them. RFC 8707 §2.
+    package let resource: String?
     /// `nil` if the app sent no proof, or the client's policy ignores proofs.
     package let proof: PresentedProof?
     /// `nil` if the client authenticated in another way, or not at all.
     package let assertion: PresentedAssertion?
 
     package init(
-        requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?, proof: PresentedProof? = nil,
+        requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?, resource: String? = nil, proof: PresentedProof? = nil,
         assertion: PresentedAssertion? = nil
     ) {
         self.requestID = requestID
         self.client = client
         self.refreshToken = refreshToken
         self.scope = scope
+        self.resource = resource
         self.proof = proof
         self.assertion = assertion
     }

@@ -1,3 +1,5 @@
+import StrictCoding
+
 /// The effect of a presented refresh token.
 package enum RefreshDecision: Sendable, Equatable {
     /// The token was current, and the family has a new generation.
@@ -46,6 +48,9 @@ package func refusal(_ asked: Rotation, _ family: FamilyFacts, at now: UnixTime)
         return RefreshRefusal(death)
     }
     if family.deviceIsBlocked { return .deviceBlocked }
+    if let resource = asked.request.resource, !family.audiences.contains(where: resource.hasSameOctets) {
+        return .resourceExceedsGrant
+    }
     if let scope = asked.scope, !scope.isSubset(of: family.scope) || !scope.isSubset(of: asked.allowedScope(in: family))
     {
         return .scopeExceedsGrant
@@ -138,6 +143,8 @@ package enum RefreshRefusal: Error, Sendable, CaseIterable {
     case sessionExpired
     case sessionIdle
     case deviceBlocked
+    /// `resource` is none of the grant's audiences. RFC 8707 §2.2.
+    case resourceExceedsGrant
     case scopeExceedsGrant
     case scopeEmpty
 

@@ -27,7 +27,8 @@ package struct TokenMint: Sendable {
         let (client, idToken, device) = (asked.request.client, asked.idToken, asked.request.device)
         let (scope, key) = (asked.checks.scope, asked.request.proof?.key)
         let claims = AccessTokenClaims(
-            issuer: issuer, subject: idToken.subject, audiences: client.audiences, client: client.id,
+            issuer: issuer, subject: idToken.subject,
+            audiences: asked.request.resource.map { [$0] } ?? client.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
             scope: scope, login: idToken.login, session: session, key: key,
             copied: asked.checks.claims)
@@ -55,7 +56,8 @@ package struct TokenMint: Sendable {
         // The session may now end earlier than when the grant was made.
         let end = min(family.expiresAt, family.session.expiresAt)
         let claims = AccessTokenClaims(
-            issuer: issuer, subject: subject, audiences: family.audiences, client: client.id,
+            issuer: issuer, subject: subject,
+            audiences: asked.request.resource.map { [$0] } ?? family.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
             scope: scope, login: family.login, session: family.session.id, key: key,
             copied: family.claims.only(client.copiedClaims))

@@ -121,7 +121,7 @@ struct FormAbuseTests {
         Row(
             "U-03 twice the same", Row.exchange + "&audience=https://idp.example.com", "invalid_target",
             "audience_repeated"),
-        Row("U-04", [("resource", "https://payroll.internal")], "invalid_target", "resource_present"),
+        Row("U-04", [("resource", "https://payroll.internal")], "invalid_target", "resource_foreign"),
         Row("S-01", [("scope", "profile")], "invalid_scope", "scope_lacks_openid", current: true),
         Row("S-03", [("scope", "openid admin")], "invalid_scope", "scope_exceeds_client"),
         Row("S-05 quote", [("scope", "a\"b")], "invalid_scope", "scope_malformed"),

@@ -62,7 +62,8 @@ struct TokenRequestTests {
             ("actor_token_type", "urn:ietf:params:oauth:token-type:jwt", .actorTokenTypeUnsupported),
             ("actor_token_type", "URN:OPENID:PARAMS:TOKEN-TYPE:DEVICE-SECRET", .actorTokenTypeUnsupported),
             ("audience", nil, .audienceMissing), ("audience", "", .audienceMissing),
-            ("resource", "https://payroll.internal", .resourcePresent),
+            ("resource", "https://payroll.internal", .resourceForeign),
+            ("resource", "https://api.example.com/", .resourceForeign),
             ("requested_token_type", "urn:ietf:params:oauth:token-type:id_token", .requestedTokenTypeUnsupported),
             ("requested_token_type", "urn:ietf:params:oauth:token-type:jwt", .requestedTokenTypeUnsupported),
             ("scope", "a  b", .scopeMalformed), ("refresh_token", "nsr1.x", .foreignParameter),
@@ -103,12 +104,22 @@ struct TokenRequestTests {
             ("audience", .foreignParameter),
             ("requested_token_type", .foreignParameter), ("code", .foreignParameter),
             ("username", .foreignParameter),
-            ("resource", .resourcePresent),
         ])
     func refreshDefects(name: String, defect: ParameterDefect) {
         #expect(
             refusal { try refresh([("refresh_token", "R"), (name, "x")]) } == Refusal.parameter(defect).reason)
         #expect(refusal { try refresh([("refresh_token", "R"), (name, "")]) } == nil)
+    }
+
+    @Test("One resource, at most: RFC 8707")
+    func resource() throws {
+        let resource = "https://api.example.com"
+        #expect(try exchange([("resource", resource)]).resource == resource)
+        #expect(try refresh([("refresh_token", "R"), ("resource", "https://any.example")]).resource == "https://any.example")
+        let twice = [("resource", resource), ("resource", resource)].map { (name: $0.0, value: $0.1) }
+        let repeated = Refusal.parameter(.resourceRepeated).reason
+        #expect(refusal { try TokenRequestReader(form: .of(Self.exchange + twice)).exchange() } == repeated)
+        #expect(refusal { try refresh([("refresh_token", "R")] + twice) } == repeated)
     }
 
     @Test("A refresh without a token is refused")

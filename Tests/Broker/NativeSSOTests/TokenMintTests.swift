@@ -71,6 +71,34 @@ import Testing
         #expect(refreshed.strings("roles") == ["reader"] && !refreshed.contains("email"))
     }
 
+    /// RFC 8707: `resource` narrows one access token, and not the grant.
+    @Test func anAccessTokenForOneResource() async throws {
+        var scenario = try ExchangeScenario()
+        scenario.client.audiences = ["https://a.example", "https://b.example"]
+        let broker = try await Broker(scenario)
+        func audience(_ answer: TokenAnswer) -> [String]? {
+            let claims = UnverifiedJWS(answer.accessToken)?.claims
+            return claims?.string("aud").map { [$0] } ?? claims?.strings("aud")
+        }
+        let first = try await broker.exchange(
+            ExchangeRequest(
+                requestID: .random(), client: scenario.client, issuer: scenario.policy,
+                subjectToken: SubjectToken("an id_token"), device: scenario.device, scope: nil,
+                resource: "https://b.example"))
+        #expect(audience(first) == ["https://b.example"])
+        #expect(first.scope == ExchangeScenario.scope.description)
+        func refresh(_ token: String?, _ resource: String?) async throws -> TokenAnswer {
+            try await broker.refresh(
+                RefreshRequest(
+                    requestID: .random(), client: scenario.client, refreshToken: try #require(token), scope: nil,
+                    resource: resource))
+        }
+        let second = try await refresh(first.refreshToken, nil)
+        #expect(audience(second) == scenario.client.audiences)
+        let third = try await refresh(second.refreshToken, "https://a.example")
+        #expect(audience(third) == ["https://a.example"])
+    }
+
     /// The access tokens of an exchange and of its refresh differ only in `iat`, `nbf`, `exp` and `jti`.
     @Test func aRefreshChangesNothingButTime() async throws {
         let scenario = try ExchangeScenario()

@@ -161,8 +161,9 @@ struct CallArrayTests {
         """
         SELECT a.* FROM unnest(native_sso.refresh(
             ARRAY[
-                ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11), ROW ($16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
+                ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12),
+                ROW ($17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)
                 ]::native_sso.refresh_call[],
-            ARRAY[ROW (1, $12, $13, $14, $15), ROW (2, $27, $28, $29, $30)]::native_sso.shown[])) AS a ORDER BY a.place
+            ARRAY[ROW (1, $13, $14, $15, $16), ROW (2, $29, $30, $31, $32)]::native_sso.shown[])) AS a ORDER BY a.place
         """)
 }

@@ -53,6 +53,10 @@ extension RefreshRefusal: RefusalCase {
         case .sessionExpired: .sessionExpired
         case .sessionIdle: .sessionIdle
         case .deviceBlocked: .deviceBlocked
+        // RFC 8707 §2.2.
+        case .resourceExceedsGrant: .init("resource_exceeds_grant", .unknownResource,
+            "resource is none of the audiences of the app's last exchange",
+            "Send one of the client's audiences, or leave it out. If the operator added the audience since, exchange again.")
         // RFC 6749 §6.
         case .scopeExceedsGrant: .init("scope_exceeds_grant", .scopeBeyondGrant,
             "the scope is beyond what was granted, or what the app may have now", "Ask for less, or leave scope out.")

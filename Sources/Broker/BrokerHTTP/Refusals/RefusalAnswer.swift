@@ -63,6 +63,7 @@ extension RefusalAnswer {
     static let unsupportedActorTokenType = invalidRequest("The actor token type is not supported.")
     static let unsupportedRequestedTokenType = invalidRequest("The requested token type is not supported.")
     static let unknownAudience = badRequest(.invalidTarget, "The audience must be one issuer known here.")
+    static let unknownResource = badRequest(.invalidTarget, "The resource must be one audience of the client.")
     static let invalidSubjectToken = invalidRequest("The subject token is not valid.")
     static let invalidLogoutToken = invalidRequest("The logout token is not valid.")
     static let scopeBeyondClient = invalidScope("The scope is beyond what the client may have.")

@@ -169,8 +169,12 @@ extension ParameterDefect: RefusalCase {
         case .audienceRepeated: .init("audience_repeated", .unknownAudience, "audience appears twice",
             "Send one: the iss of the id_token.")
         case .resourcePresent: .init("resource_present", .badRequest(.invalidTarget, "The resource parameter is not supported."),
-            "the request has a resource parameter",
-            "Leave it out: the resource servers of a client's tokens are part of its registration.")
+            "a request that enrols a login has a resource parameter",
+            "Leave it out: this request gets no access token of the broker. Send it with an exchange or a refresh.")
+        case .resourceRepeated: .init("resource_repeated", .unknownResource, "resource appears twice",
+            "Send one, or none for all audiences of the client.")
+        case .resourceForeign: .init("resource_foreign", .unknownResource, "resource is none of the client's audiences",
+            "Send one of them. The operator adds an audience with native-sso client update --audience.")
         // RFC 6749 §3.3, §6.
         case .scopeMalformed: .init("scope_malformed", .invalidScope("The scope is malformed."),
             "scope is not a list of scope tokens", "Separate them by single spaces (RFC 6749 §3.3).")

@@ -1,5 +1,6 @@
 import NativeSSO
 import OAuthWire
+import StrictCoding
 
 /// A defect in the parameters of a well-formed form.
 enum ParameterDefect: Error, Sendable, CaseIterable {
@@ -17,7 +18,11 @@ enum ParameterDefect: Error, Sendable, CaseIterable {
     case requestedTokenTypeUnsupported
     case audienceMissing
     case audienceRepeated
+    /// In an enrolment.
     case resourcePresent
+    case resourceRepeated
+    /// None of the client's audiences.
+    case resourceForeign
     case scopeMalformed
     case refreshTokenMissing
     case codeMissing
@@ -59,7 +64,10 @@ struct TokenRequestReader {
         if let text = form[Parameter.requestedTokenType], TokenTypeURI(octets: text) != .accessToken {
             throw .parameter(.requestedTokenTypeUnsupported)
         }
-        try refuseResource()
+        let resource = try resource()
+        if let resource, !client.audiences.contains(where: resource.hasSameOctets) {
+            throw .parameter(.resourceForeign)
+        }
         let scope = try scope()
 
         let issuer = try issuer(named: audience)
@@ -68,7 +76,7 @@ struct TokenRequestReader {
         guard let device = DeviceValue(actorToken, profile: profile) else { throw .request(.actorTokenMalformed) }
         return ExchangeRequest(
             requestID: requestID, client: client, issuer: issuer, subjectToken: SubjectToken(subjectToken),
-            device: device, scope: scope, proof: proof, assertion: assertion)
+            device: device, scope: scope, resource: resource, proof: proof, assertion: assertion)
     }
 
     /// An exchange that asks for an id_token of this broker. A `device_id` selects the 2018 profile. No `device_secret`
@@ -130,10 +138,9 @@ struct TokenRequestReader {
         try refuse(Self.foreignToRefresh)
         guard form.values(of: Parameter.audience).allSatisfy(\.isEmpty) else { throw .parameter(.foreignParameter) }
         let token = try required(Parameter.refreshToken, .refreshTokenMissing)
-        try refuseResource()
         return RefreshRequest(
-            requestID: requestID, client: client, refreshToken: token, scope: try scope(), proof: proof,
-            assertion: assertion)
+            requestID: requestID, client: client, refreshToken: token, scope: try scope(), resource: try resource(),
+            proof: proof, assertion: assertion)
     }
 
     // MARK: Parameters of other grants
@@ -200,7 +207,14 @@ struct TokenRequestReader {
         return audience
     }
 
-    /// RFC 8707 lets the caller choose a target; here the client's registration chooses it.
+    /// At most one. RFC 8707 §2 allows several, but an access token for one API or for all of them is enough.
+    private func resource() throws(Refusal) -> String? {
+        let values = form.values(of: Parameter.resource).filter { !$0.isEmpty }
+        guard values.count <= 1 else { throw .parameter(.resourceRepeated) }
+        return values.first
+    }
+
+    /// An enrolment gives no access token of this broker.
     private func refuseResource() throws(Refusal) {
         guard form.values(of: Parameter.resource).allSatisfy(\.isEmpty) else { throw .parameter(.resourcePresent) }
     }

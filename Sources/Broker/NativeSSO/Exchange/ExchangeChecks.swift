@@ -116,6 +116,8 @@ package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomRe
     package let device: DeviceValue
     /// `nil` if the request named no scope.
     package let scope: Scope?
+    /// The one audience of the client that the access token is for; `nil`: all of them. RFC 8707 §2.
+    let resource: String?
     /// `nil` if the app sent no proof, or the client's policy ignores proofs.
     package let proof: PresentedProof?
     /// `nil` if the client authenticated in another way, or not at all.
@@ -123,7 +125,7 @@ package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomRe
 
     package init(
         requestID: UniqueID, client: Client, issuer: IssuerPolicy, subjectToken: SubjectToken, device: DeviceValue,
-        scope: Scope?, proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil
+        scope: Scope?, resource: String? = nil, proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil
     ) {
         self.requestID = requestID
         self.client = client
@@ -131,6 +133,7 @@ package final class ExchangeRequest: Sendable, CustomStringConvertible, CustomRe
         self.subjectToken = subjectToken
         self.device = device
         self.scope = scope
+        self.resource = resource
         self.proof = proof
         self.assertion = assertion
     }

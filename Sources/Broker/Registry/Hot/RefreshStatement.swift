@@ -6,15 +6,15 @@ enum RefreshStatement {
     static let statement = Statement(
         """
         SELECT a.* FROM unnest(native_sso.refresh(
-            ARRAY[ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)::native_sso.refresh_call],
-            CASE WHEN $12::bytea IS NOT NULL OR $14::bytea IS NOT NULL
-                THEN ARRAY[ROW (1, $12, $13, $14, $15)::native_sso.shown] END)) AS a
+            ARRAY[ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)::native_sso.refresh_call],
+            CASE WHEN $13::bytea IS NOT NULL OR $15::bytea IS NOT NULL
+                THEN ARRAY[ROW (1, $13, $14, $15, $16)::native_sso.shown] END)) AS a
         """, gathering: gathering)
 
     /// For refreshes without proof and assertion.
     private static let gathering = Gathering(
         "SELECT a.* FROM unnest(native_sso.refresh($1)) AS a", of: "native_sso.refresh_call",
-        [.uuid, .uuid, .int4, .text, .textArray, .text, .textArray, .bool, .int8, .int8, .int8])
+        [.uuid, .uuid, .int4, .text, .textArray, .text, .textArray, .bool, .int8, .int8, .int8, .text])
 
     /// The grant. A refresh does not name its device. An exchange batch and a refresh batch on the same two devices can
     /// therefore block each other. Then one batch reaches its lock timeout and runs again.
@@ -34,6 +34,7 @@ enum RefreshStatement {
         parameters.append(asked.grace.count)
         parameters.append(asked.lifetimes.refreshGrace.count)
         parameters.append(asked.lifetimes.sessionIdle.count)
+        parameters.append(request.resource)
         parameters.append(shown: request.assertion, request.proof)
         return parameters
     }

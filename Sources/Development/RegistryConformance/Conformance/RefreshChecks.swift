@@ -26,6 +26,19 @@ extension GrantRegistryConformance {
             #expect(next.success == .advanced)
             #expect(next.facts.grant?.generation == 6)
         },
+        GrantRegistryCheck("refresh: for one audience of several, and then for all of them") { fixture in
+            var scenario = try RefreshScenario()
+            scenario.grant?.audiences = ["https://api.example.com", "https://b.example.com"]
+            scenario.resource = "https://b.example.com"
+            try await scenario.put(into: fixture)
+            for _ in 1...2 {
+                let attempt = try await scenario.attempt(on: fixture.registry)
+                #expect(attempt.success == .advanced)
+                #expect(attempt.facts.grant?.audiences == scenario.grant?.audiences)
+                scenario.resource = nil
+                scenario.generation += 1
+            }
+        },
         GrantRegistryCheck("refresh: a login without auth_time, acr and amr stays without them") { fixture in
             var scenario = try RefreshScenario()
             scenario.grant?.login = Login()

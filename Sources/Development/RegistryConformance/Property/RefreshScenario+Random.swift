@@ -41,6 +41,7 @@ extension RefreshScenario {
         grant = randomness.oneIn(20) ? nil : row
 
         scope = randomness.mostly(nil, or: [Scope(["openid"]), ExchangeScenario.scope, Scope(["admin"]), .empty])
+        resource = randomness.mostly(nil, or: ["https://api.example.com", "https://other.example.com"])
         if randomness.oneIn(12) {
             client = Client(
                 id: ClientID(validated: "thief-\(exchange.group)"), allowedScope: client.allowedScope,

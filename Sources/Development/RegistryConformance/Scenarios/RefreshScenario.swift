@@ -13,6 +13,7 @@ package struct RefreshScenario: Sendable {
     package let grantID: UniqueID
     package var generation: Int32
     package var scope: Scope?
+    package var resource: String?
     package var client: Client
     package var proof: PresentedProof?
     package var assertion: PresentedAssertion?
@@ -55,8 +56,8 @@ package struct RefreshScenario: Sendable {
     package var rotation: Rotation {
         Rotation(
             RefreshRequest(
-                requestID: .random(), client: client, refreshToken: "a refresh token", scope: scope, proof: proof,
-                assertion: assertion),
+                requestID: .random(), client: client, refreshToken: "a refresh token", scope: scope, resource: resource,
+                proof: proof, assertion: assertion),
             RefreshToken(grantID: grantID, generation: generation), exchange.lifetimes)
     }
 
@@ -101,6 +102,7 @@ package struct RefreshScenario: Sendable {
         case .sessionExpired: exchange.spoil(for: .sessionExpired)
         case .sessionIdle: exchange.spoil(for: .sessionIdle)
         case .deviceBlocked: exchange.spoil(for: .deviceBlocked)
+        case .resourceExceedsGrant: resource = "https://api.example.com/"
         case .scopeExceedsGrant: scope = Scope(["openid", "admin"])
         case .scopeEmpty:
             client = Client(
@@ -126,8 +128,9 @@ package struct RefreshScenario: Sendable {
         case .sessionExpired: 13
         case .sessionIdle: 14
         case .deviceBlocked: 15
-        case .scopeExceedsGrant: 16
-        case .scopeEmpty: 17
+        case .resourceExceedsGrant: 16
+        case .scopeExceedsGrant: 17
+        case .scopeEmpty: 18
         }
     }
 }

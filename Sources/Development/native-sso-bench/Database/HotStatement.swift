@@ -35,7 +35,7 @@ enum HotStatement: String, CaseIterable, Sendable {
             [
                 .uuid(Self.identifier), .uuid(row.grantID), .int32(generation), .text(SampleApps.targets[0]), .null,
                 .null, .textArray(Self.scope), .bool(false), .int64(10), .int64(0), .int64(2_592_000),
-                .null, .null, .null, .null,
+                .null, .null, .null, .null, .null,
             ]
         }
     }
@@ -63,7 +63,7 @@ enum HotStatement: String, CaseIterable, Sendable {
             case .refresh:
                 """
                 '\(Self.identifierText)', \(Population.grantID(sql: ":n")), :generation, '\(SampleApps.targets[0])', \
-                NULL, NULL, \(Self.scopeText), false, 10, 0, 2592000
+                NULL, NULL, \(Self.scopeText), false, 10, 0, 2592000, NULL
                 """
             }
         return """

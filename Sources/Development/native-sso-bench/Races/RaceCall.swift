@@ -40,7 +40,7 @@ enum RaceStatements {
         SELECT a.session_id, a.effect, a.generation, a.ended_at IS NOT NULL, a.revoked_at IS NOT NULL AND NOT a.came_late,
             a.exchanged_generation
         FROM unnest(native_sso.refresh(
-            ARRAY[ROW ($1, $2, $3, $4, NULL, NULL, $5, false, 600, 600, $6)::native_sso.refresh_call])) AS a
+            ARRAY[ROW ($1, $2, $3, $4, NULL, NULL, $5, false, 600, 600, $6, NULL)::native_sso.refresh_call])) AS a
         """)
 
     /// The session that the operator meant, and whether this ended it.

@@ -81,12 +81,12 @@ extension Attack {
             form("an empty one", .target("audience_repeated")) { $0.append("audience", "") }
         }
         Attack("U-04", "resource") {
-            form("in an exchange", .target("resource_present")) { $0["resource"] = "https://payroll.internal" }
-            form("two", .target("resource_present")) {
+            form("in an exchange", .target("resource_foreign")) { $0["resource"] = "https://payroll.internal" }
+            form("two", .target("resource_repeated")) {
                 $0.append("resource", "https://a.example")
                 $0.append("resource", "https://b.example")
             }
-            refresh("in a refresh", .target("resource_present")) { form, _ in
+            refresh("in a refresh", .target("resource_exceeds_grant")) { form, _ in
                 form["resource"] = "https://payroll.internal"
             }
         }
