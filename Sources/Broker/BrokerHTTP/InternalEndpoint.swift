@@ -14,19 +14,22 @@ import Synchronization
 package struct InternalEndpoint: Sendable {
     private let readiness: Readiness
     private let keys: any PublishedKeys
-    private let metadata: [UInt8]
+    private let metadata: ServerMetadata
+    private let directory: any ClientDirectory
     private let metrics: BrokerMetrics
     private let logout: LogoutEndpoint
     private let clock: any WallClock
     private let logger: Logger
 
     package init(
-        readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, metrics: BrokerMetrics,
+        readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, directory: any ClientDirectory,
+        metrics: BrokerMetrics,
         logout: LogoutEndpoint, clock: any WallClock, logger: Logger
     ) {
         self.readiness = readiness
         self.keys = keys
-        self.metadata = metadata.json
+        self.metadata = metadata
+        self.directory = directory
         self.metrics = metrics
         self.logout = logout
         self.clock = clock
@@ -86,8 +89,15 @@ extension InternalEndpoint: Responder {
             HTTPAnswer(status: .ok, contentType: PrometheusText.contentType, body: Array(metrics.text.utf8))
         case .keySet: await keySet()
         case .authorizationServer, .openIDConfiguration:
-            HTTPAnswer(status: .ok, cacheControl: cacheControl, body: metadata)
+            HTTPAnswer(status: .ok, cacheControl: cacheControl, body: currentMetadata.json)
         }
+    }
+
+    /// With the scopes of the clients as they are now. Before the first load there is only `openid`.
+    private var currentMetadata: ServerMetadata {
+        var metadata = metadata
+        metadata.scopes = (try? directory.allowedScopes) ?? .empty
+        return metadata
     }
 
     private func keySet() async -> HTTPAnswer {

@@ -3,7 +3,7 @@ package import NativeSSO
 import OAuthWire
 import StrictCoding
 
-/// The broker's metadata for apps and resource servers. RFC 8414 §2, Native SSO §5.
+/// The broker's metadata for apps and resource servers. RFC 8414 §2, OpenID Connect Discovery §3, Native SSO §5.
 ///
 /// `response_types_supported` is empty and there is no authorization endpoint: this server has only a token endpoint.
 package struct ServerMetadata: Sendable {
@@ -15,21 +15,20 @@ package struct ServerMetadata: Sendable {
     /// `alg` values of the broker's signatures.
     package var signingAlgorithms: [String]
     package var authenticationMethods: [Client.Authentication]
-    package var scopes: Scope
+    /// Scopes that clients may get. `openid` is always among `scopes_supported`.
+    package var scopes = Scope.empty
     /// Whether the broker redeems codes of an identity provider.
     package var relaysCodes: Bool
 
     package init(
         issuer: Issuer, tokenEndpoint: String, keySetURI: String, signingAlgorithms: [String],
-        authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, scopes: Scope = .empty,
-        relaysCodes: Bool = false
+        authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, relaysCodes: Bool = false
     ) {
         self.issuer = issuer
         self.tokenEndpoint = tokenEndpoint
         self.keySetURI = keySetURI
         self.signingAlgorithms = signingAlgorithms
         self.authenticationMethods = authenticationMethods
-        self.scopes = scopes
         self.relaysCodes = relaysCodes
     }
 
@@ -50,7 +49,7 @@ package struct ServerMetadata: Sendable {
                     AssertionSignature.algorithms.map(\.rawValue).sorted())
             }
             json.member("dpop_signing_alg_values_supported", DPoPProof.algorithms.map(\.rawValue).sorted())
-            if !scopes.isEmpty { json.member("scopes_supported", scopes.tokens) }
+            json.member("scopes_supported", Scope(["openid"] + scopes.tokens).tokens)
             json.member("subject_types_supported", ["public"])
             json.member("id_token_signing_alg_values_supported", signingAlgorithms)
             json.member("native_sso_supported", true)

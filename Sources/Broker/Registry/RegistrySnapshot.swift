@@ -10,6 +10,7 @@ package final class RegistrySnapshot: ClientDirectory {
     private struct Contents {
         let clients: [ClientID: Client]
         let credentials: [ClientID: ClientCredentials]
+        let allowedScopes: Scope
         let scopesRequiringConsent: Scope
     }
 
@@ -26,6 +27,10 @@ package final class RegistrySnapshot: ClientDirectory {
 
     package func credentials(of id: ClientID) throws(PortError) -> ClientCredentials {
         try loaded().credentials[id] ?? .none
+    }
+
+    package var allowedScopes: Scope {
+        get throws(PortError) { try loaded().allowedScopes }
     }
 
     package var scopesRequiringConsent: Scope {
@@ -46,7 +51,9 @@ package final class RegistrySnapshot: ClientDirectory {
         ) { try $0.text(0) }
         let fresh = Contents(
             clients: Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
-            credentials: Self.credentials(secrets, keys), scopesRequiringConsent: Scope(consent))
+            credentials: Self.credentials(secrets, keys),
+            allowedScopes: Scope(Set(clients.filter(\.isEnabled).flatMap(\.allowedScope.tokens)).sorted()),
+            scopesRequiringConsent: Scope(consent))
         contents.withLock { $0 = fresh }
     }
 

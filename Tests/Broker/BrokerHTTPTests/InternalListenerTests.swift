@@ -41,6 +41,35 @@ struct InternalListenerTests {
         }
     }
 
+    /// OpenID Connect Discovery §3 requires these. There is no `authorization_endpoint`: users log in at the IdP.
+    @Test("The metadata has what discovery requires, and follows the scopes of the clients")
+    func discovery() async throws {
+        try await TestBroker.run { broker async throws in
+            func document() async throws -> JSONObject {
+                let answer = try await broker.internalAnswer(Requests.get("/.well-known/openid-configuration"))
+                return try #require(try JSONReader.parse(try #require(answer).body).object)
+            }
+            let json = try await document()
+            for name in ["issuer", "jwks_uri", "token_endpoint"] { #expect(json.string(name) != nil, "\(name)") }
+            for name in [
+                "response_types_supported", "subject_types_supported", "id_token_signing_alg_values_supported",
+                "grant_types_supported", "scopes_supported",
+            ] { #expect(json.strings(name) != nil, "\(name)") }
+            #expect(!json.contains("authorization_endpoint"))
+
+            var client = Domain.client("app-three")
+            client.allowedScope = Scope(["invoices.read"])
+            broker.domain.directory.put(client)
+            #expect(try await document().strings("scopes_supported")?.contains("invoices.read") == true)
+            client.isEnabled = false
+            broker.domain.directory.put(client)
+            #expect(try await document().strings("scopes_supported")?.contains("invoices.read") == false)
+            // A broker that has loaded no client yet.
+            broker.domain.directory.fail(with: .outage(Outage(.database, "not loaded")))
+            #expect(try await document().strings("scopes_supported") == ["openid"])
+        }
+    }
+
     @Test(
         "Both metadata paths answer with any query",
         arguments: ["oauth-authorization-server", "openid-configuration?x=y"])
@@ -55,7 +84,7 @@ struct InternalListenerTests {
                     + #""token_endpoint_auth_methods_supported":["none","client_secret_basic","private_key_jwt"],"#
                     + #""token_endpoint_auth_signing_alg_values_supported":["ES256","PS256","RS256"],"#
                     + #""dpop_signing_alg_values_supported":["ES256","ES384","Ed25519","EdDSA","PS256","RS256"],"#
-                    + #""scopes_supported":["openid"],"#
+                    + #""scopes_supported":["openid","orders.read","payments","profile"],"#
                     + #""subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256"],"#
                     + #""native_sso_supported":true}"#)
         }

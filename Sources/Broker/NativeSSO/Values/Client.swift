@@ -108,6 +108,9 @@ package protocol ClientDirectory: Sendable {
     /// The client's secrets and keys; empty for a public or unknown client.
     func credentials(of id: ClientID) throws(PortError) -> ClientCredentials
 
+    /// Every scope token that an enabled client may get.
+    var allowedScopes: Scope { get throws(PortError) }
+
     /// The scope tokens that need the user's consent.
     var scopesRequiringConsent: Scope { get throws(PortError) }
 }

@@ -27,8 +27,8 @@ extension Broker {
                 trustedProxies: listener.trustedProxies, publicIdentity: tls),
             tokenEndpoint: tokenEndpoint(metrics, limiter),
             internalEndpoint: InternalEndpoint(
-                readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, metrics: metrics,
-                logout: logoutEndpoint(metrics, limiter), clock: clock, logger: logger),
+                readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, directory: snapshot,
+                metrics: metrics, logout: logoutEndpoint(metrics, limiter), clock: clock, logger: logger),
             readiness: readiness, clock: clock, connections: connections, logger: logger
         ) { [logger] ports in
             logger.notice(

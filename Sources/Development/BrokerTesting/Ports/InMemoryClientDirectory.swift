@@ -48,6 +48,14 @@ package final class InMemoryClientDirectory: ClientDirectory {
         return credentials ?? .none
     }
 
+    package var allowedScopes: Scope {
+        get throws(PortError) {
+            let (clients, failure) = state.withLock { ($0.clients.values, $0.failure) }
+            if let failure { throw failure }
+            return Scope(Set(clients.filter(\.isEnabled).flatMap(\.allowedScope.tokens)).sorted())
+        }
+    }
+
     package var scopesRequiringConsent: Scope {
         get throws(PortError) {
             let (scope, failure) = state.withLock { ($0.consent, $0.failure) }

@@ -112,7 +112,7 @@ struct TestBroker: Sendable {
             audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let metadata = ServerMetadata(
             issuer: issuer, tokenEndpoint: "https://sso.example.com/token",
-            keySetURI: "https://sso.example.com/jwks.json", signingAlgorithms: ["ES256"], scopes: Scope(["openid"]))
+            keySetURI: "https://sso.example.com/jwks.json", signingAlgorithms: ["ES256"])
         let server = BrokerServer(
             configuration: BrokerServer.Configuration(
                 publicAddress: options.publicSocket.map { .unixSocket($0) } ?? .init(port: options.publicPort),
@@ -121,7 +121,7 @@ struct TestBroker: Sendable {
                 internalLimits: options.limits, drainTimeout: options.drainTimeout),
             tokenEndpoint: endpoint,
             internalEndpoint: InternalEndpoint(
-                readiness: readiness, keys: keys, metadata: metadata, metrics: metrics,
+                readiness: readiness, keys: keys, metadata: metadata, directory: domain.directory, metrics: metrics,
                 logout: LogoutEndpoint(
                     logout: Logout(
                         tokens: domain.logoutVerifier, registry: domain.logouts, directory: domain.directory,
