@@ -15,7 +15,7 @@ COMMENT ON DOMAIN jwk_thumbprint IS 'RFC 7638 with SHA-256, in base64url.';
 CREATE DOMAIN issuer_identifier AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 512);
 COMMENT ON DOMAIN issuer_identifier IS 'An iss, compared octet by octet.';
 CREATE DOMAIN issued_identifier AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 255);
-COMMENT ON DOMAIN issued_identifier IS 'A sid or sub as its issuer wrote it, compared octet by octet.';
+COMMENT ON DOMAIN issued_identifier IS 'A sub as its issuer wrote it, compared octet by octet.';
 CREATE DOMAIN profile_name AS text COLLATE "C" CHECK (VALUE IN ('device-id', 'device-secret-x-oath', 'device-secret'));
 COMMENT ON DOMAIN profile_name IS 'The profile of Native SSO.';
 CREATE DOMAIN token_generation AS integer CHECK (VALUE > 0);
@@ -40,9 +40,9 @@ $$;
 CREATE TABLE session (
     session_id uuid PRIMARY KEY,
     issuer issuer_identifier NOT NULL,
-    sid issued_identifier NOT NULL,
+    sid digest NOT NULL,
     idp_issuer issuer_identifier NOT NULL,
-    idp_sid issued_identifier,
+    idp_sid digest,
     subject issued_identifier,
     profile profile_name,
     device_digest digest,
@@ -70,9 +70,10 @@ COMMENT ON TABLE session IS
     'One login at an IdP. A statement that changes what an exchange of the login is judged by writes a new version of this row, or of the grant: exchange and refresh name the version that they judged.';
 COMMENT ON COLUMN session.session_id IS 'UUIDv7, the broker''s own name of the session.';
 COMMENT ON COLUMN session.issuer IS 'The IdP whose groups and devices count. For an enrolled login too, although its id_token has the broker as iss.';
-COMMENT ON COLUMN session.sid IS 'sid of the id_tokens that the clients share.';
+COMMENT ON COLUMN session.sid IS
+    'SHA-256 of the sid in the id_tokens that the clients share. At some IdPs a sid is the session cookie, so no sid is stored.';
 COMMENT ON COLUMN session.idp_issuer IS 'The issuer of the logout tokens that end it.';
-COMMENT ON COLUMN session.idp_sid IS 'sid of those logout tokens; NULL: the IdP gave the login none.';
+COMMENT ON COLUMN session.idp_sid IS 'SHA-256 of the sid in those logout tokens; NULL: the IdP gave the login none.';
 COMMENT ON COLUMN session.subject IS 'sub; NULL for a login that was logged out before a client brought it.';
 COMMENT ON COLUMN session.profile IS 'The profile of the exchange or enrolment that began it; NULL: it was registered.';
 COMMENT ON COLUMN session.device_digest IS 'HMAC-SHA-256 of the device value, under a key that is not in this database; NULL until an exchange shows it.';
@@ -166,6 +167,11 @@ COMMENT ON COLUMN subject_logout.issued_at IS 'iat of the last logout token that
 COMMENT ON COLUMN subject_logout.recorded_at IS 'When the row was written last; it goes by the sweep.';
 COMMENT ON COLUMN subject_logout.without_sid_issued_at IS 'iat of the last logout token that ended the user''s sessions without sid.';
 
+-- The sid of an id_token that this broker issues at an enrolment is the session_id. This is its SHA-256. The record of a logout has
+-- it too, where another session has the name.
+CREATE FUNCTION own_sid(p_session_id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+    $$ SELECT sha256(convert_to(p_session_id::text, 'UTF8')) $$;
+
 -- A transaction that brings a login in takes this lock shared; one that ends logins takes it exclusive. One of 256 for each
 -- kind, so that the server has room for the locks of a transaction that brings in many.
 CREATE FUNCTION logout_lock(p_kind text, p_issuer text, p_name text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
@@ -174,7 +180,7 @@ CREATE FUNCTION logout_lock(p_kind text, p_issuer text, p_name text) RETURNS big
 
 -- The strictest limits of all sessions that one session at the IdP led to. The ORDER BY names the columns of one index, so that a
 -- plan that was made for a small table is right for a large one.
-CREATE FUNCTION idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamptz, OUT auth_time_after timestamptz)
+CREATE FUNCTION idp_session_limits(p_issuer text, p_sid bytea, OUT iat_after timestamptz, OUT auth_time_after timestamptz)
 LANGUAGE plpgsql SET enable_sort = off AS $$
 BEGIN
     SELECT max(n.iat_after), max(n.auth_time_after) INTO iat_after, auth_time_after
@@ -209,7 +215,7 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
     IF NEW.idp_sid IS NOT NULL THEN
-        PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
+        PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, encode(NEW.idp_sid, 'hex')));
         SELECT n.iat_after, n.auth_time_after INTO v_iat_after, v_auth_time_after
         FROM native_sso.idp_session_limits(NEW.idp_issuer, NEW.idp_sid) n;
     END IF;

@@ -67,7 +67,7 @@ CREATE VIEW audit_line AS
 SELECT a.occurred_at, a.kind, a.request_id, a.client_id, a.session_id, a.grant_id, a.reason, a.actor,
     a.details::text AS details,
     (SELECT l.issuer FROM session l WHERE l.session_id = a.session_id) AS issuer,
-    (SELECT l.sid FROM session l WHERE l.session_id = a.session_id) AS sid,
+    (SELECT encode(l.sid, 'hex') FROM session l WHERE l.session_id = a.session_id) AS sid,
     coalesce(
         a.details ->> 'source_client',
         (SELECT g.source_client_id FROM sso_grant g WHERE g.grant_id = a.grant_id),

@@ -6,7 +6,7 @@ SET LOCAL search_path = native_sso, pg_temp;
 
 SELECT make_type('enrolment', $$
     seen_at timestamptz, client_enabled boolean, member_group text, member_role text, device_blocked boolean,
-    login_ended boolean, token_used boolean, sid text, expires_at timestamptz, pinned_jkt text, proof_used boolean,
+    login_ended boolean, token_used boolean, session_id uuid, expires_at timestamptz, pinned_jkt text, proof_used boolean,
     assertion_used boolean$$);
 
 SELECT make_type('code_claim', $$
@@ -16,15 +16,15 @@ SELECT make_type('code_claim', $$
 -- Locks, in this order: the device, where a key may have to be bound; the locks of a logout, shared; the id_token's row; the new
 -- session; the device's row. No call waits for a proof or an assertion.
 CREATE OR REPLACE FUNCTION enrol(
-    -- p_idp_sid NULL: the identity provider does not name its sessions.
-    p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text,
+    -- p_idp_sid: SHA-256 of the sid; NULL: the identity provider does not name its sessions.
+    p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text,
     -- Digest of the id_token, and when it is refused for its age.
     p_token bytea, p_token_expires_at timestamptz,
     p_auth_time timestamptz, p_acr text, p_amr text[],
     p_session_seconds bigint,
     -- Whether the broker's own checks passed. If not, the function looks, and writes only the used proof and assertion.
     p_permitted boolean,
-    p_session_id uuid, p_sid text,
+    p_session_id uuid,
     -- When the id_token was issued, by the provider's clock.
     p_issued_at timestamptz DEFAULT NULL,
     -- For the audit: whether the id_token came by exchange or for a code.
@@ -45,7 +45,7 @@ DECLARE
     v_pinned_jkt text;
     v_login_ended boolean;
     v_token_used boolean := false;
-    v_sid text;
+    v_session_id uuid;
     v_expires_at timestamptz;
     v_proof_used boolean := false;
     v_assertion_used boolean := false;
@@ -69,7 +69,7 @@ BEGIN
         END IF;
         PERFORM pg_advisory_xact_lock_shared(logout_lock('sub', p_issuer, p_subject));
         IF p_idp_sid IS NOT NULL THEN
-            PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', p_issuer, p_idp_sid));
+            PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', p_issuer, encode(p_idp_sid, 'hex')));
         END IF;
     END IF;
     FOR v_attempt IN 1..3 LOOP
@@ -89,8 +89,8 @@ BEGIN
         ) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
-        SELECT l.sid, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
-        INTO v_sid, v_expires_at, v_token_used
+        SELECT l.session_id, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
+        INTO v_session_id, v_expires_at, v_token_used
         FROM used_proof u LEFT JOIN session l ON l.session_id = u.session_id
         WHERE u.kind = 'enrolment' AND u.digest = p_token;
         v_token_used := coalesce(v_token_used, false);
@@ -102,32 +102,32 @@ BEGIN
                 AND NOT v_login_ended AND NOT v_token_used,
             false)
         THEN
-            v_sid := NULL;
+            v_session_id := NULL;
             v_expires_at := NULL;
             v_is_done := true;
             EXIT;
         END IF;
 
-        IF v_sid IS NULL THEN
+        IF v_session_id IS NULL THEN
             -- Waits here for another call with the same token.
             INSERT INTO used_proof (kind, digest, expires_at, session_id)
             VALUES ('enrolment', p_token, least(p_token_expires_at, v_now + interval '1 hour'), p_session_id)
             ON CONFLICT (kind, digest) DO NOTHING;
             -- The session exists now: look again.
             CONTINUE WHEN NOT FOUND;
-            v_sid := p_sid;
+            v_session_id := p_session_id;
             v_expires_at := v_now + make_interval(secs => p_session_seconds);
             INSERT INTO session (
                 issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
                 auth_time, acr, amr, created_at, expires_at, last_used_at)
             VALUES (
                 p_issued_at,
-                p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
+                p_session_id, p_issuer, own_sid(p_session_id), p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN
                 -- A rule for new logins ended the session at once: its row exists, as an ended one.
                 v_login_ended := true;
-                v_sid := NULL;
+                v_session_id := NULL;
                 v_expires_at := NULL;
                 v_is_done := true;
                 EXIT;
@@ -152,7 +152,7 @@ BEGIN
         RAISE EXCEPTION 'the id_token of an enrolment comes and goes' USING ERRCODE = 'serialization_failure';
     END IF;
     RETURN ROW (
-        v_now, v_client_enabled, v_group, v_role, v_device_blocked, v_login_ended, v_token_used, v_sid,
+        v_now, v_client_enabled, v_group, v_role, v_device_blocked, v_login_ended, v_token_used, v_session_id,
         v_expires_at, v_pinned_jkt, v_proof_used, v_assertion_used)::enrolment;
 END
 $$;

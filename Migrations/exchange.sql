@@ -11,14 +11,15 @@ SET LOCAL search_path = native_sso, pg_temp;
 SELECT make_type('shown', $$
     place bigint, assertion bytea, assertion_expires_at timestamptz, proof bytea, proof_seconds bigint$$);
 
--- other_audience: `aud` of the id_token without the source client. jkt: the key that a DPoP proof showed; NULL: none.
+-- sid: SHA-256 of the claim. other_audience: `aud` of the id_token without the source client. jkt: the key that a DPoP proof showed;
+-- NULL: none.
 -- heeds_pin: whether the client has one key on each device, the first that it shows in an exchange. permitted: whether the request
 -- checks passed; if not, the exchange looks and writes nothing. idle_seconds: longest time between two uses of the session.
 -- grant_seconds: life of the grant; NULL: that of the session. first_sight_seconds: life of a session that begins with this
 -- exchange; NULL: none may begin. grant_id, session_id: ids for the rows that the exchange may have to make. claims: what access
 -- tokens copy of the id_token.
 SELECT make_type('exchange_call', $$
-    request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C", source_client text COLLATE "C",
+    request_id uuid, issuer text COLLATE "C", sid bytea, subject text COLLATE "C", source_client text COLLATE "C",
     other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
     allows_self_exchange boolean, device bytea, profile text, scope text[], audiences text[], jkt text COLLATE "C",
     heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,

@@ -16,12 +16,12 @@ SELECT make_type('registration', $$
     outcome text, session_id uuid$$);
 
 -- First step of a logout: a login that arrives after its commit begins no live session. $1 digest of issuer and jti, $2 issuer,
--- $3 sid or NULL, $4 subject or NULL, $5 the token's iat, $6 the row of the mark where a session of that name is live, $7 whether
+-- $3 SHA-256 of the sid or NULL, $4 subject or NULL, $5 the token's iat, $6 the row of the mark where a session of that name is live, $7 whether
 -- only those sessions of the subject end that have no sid.
 -- Returns an instant for the next steps: that of the answer, in whole seconds, plus one second. NULL: the token was used before.
 -- Locks first the subject, then the session, as keep_logged_out does.
 CREATE OR REPLACE FUNCTION begin_logout(
-    p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamptz, p_session_id uuid,
+    p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamptz, p_session_id uuid,
     p_without_sid boolean DEFAULT false)
 RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
@@ -44,7 +44,7 @@ BEGIN
             recorded_at = excluded.recorded_at;
     END IF;
     IF p_sid IS NOT NULL THEN
-        PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));
+        PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, encode(p_sid, 'hex')));
         UPDATE session l SET auth_time_after = greatest(l.auth_time_after, v_issued_at)
         WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.ended_at IS NOT NULL
             AND (l.auth_time_after IS NULL OR l.auth_time_after < v_issued_at);
@@ -56,7 +56,7 @@ BEGIN
             INSERT INTO session (
                 session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason,
                 auth_time_after)
-            SELECT p_session_id, p_issuer, CASE WHEN l.is_taken THEN p_session_id::text ELSE p_sid END, p_issuer, p_sid, v_now,
+            SELECT p_session_id, p_issuer, CASE WHEN l.is_taken THEN own_sid(p_session_id) ELSE p_sid END, p_issuer, p_sid, v_now,
                 v_now, v_now, v_now, 'logout', v_issued_at
             FROM (SELECT EXISTS (SELECT FROM session t WHERE t.issuer = p_issuer AND t.sid = p_sid)) AS l (is_taken);
         END IF;
@@ -67,11 +67,11 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION begin_logout TO native_sso_broker;
 
--- Next step, repeated, each a transaction. $1 request, $2 issuer, $3 sid, or $4 subject, $5 the instant of the first step, $6 the
+-- Next step, repeated, each a transaction. $1 request, $2 issuer, $3 SHA-256 of the sid, or $4 subject, $5 the instant of the first step, $6 the
 -- session to go on behind, $7 how many at most; if more than one, locked sessions are passed over. With a subject, only sessions
 -- that arrived by $5, whose login is not later than $9, the token's iat, and with $8 only those without a sid.
 CREATE OR REPLACE FUNCTION end_logged_out(
-    p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamptz, p_after uuid, p_limit bigint,
+    p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamptz, p_after uuid, p_limit bigint,
     p_without_sid boolean, p_issued_at timestamptz)
 RETURNS logout_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp
@@ -143,7 +143,7 @@ BEGIN
         RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
     END IF;
     DELETE FROM session m
-    WHERE m.session_id = p_session_id AND m.sid = p_session_id::text AND m.end_reason = 'logout'
+    WHERE m.session_id = p_session_id AND m.sid = own_sid(p_session_id) AND m.end_reason = 'logout'
         AND EXISTS (
             SELECT FROM session l
             WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.ended_at IS NOT NULL
@@ -171,10 +171,11 @@ CREATE OR REPLACE FUNCTION login_slot(p_issuer text, p_subject text) RETURNS int
         || int4send(octet_length(convert_to(p_subject, 'UTF8'))) || convert_to(p_subject, 'UTF8')) AS h (digest)
 $$;
 
+-- p_sid and p_idp_sid are digests: SHA-256 of the sid, as in sha256(convert_to('the sid', 'UTF8')).
 CREATE OR REPLACE FUNCTION register_session(
-    p_issuer text, p_sid text, p_subject text, p_source_client text DEFAULT NULL, p_auth_time timestamptz DEFAULT NULL,
+    p_issuer text, p_sid bytea, p_subject text, p_source_client text DEFAULT NULL, p_auth_time timestamptz DEFAULT NULL,
     p_acr text DEFAULT NULL, p_amr text[] DEFAULT '{}', p_lifetime interval DEFAULT '90 days',
-    p_idp_issuer text DEFAULT NULL, p_idp_sid text DEFAULT NULL,
+    p_idp_issuer text DEFAULT NULL, p_idp_sid bytea DEFAULT NULL,
     p_actor text DEFAULT NULL, p_why text DEFAULT NULL,
     -- The request id under which the audit records it.
     p_request_id uuid DEFAULT NULL)
@@ -194,7 +195,7 @@ DECLARE
     v_subject text;
     v_over boolean;
     v_idp_issuer text;
-    v_idp_sid text;
+    v_idp_sid bytea;
     v_is_assumed boolean;
     v_iat_after timestamptz;
     v_auth_time_after timestamptz;
@@ -257,7 +258,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the session of a registration changed meanwhile' USING ERRCODE = 'serialization_failure';
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, p_idp_sid));
+    PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, encode(p_idp_sid, 'hex')));
     SELECT n.iat_after, n.auth_time_after INTO v_iat_after, v_auth_time_after
     FROM idp_session_limits(v_idp_issuer, p_idp_sid) n;
     IF EXISTS (

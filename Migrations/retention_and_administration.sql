@@ -18,6 +18,13 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp
     VALUES (now(), p_kind, p_request_id, p_actor, p_reason, p_details)
 $$;
 
+-- Whether an operator's name means this session: the SHA-256 of a sid of its issuer, or of the IdP's logout tokens, or its session_id.
+-- Inlined where it is used.
+CREATE OR REPLACE FUNCTION is_named(s session, p_issuer text, p_sid bytea, p_session_id uuid) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT s.issuer = p_issuer AND s.sid = p_sid OR s.idp_issuer = p_issuer AND s.idp_sid = p_sid OR s.session_id = p_session_id
+$$;
+
 -- An operator's end. The user must log in again, with a later auth_time; or, where the same login may return, bring an id_token with a
 -- later iat. Sessions that have ended already are not ended again, but the limits of their names are tightened as well.
 CREATE OR REPLACE FUNCTION end_sessions(
@@ -129,14 +136,18 @@ SELECT prepare_audit_partitions();
 -- arbitrary and belongs to this schema.
 CREATE OR REPLACE FUNCTION try_sweep() RETURNS boolean LANGUAGE sql AS 'SELECT pg_try_advisory_xact_lock(7017280452245743465)';
 
--- $1 least number of seconds since the last sweep began. True: the caller sweeps now.
+-- $1 least number of seconds since the last sweep began; 0: now. True: the caller sweeps now. A sweep that does not wait an hour is not
+-- recorded, so a stolen service password cannot put off the sweeps of the brokers by calls that sweep nothing.
 CREATE OR REPLACE FUNCTION begin_sweep(p_interval_seconds bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp AS $$
 BEGIN
     IF NOT try_sweep() THEN
         RETURN false;
     END IF;
-    UPDATE sweep SET begun_at = now() WHERE begun_at <= now() - make_interval(secs => p_interval_seconds);
+    IF p_interval_seconds <= 0 THEN
+        RETURN true;
+    END IF;
+    UPDATE sweep SET begun_at = now() WHERE begun_at <= now() - make_interval(secs => greatest(p_interval_seconds, 3600));
     RETURN FOUND;
 END
 $$;
@@ -188,7 +199,8 @@ WHERE i.inhparent = 'audit_event'::regclass AND pg_relation_size(c.oid) > 0
 -- Each function below does one batch of at most $1 rows, and never more than 1,000. No row: another sweep is running. `WHERE only_row`
 -- lets the plan use an index: a disabled scan has such a cost that the server would compile the plan (jit) in each batch.
 -- Sessions go in the order of their ids, which is that of their creation, up to those that cannot be old enough. Their grants go with
--- them. After the last one the next batch begins anew.
+-- them. Then come the ids whose time is more than a day in the future: a broker with a wrong clock made them, or a thief. After the last
+-- one the next batch begins anew.
 CREATE OR REPLACE FUNCTION sweep_sessions(p_limit bigint) RETURNS SETOF sweep_batch
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = native_sso, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -207,6 +219,14 @@ BEGIN
             AND l.session_id < (
                 lpad(to_hex((extract(epoch FROM v_before) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
         ORDER BY l.session_id LIMIT v_limit);
+    IF cardinality(v_ids) < v_limit THEN
+        v_ids := v_ids || ARRAY(
+            SELECT l.session_id FROM session l
+            WHERE l.session_id > (SELECT s.after_session FROM sweep s WHERE s.only_row)
+                AND l.session_id >= (
+                    lpad(to_hex((extract(epoch FROM now() + interval '1 day') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+            ORDER BY l.session_id LIMIT v_limit - cardinality(v_ids));
+    END IF;
     v_looked_at := cardinality(v_ids);
     WITH dead AS (
         SELECT l.session_id FROM dead_session l WHERE l.session_id = ANY (v_ids) FOR UPDATE SKIP LOCKED

@@ -23,7 +23,7 @@ CREATE TYPE native_sso.enrolment AS (
 	device_blocked boolean,
 	login_ended boolean,
 	token_used boolean,
-	sid text,
+	session_id uuid,
 	expires_at timestamp with time zone,
 	pinned_jkt text,
 	proof_used boolean,
@@ -32,7 +32,7 @@ CREATE TYPE native_sso.enrolment AS (
 
 COMMENT ON TYPE native_sso.enrolment IS '
     seen_at timestamptz, client_enabled boolean, member_group text, member_role text, device_blocked boolean,
-    login_ended boolean, token_used boolean, sid text, expires_at timestamptz, pinned_jkt text, proof_used boolean,
+    login_ended boolean, token_used boolean, session_id uuid, expires_at timestamptz, pinned_jkt text, proof_used boolean,
     assertion_used boolean';
 
 CREATE TYPE native_sso.exchange_answer AS (
@@ -74,7 +74,7 @@ COMMENT ON TYPE native_sso.exchange_answer IS '
 CREATE TYPE native_sso.exchange_call AS (
 	request_id uuid,
 	issuer text COLLATE pg_catalog."C",
-	sid text COLLATE pg_catalog."C",
+	sid bytea,
 	subject text COLLATE pg_catalog."C",
 	source_client text COLLATE pg_catalog."C",
 	other_audience text[],
@@ -99,7 +99,7 @@ CREATE TYPE native_sso.exchange_call AS (
 );
 
 COMMENT ON TYPE native_sso.exchange_call IS '
-    request_id uuid, issuer text COLLATE "C", sid text COLLATE "C", subject text COLLATE "C", source_client text COLLATE "C",
+    request_id uuid, issuer text COLLATE "C", sid bytea, subject text COLLATE "C", source_client text COLLATE "C",
     other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
     allows_self_exchange boolean, device bytea, profile text, scope text[], audiences text[], jkt text COLLATE "C",
     heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
@@ -113,7 +113,7 @@ COMMENT ON DOMAIN native_sso.identifier IS 'A name in the protocol: printable AS
 CREATE DOMAIN native_sso.issued_identifier AS text COLLATE pg_catalog."C"
 	CONSTRAINT issued_identifier_check CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 255)));
 
-COMMENT ON DOMAIN native_sso.issued_identifier IS 'A sid or sub as its issuer wrote it, compared octet by octet.';
+COMMENT ON DOMAIN native_sso.issued_identifier IS 'A sub as its issuer wrote it, compared octet by octet.';
 
 CREATE DOMAIN native_sso.issuer_identifier AS text COLLATE pg_catalog."C"
 	CONSTRAINT issuer_identifier_check CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 512)));
@@ -317,7 +317,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean DEFAULT false) RETURNS timestamp with time zone
+CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -341,7 +341,7 @@ BEGIN
             recorded_at = excluded.recorded_at;
     END IF;
     IF p_sid IS NOT NULL THEN
-        PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));
+        PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, encode(p_sid, 'hex')));
         UPDATE session l SET auth_time_after = greatest(l.auth_time_after, v_issued_at)
         WHERE l.idp_issuer = p_issuer AND l.idp_sid = p_sid AND l.ended_at IS NOT NULL
             AND (l.auth_time_after IS NULL OR l.auth_time_after < v_issued_at);
@@ -353,7 +353,7 @@ BEGIN
             INSERT INTO session (
                 session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at, ended_at, end_reason,
                 auth_time_after)
-            SELECT p_session_id, p_issuer, CASE WHEN l.is_taken THEN p_session_id::text ELSE p_sid END, p_issuer, p_sid, v_now,
+            SELECT p_session_id, p_issuer, CASE WHEN l.is_taken THEN own_sid(p_session_id) ELSE p_sid END, p_issuer, p_sid, v_now,
                 v_now, v_now, v_now, 'logout', v_issued_at
             FROM (SELECT EXISTS (SELECT FROM session t WHERE t.issuer = p_issuer AND t.sid = p_sid)) AS l (is_taken);
         END IF;
@@ -376,7 +376,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) RETURNS native_sso.logout_batch
+CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) RETURNS native_sso.logout_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -500,7 +500,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_by text DEFAULT 'exchange'::text, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.enrolment
+CREATE FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_by text DEFAULT 'exchange'::text, p_heeds_pin boolean DEFAULT false, p_jkt native_sso.jwk_thumbprint DEFAULT NULL::text, p_proof bytea DEFAULT NULL::bytea, p_proof_seconds bigint DEFAULT NULL::bigint, p_assertion bytea DEFAULT NULL::bytea, p_assertion_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS native_sso.enrolment
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -514,7 +514,7 @@ DECLARE
     v_pinned_jkt text;
     v_login_ended boolean;
     v_token_used boolean := false;
-    v_sid text;
+    v_session_id uuid;
     v_expires_at timestamptz;
     v_proof_used boolean := false;
     v_assertion_used boolean := false;
@@ -538,7 +538,7 @@ BEGIN
         END IF;
         PERFORM pg_advisory_xact_lock_shared(logout_lock('sub', p_issuer, p_subject));
         IF p_idp_sid IS NOT NULL THEN
-            PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', p_issuer, p_idp_sid));
+            PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', p_issuer, encode(p_idp_sid, 'hex')));
         END IF;
     END IF;
     FOR v_attempt IN 1..3 LOOP
@@ -558,8 +558,8 @@ BEGIN
         ) OR EXISTS (
             SELECT FROM subject_logout o
             WHERE o.idp_issuer = p_issuer AND o.subject = p_subject AND least(p_auth_time, p_issued_at) <= o.issued_at);
-        SELECT l.sid, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
-        INTO v_sid, v_expires_at, v_token_used
+        SELECT l.session_id, l.expires_at, l.device_digest IS DISTINCT FROM p_device OR l.ended_at IS NOT NULL OR l.expires_at <= v_now
+        INTO v_session_id, v_expires_at, v_token_used
         FROM used_proof u LEFT JOIN session l ON l.session_id = u.session_id
         WHERE u.kind = 'enrolment' AND u.digest = p_token;
         v_token_used := coalesce(v_token_used, false);
@@ -571,32 +571,32 @@ BEGIN
                 AND NOT v_login_ended AND NOT v_token_used,
             false)
         THEN
-            v_sid := NULL;
+            v_session_id := NULL;
             v_expires_at := NULL;
             v_is_done := true;
             EXIT;
         END IF;
 
-        IF v_sid IS NULL THEN
+        IF v_session_id IS NULL THEN
             -- Waits here for another call with the same token.
             INSERT INTO used_proof (kind, digest, expires_at, session_id)
             VALUES ('enrolment', p_token, least(p_token_expires_at, v_now + interval '1 hour'), p_session_id)
             ON CONFLICT (kind, digest) DO NOTHING;
             -- The session exists now: look again.
             CONTINUE WHEN NOT FOUND;
-            v_sid := p_sid;
+            v_session_id := p_session_id;
             v_expires_at := v_now + make_interval(secs => p_session_seconds);
             INSERT INTO session (
                 issued_at, session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
                 auth_time, acr, amr, created_at, expires_at, last_used_at)
             VALUES (
                 p_issued_at,
-                p_session_id, p_issuer, p_sid, p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
+                p_session_id, p_issuer, own_sid(p_session_id), p_issuer, p_idp_sid, p_subject, p_profile, p_device, p_client,
                 p_auth_time, p_acr, p_amr, v_now, v_expires_at, v_now);
             IF NOT FOUND THEN
                 -- A rule for new logins ended the session at once: its row exists, as an ended one.
                 v_login_ended := true;
-                v_sid := NULL;
+                v_session_id := NULL;
                 v_expires_at := NULL;
                 v_is_done := true;
                 EXIT;
@@ -621,7 +621,7 @@ BEGIN
         RAISE EXCEPTION 'the id_token of an enrolment comes and goes' USING ERRCODE = 'serialization_failure';
     END IF;
     RETURN ROW (
-        v_now, v_client_enabled, v_group, v_role, v_device_blocked, v_login_ended, v_token_used, v_sid,
+        v_now, v_client_enabled, v_group, v_role, v_device_blocked, v_login_ended, v_token_used, v_session_id,
         v_expires_at, v_pinned_jkt, v_proof_used, v_assertion_used)::enrolment;
 END
 $$;
@@ -865,7 +865,7 @@ BEGIN
         RAISE EXCEPTION 'the clocks of broker and database are more than 30 minutes apart' USING ERRCODE = 'system_error';
     END IF;
     DELETE FROM session m
-    WHERE m.session_id = p_session_id AND m.sid = p_session_id::text AND m.end_reason = 'logout'
+    WHERE m.session_id = p_session_id AND m.sid = own_sid(p_session_id) AND m.end_reason = 'logout'
         AND EXISTS (
             SELECT FROM session l
             WHERE l.idp_issuer = m.idp_issuer AND l.idp_sid = m.idp_sid AND l.ended_at IS NOT NULL
@@ -1010,7 +1010,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) RETURNS record
+CREATE FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid bytea, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET enable_sort TO 'off'
     AS $$
@@ -1026,6 +1026,78 @@ $$;
 CREATE FUNCTION native_sso.instant_that_counts(p_instant timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$ SELECT CASE WHEN p_instant IS NOT NULL THEN least(p_instant, date_trunc('second', now()) + interval '1 minute') END $$;
+
+CREATE TABLE native_sso.session (
+    session_id uuid NOT NULL,
+    issuer native_sso.issuer_identifier NOT NULL,
+    sid native_sso.digest NOT NULL,
+    idp_issuer native_sso.issuer_identifier NOT NULL,
+    idp_sid native_sso.digest,
+    subject native_sso.issued_identifier,
+    profile native_sso.profile_name,
+    device_digest native_sso.digest,
+    source_client_id text COLLATE pg_catalog."C",
+    auth_time timestamp(0) with time zone,
+    acr text,
+    amr text[] DEFAULT '{}'::text[] NOT NULL,
+    created_at timestamp(0) with time zone NOT NULL,
+    expires_at timestamp(0) with time zone NOT NULL,
+    last_used_at timestamp(0) with time zone NOT NULL,
+    ended_at timestamp(0) with time zone,
+    end_reason text,
+    issued_at timestamp(0) with time zone,
+    iat_after timestamp(0) with time zone,
+    auth_time_after timestamp(0) with time zone
+)
+WITH (fillfactor='90');
+
+COMMENT ON TABLE native_sso.session IS 'One login at an IdP. A statement that changes what an exchange of the login is judged by writes a new version of this row, or of the grant: exchange and refresh name the version that they judged.';
+
+COMMENT ON COLUMN native_sso.session.session_id IS 'UUIDv7, the broker''s own name of the session.';
+
+COMMENT ON COLUMN native_sso.session.issuer IS 'The IdP whose groups and devices count. For an enrolled login too, although its id_token has the broker as iss.';
+
+COMMENT ON COLUMN native_sso.session.sid IS 'SHA-256 of the sid in the id_tokens that the clients share. At some IdPs a sid is the session cookie, so no sid is stored.';
+
+COMMENT ON COLUMN native_sso.session.idp_issuer IS 'The issuer of the logout tokens that end it.';
+
+COMMENT ON COLUMN native_sso.session.idp_sid IS 'SHA-256 of the sid in those logout tokens; NULL: the IdP gave the login none.';
+
+COMMENT ON COLUMN native_sso.session.subject IS 'sub; NULL for a login that was logged out before a client brought it.';
+
+COMMENT ON COLUMN native_sso.session.profile IS 'The profile of the exchange or enrolment that began it; NULL: it was registered.';
+
+COMMENT ON COLUMN native_sso.session.device_digest IS 'HMAC-SHA-256 of the device value, under a key that is not in this database; NULL until an exchange shows it.';
+
+COMMENT ON COLUMN native_sso.session.source_client_id IS 'The client that logged in.';
+
+COMMENT ON COLUMN native_sso.session.auth_time IS 'auth_time of the id_token that began it.';
+
+COMMENT ON COLUMN native_sso.session.acr IS 'acr of that id_token.';
+
+COMMENT ON COLUMN native_sso.session.amr IS 'amr of that id_token.';
+
+COMMENT ON COLUMN native_sso.session.created_at IS 'When the row was made.';
+
+COMMENT ON COLUMN native_sso.session.expires_at IS 'Absolute end, at most 400 days after created_at. It is never moved to a later instant.';
+
+COMMENT ON COLUMN native_sso.session.last_used_at IS 'Last exchange or refresh, within a few minutes.';
+
+COMMENT ON COLUMN native_sso.session.ended_at IS 'When the session ended. Set once and never cleared. An ended session gets no tokens.';
+
+COMMENT ON COLUMN native_sso.session.end_reason IS 'What ended it.';
+
+COMMENT ON COLUMN native_sso.session.issued_at IS 'iat of the id_token that began it; of a registration, when it came.';
+
+COMMENT ON COLUMN native_sso.session.iat_after IS 'An id_token under this name counts only if its iat is later. Each end tightens it, a new session takes it over; NULL: no limit.';
+
+COMMENT ON COLUMN native_sso.session.auth_time_after IS 'The same for auth_time. An id_token without auth_time does not count then. An end that sets neither sets this one.';
+
+CREATE FUNCTION native_sso.is_named(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT s.issuer = p_issuer AND s.sid = p_sid OR s.idp_issuer = p_issuer AND s.idp_sid = p_sid OR s.session_id = p_session_id
+$$;
 
 CREATE TABLE native_sso.sso_grant (
     grant_id uuid NOT NULL,
@@ -1120,7 +1192,7 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sub', NEW.idp_issuer, NEW.subject));
     IF NEW.idp_sid IS NOT NULL THEN
-        PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, NEW.idp_sid));
+        PERFORM pg_advisory_xact_lock_shared(native_sso.logout_lock('sid', NEW.idp_issuer, encode(NEW.idp_sid, 'hex')));
         SELECT n.iat_after, n.auth_time_after INTO v_iat_after, v_auth_time_after
         FROM native_sso.idp_session_limits(NEW.idp_issuer, NEW.idp_sid) n;
     END IF;
@@ -1185,6 +1257,10 @@ BEGIN
     END IF;
 END
 $$;
+
+CREATE FUNCTION native_sso.own_sid(p_session_id uuid) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ SELECT sha256(convert_to(p_session_id::text, 'UTF8')) $$;
 
 CREATE FUNCTION native_sso.pin_is_free(p_issuer text, p_device bytea, p_client text, p_jkt text) RETURNS boolean
     LANGUAGE plpgsql
@@ -1424,7 +1500,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text DEFAULT NULL::text, p_auth_time timestamp with time zone DEFAULT NULL::timestamp with time zone, p_acr text DEFAULT NULL::text, p_amr text[] DEFAULT '{}'::text[], p_lifetime interval DEFAULT '90 days'::interval, p_idp_issuer text DEFAULT NULL::text, p_idp_sid text DEFAULT NULL::text, p_actor text DEFAULT NULL::text, p_why text DEFAULT NULL::text, p_request_id uuid DEFAULT NULL::uuid) RETURNS native_sso.registration
+CREATE FUNCTION native_sso.register_session(p_issuer text, p_sid bytea, p_subject text, p_source_client text DEFAULT NULL::text, p_auth_time timestamp with time zone DEFAULT NULL::timestamp with time zone, p_acr text DEFAULT NULL::text, p_amr text[] DEFAULT '{}'::text[], p_lifetime interval DEFAULT '90 days'::interval, p_idp_issuer text DEFAULT NULL::text, p_idp_sid bytea DEFAULT NULL::bytea, p_actor text DEFAULT NULL::text, p_why text DEFAULT NULL::text, p_request_id uuid DEFAULT NULL::uuid) RETURNS native_sso.registration
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     AS $$
@@ -1442,7 +1518,7 @@ DECLARE
     v_subject text;
     v_over boolean;
     v_idp_issuer text;
-    v_idp_sid text;
+    v_idp_sid bytea;
     v_is_assumed boolean;
     v_iat_after timestamptz;
     v_auth_time_after timestamptz;
@@ -1505,7 +1581,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the session of a registration changed meanwhile' USING ERRCODE = 'serialization_failure';
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, p_idp_sid));
+    PERFORM pg_advisory_xact_lock_shared(logout_lock('sid', v_idp_issuer, encode(p_idp_sid, 'hex')));
     SELECT n.iat_after, n.auth_time_after INTO v_iat_after, v_auth_time_after
     FROM idp_session_limits(v_idp_issuer, p_idp_sid) n;
     IF EXISTS (
@@ -1982,72 +2058,6 @@ CREATE TABLE native_sso.audit_event_default (
     details jsonb
 );
 
-CREATE TABLE native_sso.session (
-    session_id uuid NOT NULL,
-    issuer native_sso.issuer_identifier NOT NULL,
-    sid native_sso.issued_identifier NOT NULL,
-    idp_issuer native_sso.issuer_identifier NOT NULL,
-    idp_sid native_sso.issued_identifier,
-    subject native_sso.issued_identifier,
-    profile native_sso.profile_name,
-    device_digest native_sso.digest,
-    source_client_id text COLLATE pg_catalog."C",
-    auth_time timestamp(0) with time zone,
-    acr text,
-    amr text[] DEFAULT '{}'::text[] NOT NULL,
-    created_at timestamp(0) with time zone NOT NULL,
-    expires_at timestamp(0) with time zone NOT NULL,
-    last_used_at timestamp(0) with time zone NOT NULL,
-    ended_at timestamp(0) with time zone,
-    end_reason text,
-    issued_at timestamp(0) with time zone,
-    iat_after timestamp(0) with time zone,
-    auth_time_after timestamp(0) with time zone
-)
-WITH (fillfactor='90');
-
-COMMENT ON TABLE native_sso.session IS 'One login at an IdP. A statement that changes what an exchange of the login is judged by writes a new version of this row, or of the grant: exchange and refresh name the version that they judged.';
-
-COMMENT ON COLUMN native_sso.session.session_id IS 'UUIDv7, the broker''s own name of the session.';
-
-COMMENT ON COLUMN native_sso.session.issuer IS 'The IdP whose groups and devices count. For an enrolled login too, although its id_token has the broker as iss.';
-
-COMMENT ON COLUMN native_sso.session.sid IS 'sid of the id_tokens that the clients share.';
-
-COMMENT ON COLUMN native_sso.session.idp_issuer IS 'The issuer of the logout tokens that end it.';
-
-COMMENT ON COLUMN native_sso.session.idp_sid IS 'sid of those logout tokens; NULL: the IdP gave the login none.';
-
-COMMENT ON COLUMN native_sso.session.subject IS 'sub; NULL for a login that was logged out before a client brought it.';
-
-COMMENT ON COLUMN native_sso.session.profile IS 'The profile of the exchange or enrolment that began it; NULL: it was registered.';
-
-COMMENT ON COLUMN native_sso.session.device_digest IS 'HMAC-SHA-256 of the device value, under a key that is not in this database; NULL until an exchange shows it.';
-
-COMMENT ON COLUMN native_sso.session.source_client_id IS 'The client that logged in.';
-
-COMMENT ON COLUMN native_sso.session.auth_time IS 'auth_time of the id_token that began it.';
-
-COMMENT ON COLUMN native_sso.session.acr IS 'acr of that id_token.';
-
-COMMENT ON COLUMN native_sso.session.amr IS 'amr of that id_token.';
-
-COMMENT ON COLUMN native_sso.session.created_at IS 'When the row was made.';
-
-COMMENT ON COLUMN native_sso.session.expires_at IS 'Absolute end, at most 400 days after created_at. It is never moved to a later instant.';
-
-COMMENT ON COLUMN native_sso.session.last_used_at IS 'Last exchange or refresh, within a few minutes.';
-
-COMMENT ON COLUMN native_sso.session.ended_at IS 'When the session ended. Set once and never cleared. An ended session gets no tokens.';
-
-COMMENT ON COLUMN native_sso.session.end_reason IS 'What ended it.';
-
-COMMENT ON COLUMN native_sso.session.issued_at IS 'iat of the id_token that began it; of a registration, when it came.';
-
-COMMENT ON COLUMN native_sso.session.iat_after IS 'An id_token under this name counts only if its iat is later. Each end tightens it, a new session takes it over; NULL: no limit.';
-
-COMMENT ON COLUMN native_sso.session.auth_time_after IS 'The same for auth_time. An id_token without auth_time does not count then. An end that sets neither sets this one.';
-
 CREATE TABLE native_sso.sharing_group_member (
     group_id native_sso.identifier NOT NULL,
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -2082,7 +2092,7 @@ CREATE VIEW native_sso.audit_line AS
     ( SELECT l.issuer
            FROM native_sso.session l
           WHERE (l.session_id = a.session_id)) AS issuer,
-    ( SELECT l.sid
+    ( SELECT encode((l.sid)::bytea, 'hex'::text) AS encode
            FROM native_sso.session l
           WHERE (l.session_id = a.session_id)) AS sid,
     COALESCE((a.details ->> 'source_client'::text), ( SELECT g.source_client_id
@@ -2692,21 +2702,21 @@ REVOKE ALL ON FUNCTION native_sso.are_in_group(p_issuer text, p_group text, p_cl
 
 REVOKE ALL ON FUNCTION native_sso.begin_grants(p_calls native_sso.exchange_call[], p_answers native_sso.exchange_answer[], p_now timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid text, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid text, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_now timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean, p_same_login_may_return boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid text, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_sid text, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.erase_kept_answers(p_limit bigint) FROM PUBLIC;
 
@@ -2732,9 +2742,11 @@ REVOKE ALL ON FUNCTION native_sso.guard_session() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.have_common(p_one text[], p_two text[], p_three text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid text, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid bytea, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.instant_that_counts(p_instant timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.is_named(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.is_spending(g native_sso.sso_grant) FROM PUBLIC;
 
@@ -2745,6 +2757,8 @@ REVOKE ALL ON FUNCTION native_sso.login_slot(p_issuer text, p_subject text) FROM
 REVOKE ALL ON FUNCTION native_sso.logout_lock(p_kind text, p_issuer text, p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.make_type(p_name text, p_attributes text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.own_sid(p_session_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.pin_is_free(p_issuer text, p_device bytea, p_client text, p_jkt text) FROM PUBLIC;
 
@@ -2766,8 +2780,8 @@ GRANT ALL ON FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_sh
 
 REVOKE ALL ON FUNCTION native_sso.refuse_change() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid text, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid text, p_actor text, p_why text, p_request_id uuid) TO native_sso_registrar;
+REVOKE ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid bytea, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid bytea, p_actor text, p_why text, p_request_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.register_session(p_issuer text, p_sid bytea, p_subject text, p_source_client text, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_lifetime interval, p_idp_issuer text, p_idp_sid bytea, p_actor text, p_why text, p_request_id uuid) TO native_sso_registrar;
 
 REVOKE ALL ON FUNCTION native_sso.replayed_at(p_session_id uuid, p_client text) FROM PUBLIC;
 

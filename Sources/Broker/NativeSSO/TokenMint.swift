@@ -89,7 +89,7 @@ package struct TokenMint: Sendable {
         at now: UnixTime
     ) throws(PortError) -> Bool {
         // The `sid` is not known yet; every `sid` has the same length.
-        let session = EnrolledSession(id: .new(), expiresAt: idToken.expiresAt)
+        let session = EnrolledSession(id: SessionID(of: UniqueID(high: 0, low: 0)), expiresAt: idToken.expiresAt)
         let json = try claims(request, idToken, session, device, accessToken, at: now).json
         return json.count <= Self.maximumClaims && (try? JSONReader.parse(json)) != nil
     }

@@ -35,7 +35,7 @@ enum EnrolStatement {
     static let statement = Statement(
         """
         SELECT * FROM native_sso.enrol(
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
         """)
 
     static func parameters(_ entry: EnrolmentEntry) throws(PortError) -> [PostgresValue] {
@@ -43,7 +43,7 @@ enum EnrolStatement {
         return try [
             .uuid(request.requestID),
             .text(idToken.issuer.string),
-            .optionalText(idToken.sessionID?.string),
+            .optionalBytes(idToken.sessionID?.digest),
             .text(idToken.subject.string),
             .text(request.client.id.string),
             .bytes(entry.device.octets),
@@ -56,7 +56,6 @@ enum EnrolStatement {
             .int64(request.issuer.sessionLifetime.count),
             .bool(entry.checks.isPermitted),
             .uuid(entry.proposedRowID),
-            .text(entry.proposedSessionID.string),
             .pastInstant(idToken.issuedAt),
             .text(request.manner.rawValue),
             .bool(request.client.isKnownByKey),
@@ -85,7 +84,8 @@ enum EnrolStatement {
     }
 
     private static func session(_ row: Row) throws -> EnrolledSession? {
-        guard let sid: SessionID = try row.optionalIdentifier("sid") else { return nil }
-        return EnrolledSession(id: sid, expiresAt: try row.instant("expires_at"))
+        guard try !row.isNull("session_id") else { return nil }
+        return EnrolledSession(
+            id: SessionID(of: try row.uniqueID("session_id")), expiresAt: try row.instant("expires_at"))
     }
 }

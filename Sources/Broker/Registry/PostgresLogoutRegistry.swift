@@ -29,7 +29,7 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
         guard let begun = try await begin(logout) else { return 0 }
         var ended: Int64 = 0
         if let session = logout.subject.session {
-            ended += try await end([.text(session.string), .null], of: logout, until: begun, atMost: 1)
+            ended += try await end([.bytes(session.digest), .null], of: logout, until: begun, atMost: 1)
         }
         if let user = logout.subject.user {
             // First the unlocked sessions in batches, then the locked ones one by one.
@@ -86,10 +86,10 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
 }
 
 enum LogoutStatements {
-    /// $1 digest, $2 issuer, $3 sid or NULL, $4 subject or NULL, $5 issued at, $6 row id of the record, $7 only
+    /// $1 digest, $2 issuer, $3 sid's SHA-256 or NULL, $4 subject or NULL, $5 issued at, $6 row id of the record, $7 only
     /// sessions without `sid`.
     static let begin = Statement("SELECT native_sso.begin_logout($1, $2, $3, $4, $5, $6, $7)")
-    /// $1 request, $2 issuer, $3 sid or NULL, $4 subject or NULL, $5 recorded until, $6 after which row, $7 limit, $8
+    /// $1 request, $2 issuer, $3 sid's SHA-256 or NULL, $4 subject or NULL, $5 recorded until, $6 after which row, $7 limit, $8
     /// only sessions without `sid`, $9 issued at.
     static let end = Statement("SELECT ended, after FROM native_sso.end_logged_out($1, $2, $3, $4, $5, $6, $7, $8, $9)")
     /// $1 request, $2 digest, $3 when the token becomes too old, $4 issuer, $5 all sessions of a user, $6 number
@@ -100,5 +100,5 @@ enum LogoutStatements {
 }
 
 extension LogoutSubject {
-    var names: [PostgresValue] { [.optionalText(session?.string), .optionalText(user?.string)] }
+    var names: [PostgresValue] { [.optionalBytes(session?.digest), .optionalText(user?.string)] }
 }

@@ -131,7 +131,7 @@ private struct AuditWords {
     /// The session and the group, if known.
     var place: String {
         let session = record.session.map { id in
-            "session \(id)" + (record.sessionID.map { ", sid \($0)" } ?? ", which is gone by now")
+            "session \(id)" + (record.sidDigest == nil ? ", which is gone by now" : "")
         }
         let group = record.group.map { "group \($0)" }
         let parts = [session, group].compactMap(\.self)
@@ -176,9 +176,7 @@ private struct AuditWords {
 
     /// A logout at the identity provider or an operator ended the session.
     var sessionEnd: AuditExplanation {
-        let session =
-            "session \(record.session?.description ?? "unknown")"
-            + (record.sessionID.map { ", sid \($0)," } ?? "")
+        let session = "session \(record.session?.description ?? "unknown")"
         let isLogout = record.reason == "logout"
         let cause = isLogout ? "A logout at the identity provider" : actor
         let why = isLogout ? "" : because(details?.string("why"))

@@ -36,7 +36,7 @@ extension AuditRecord {
         [
             "occurred_at": .instant(time), "kind": .text(kind), "reason": Cell(reason),
             "client_id": Cell(client?.string), "source_client": Cell(sourceClient?.string),
-            "session_id": Cell(session?.description), "issuer": Cell(issuer?.string), "sid": Cell(sessionID?.string),
+            "session_id": Cell(session?.description), "issuer": Cell(issuer?.string), "sid_sha256": Cell(sidDigest),
             "group_id": Cell(group?.string), "grant_id": Cell(grant?.description), "actor": Cell(actor),
         ]
     }

@@ -12,11 +12,16 @@ enum Population {
     /// What the rows have for the login's device; the digests that a broker makes are others, under a key of its own.
     static func deviceDigest(_ number: Int) -> [UInt8] { Array(SHA256.hash(data: Array(login(number).device.utf8))) }
 
+    /// What the rows have for the login's `sid`.
+    static func sidDigest(_ number: Int) -> [UInt8] { Array(SHA256.hash(data: Array(login(number).sid.utf8))) }
+
     static func grantID(_ number: Int) -> [UInt8] { identifier("0190000000007000a000" + digits(number, 12)) }
 
     /// SQL for the parts of row `n`.
     static func grantID(sql n: String) -> String { "('01900000-0000-7000-a000-' || lpad(\(n)::text, 12, '0'))::uuid" }
-    static func sid(sql n: String) -> String { "('sid-' || lpad(\(n)::text, 18, '0'))" }
+    static func sidDigest(sql n: String) -> String {
+        "sha256(convert_to('sid-' || lpad(\(n)::text, 18, '0'), 'UTF8'))"
+    }
     static func subject(sql n: String) -> String { "('user-' || lpad(\(n)::text, 22, '0'))" }
     static func deviceDigest(sql n: String) -> String {
         "sha256(convert_to('device-' || lpad(\(n)::text, 15, '0'), 'UTF8'))"
@@ -41,7 +46,7 @@ enum Population {
             INSERT INTO native_sso.session (
                 session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id,
                 auth_time, created_at, expires_at, last_used_at)
-            SELECT \(session), '\(SampleApps.issuer)', \(sid(sql: "n")), '\(SampleApps.issuer)', \(sid(sql: "n")),
+            SELECT \(session), '\(SampleApps.issuer)', \(sidDigest(sql: "n")), '\(SampleApps.issuer)', \(sidDigest(sql: "n")),
                 \(subject ?? Self.subject(sql: "n")), 'device-id', \(deviceDigest(sql: "n")), '\(SampleApps.source)',
                 now() - interval '2 days', now() - interval '2 days', now() + interval '80 days',
                 now() - interval '\(idle)'

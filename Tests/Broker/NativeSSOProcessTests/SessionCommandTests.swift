@@ -18,8 +18,9 @@ struct SessionCommandTests {
                 VALUES ('\(Self.issuer)', sha256('\(index)'), now());
                 INSERT INTO native_sso.session (session_id, issuer, sid, idp_issuer, idp_sid, subject, device_digest,
                     source_client_id, created_at, expires_at, last_used_at)
-                VALUES ('00000000-0000-7000-8000-00000000000\(index)', '\(Self.issuer)', 'sid-\(index)', '\(Self.issuer)',
-                    'sid-\(index)', 'user', sha256('\(index)'), 'app1', now(), now() + interval '1 day', now());
+                VALUES ('00000000-0000-7000-8000-00000000000\(index)', '\(Self.issuer)',
+                    sha256('sid-\(index)'), '\(Self.issuer)', sha256('idp-\(index)'), 'user',
+                    sha256('\(index)'), 'app1', now(), now() + interval '1 day', now());
                 INSERT INTO native_sso.sso_grant (grant_id, session_id, client_id, source_client_id, device_digest,
                     generation, rotated_at, scope, audiences, amr, created_at, expires_at)
                 VALUES ('10000000-0000-7000-8000-00000000000\(index)', '00000000-0000-7000-8000-00000000000\(index)', 'app2',
@@ -32,20 +33,24 @@ struct SessionCommandTests {
         try await listed("sessions", installation, ["session", "list"])
     }
 
-    /// The `sid` of each row.
+    /// The name of each row's session.
     private func listed(
         _ name: String, _ installation: Installation, _ arguments: [String]
     ) async throws -> [String] {
         let outcome = try await installation.run(["--json"] + arguments)
         #expect(outcome.status == 0, "\(outcome.errors)")
         let rows = try JSONReader.parse(Array(outcome.output.utf8)).object?.array(name)
-        return try #require(rows).compactMap { $0.object?.string("sid") }.sorted()
+        return try #require(rows).compactMap { row in
+            row.object?.string("session_id").map { "sid-\($0.suffix(1))" }
+        }.sorted()
     }
 
     private static let firstDevice = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
 
     @Test(arguments: [
-        (["--sid", "sid-1"], ["sid-2"]), (["--device", firstDevice], ["sid-2"]), (["--client", "app1"], []),
+        (["--sid", "sid-1"], ["sid-2"]), (["--sid", "idp-1"], ["sid-2"]),
+        (["--sid", "00000000-0000-7000-8000-000000000001"], ["sid-2"]), (["--device", firstDevice], ["sid-2"]),
+        (["--client", "app1"], []),
         (["--sub", "user"], []), (["--all"], []),
     ])
     func `session end selects sessions by each option`(which: [String], left: [String]) async throws {
@@ -87,6 +92,25 @@ struct SessionCommandTests {
             #expect(newest.errors.contains("This is the newest"))
             let shown = try JSONReader.parse(Array(newest.output.utf8)).object?.object("session")
             #expect(shown?["ended_at"] == .null)
+        }
+    }
+
+    @Test func `session show takes the live one of several sessions of a name, and warns`() async throws {
+        try await Installation.withSchema { installation in
+            try await put(installation)
+            let command = ["session", "show", "--sid", "sid-1"]
+            #expect(try await installation.run(command).errors.isEmpty)
+            try await installation.cluster.psql(
+                """
+                INSERT INTO native_sso.session (session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at,
+                    expires_at, last_used_at, ended_at, end_reason)
+                SELECT '00000000-0000-7000-8000-000000000009', issuer, sid, issuer, sid, 'user', now(), now(), now(),
+                    now(), 'operator'
+                FROM native_sso.session WHERE sid = sha256('sid-1')
+                """, database: installation.database)
+            let shown = try await installation.run(command)
+            #expect(shown.errors.contains("Several sessions had this sid."))
+            #expect(shown.output.contains("00000000-0000-7000-8000-000000000001"))
         }
     }
 
@@ -162,7 +186,9 @@ struct SessionCommandTests {
             }
             #expect(try await live("--client", "app2") == ["sid-1", "sid-2"])
             #expect(try await live("--sub", "user") == ["sid-1", "sid-2"])
-            #expect(try await live("--sid", "sid-1") == ["sid-1"])
+            for name in ["sid-1", "idp-1", "00000000-0000-7000-8000-000000000001"] {
+                #expect(try await live("--sid", name) == ["sid-1"])
+            }
             let grant = "10000000-0000-7000-8000-000000000001"
             #expect(try await installation.run(["grant", "revoke", grant]).output.hasPrefix("would revoke 1 grant\n"))
             #expect(try await live("--client", "app2").count == 2)

@@ -71,7 +71,7 @@ struct SweepCommandTests {
     private static let addDeadSession = """
         INSERT INTO native_sso.session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-        VALUES ('00000000-0000-7000-8000-000000000001', 'https://idp', 's', 'https://idp', 's', 'user',
+        VALUES ('00000000-0000-7000-8000-000000000001', 'https://idp', sha256('s'), 'https://idp', sha256('s'), 'user',
             now() - interval '190 days', now() - interval '100 days', now() - interval '100 days')
         """
     private static let retentionAudit = """

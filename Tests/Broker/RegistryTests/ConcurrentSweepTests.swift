@@ -99,7 +99,7 @@ struct ConcurrentSweepTests {
             let report = try #require(try await next.sweep(unlessWithin: 0))
             #expect(report.isComplete)
             #expect(report.sessions == left)
-            let sessions = try await database.run(RetentionSQL.sessions, []).map { try $0.text(0) }
+            let sessions = try await SessionNames.names(database.run(RetentionSQL.sessions, []))
             #expect(sessions == ["sid-1"])
             let grants = try await database.run(RetentionSQL.grants, [])[0]
             #expect(try [grants.int64(0), grants.int64(1)] == [1, 0])

@@ -13,7 +13,7 @@ import Testing
                 Statement(
                     """
                     SELECT native_sso.login_slot($1, $2)::bigint, r.session_id
-                    FROM native_sso.register_session($1, 'sid-1', $2) AS r
+                    FROM native_sso.register_session($1, sha256('sid-1'), $2) AS r
                     """), [.text(issuer), .text(subject)])[0]
             let slot = UniqueID.slot(issuer: Issuer(validated: issuer), subject: Subject(validated: subject))
             #expect(try row.int64(0) == Int64(slot))

@@ -66,7 +66,7 @@ struct LogoutEnrolmentRaceTests {
         try .made(
             issuer: issuer, providerSessionID: name, subject: user, device: UInt8(number),
             token: "e30.r\(round)n\(number).c2ln", issuedAt: now, login: Login(authenticatedAt: now),
-            lifetime: .days(1), requestID: .random(), proposedSessionID: "ours \(round) \(number)",
+            lifetime: .days(1), requestID: .random(),
             proposedRowID: .random())
     }
 

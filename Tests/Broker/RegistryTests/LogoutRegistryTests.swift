@@ -252,7 +252,7 @@ import Testing
     }
 
     private static func live(_ database: PostgresFixture) async throws -> [String] {
-        try await database.run(liveSIDs, []).map { try $0.text(0) }
+        try await SessionNames.names(database.run(liveSIDs, []))
     }
 
     private static func audit(_ database: PostgresFixture) async throws -> [String] {
@@ -271,7 +271,7 @@ import Testing
     }
 
     private static let liveSIDs = Statement(
-        "SELECT sid::text FROM native_sso.session WHERE ended_at IS NULL ORDER BY sid")
+        "SELECT sid FROM native_sso.session WHERE ended_at IS NULL")
     private static let auditRows = Statement(
         """
         SELECT kind || ' ' || reason || coalesce(' ' || (details ->> 'sessions_ended'), '') FROM native_sso.audit_event
@@ -281,14 +281,14 @@ import Testing
         """
         INSERT INTO native_sso.session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-        VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, date_trunc('second', now()), now() + interval '1 day', now())
+        VALUES (gen_random_uuid(), $1, sha256($2::text::bytea), $3, sha256($4::text::bytea), $5, date_trunc('second', now()), now() + interval '1 day', now())
         """)
     private static let many = Statement(
         """
         INSERT INTO native_sso.session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-        SELECT gen_random_uuid(), 'https://idp.example.com', 'many-' || i, 'https://idp.example.com', 'many-' || i, 'user',
-            date_trunc('second', now()), now() + interval '1 day', now()
+        SELECT gen_random_uuid(), 'https://idp.example.com', sha256(('many-' || i)::bytea), 'https://idp.example.com',
+            sha256(('many-' || i)::bytea), 'user', date_trunc('second', now()), now() + interval '1 day', now()
         FROM generate_series(1, $1::bigint) i
         """)
     private static let middle = Statement(

@@ -22,14 +22,12 @@ import Testing
         _ database: PostgresFixture, sid: String, named idpSID: String? = nil, of user: String = "user",
         authenticatedAt: UnixTime? = nil, issuedAt: UnixTime? = nil
     ) async throws -> EnrolmentFacts {
-        var randomness = SystemRandomNumberGenerator()
         let now = Self.now
         return try await PostgresEnrolmentRegistry(database: database.service).enrol(
             .made(
                 issuer: issuer, providerSessionID: idpSID.map(Self.sid), subject: Subject(validated: user), device: 9,
                 token: "e30.\(sid).c2ln", issuedAt: issuedAt ?? now, login: Login(authenticatedAt: authenticatedAt),
-                lifetime: .days(1), requestID: UniqueID(high: 1, low: 1), proposedSessionID: sid,
-                proposedRowID: .timeOrdered(milliseconds: UInt64(now.seconds * 1000), using: &randomness)))
+                lifetime: .days(1), requestID: UniqueID(high: 1, low: 1), proposedRowID: SessionNames.row(sid)))
     }
 
     private static let reaches: [(LogoutReach, [String])] = [
@@ -194,13 +192,14 @@ import Testing
     }
 
     private static func live(_ database: PostgresFixture) async throws -> [String] {
-        try await database.run(liveSIDs, []).map { try $0.text(0) }
+        try await SessionNames.names(database.run(liveSIDs, []))
     }
 
     private static let registration = Statement(
         """
-        SELECT outcome FROM native_sso.register_session($1, $2, $3, p_idp_issuer => $4, p_idp_sid => $5)
+        SELECT outcome FROM native_sso.register_session(
+            $1, sha256($2::text::bytea), $3, p_idp_issuer => $4, p_idp_sid => sha256($5::text::bytea))
         """)
     private static let liveSIDs = Statement(
-        "SELECT sid::text FROM native_sso.session WHERE ended_at IS NULL ORDER BY sid")
+        "SELECT sid FROM native_sso.session WHERE ended_at IS NULL")
 }

@@ -130,20 +130,20 @@ struct PlanTests {
         """
         INSERT INTO native_sso.session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-        SELECT gen_random_uuid(), issuer, 'other-' || n, idp_issuer, 'other-' || n, subject, created_at, expires_at,
+        SELECT gen_random_uuid(), issuer, sha256(('other-' || n)::bytea), idp_issuer, sha256(('other-' || n)::bytea), subject, created_at, expires_at,
             last_used_at
-        FROM native_sso.session, generate_series(1, 2000) AS n WHERE sid = 'sid-1'
+        FROM native_sso.session, generate_series(1, 2000) AS n WHERE sid = sha256('sid-1')
         """)
     private static let addDevices = Statement(
         """
         INSERT INTO native_sso.device (issuer, device_digest, first_seen_at)
-        SELECT issuer, sha256(sid::bytea), now() FROM native_sso.session WHERE sid LIKE 'other-%'
+        SELECT issuer, sid, now() FROM native_sso.session WHERE sid <> sha256('sid-1')
         """)
     private static let addGrants = Statement(
         """
         INSERT INTO native_sso.sso_grant
         SELECT gen_random_uuid(), s.session_id, g.client_id, g.source_client_id, g.device_digest, 1, now(), g.scope,
             g.audiences, NULL, NULL, g.amr, NULL, now(), g.expires_at
-        FROM native_sso.sso_grant g, native_sso.session s WHERE s.sid LIKE 'other-%'
+        FROM native_sso.sso_grant g, native_sso.session s WHERE s.sid <> sha256('sid-1')
         """)
 }

@@ -8,8 +8,8 @@ enum RetentionSQL {
         WITH added AS (
             INSERT INTO native_sso.session (
                 session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-            SELECT ('00000000-0000-7000-9000-' || lpad(n::text, 12, '0'))::uuid, 'https://idp.example.com', 'dead-' || n,
-                'https://idp.example.com', 'dead-' || n, 'user', now() - interval '190 days', now() - interval '100 days',
+            SELECT ('00000000-0000-7000-9000-' || lpad(n::text, 12, '0'))::uuid, 'https://idp.example.com',
+                sha256(('dead-' || n)::bytea), 'https://idp.example.com', sha256(('dead-' || n)::bytea), 'user', now() - interval '190 days', now() - interval '100 days',
                 now() - interval '100 days'
             FROM generate_series(1, $1::bigint) AS n
             RETURNING session_id
@@ -19,14 +19,23 @@ enum RetentionSQL {
             NULL, now(), now(), revoked, CASE WHEN revoked IS NOT NULL THEN 'operator' END
         FROM added, (VALUES (NULL::timestamptz), (now())) AS each (revoked)
         """)
+    /// A session that expired 100 days ago, with an id of a year far from now.
+    static let addFuture = Statement(
+        """
+        INSERT INTO native_sso.session (
+            session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
+        VALUES ('fffffff0-0000-7000-9000-000000000000', 'https://idp.example.com', sha256('future'),
+            'https://idp.example.com', sha256('future'), 'user', now() - interval '190 days',
+            now() - interval '100 days', now() - interval '100 days')
+        """)
     /// Sessions that are over, but not for long enough: $1 sid, $2 days since it expired, $3 days since it was ended.
     static let addSession = Statement(
         """
         INSERT INTO native_sso.session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, device_digest, created_at, expires_at, last_used_at,
             ended_at, end_reason)
-        SELECT ('00000000-0000-7000-a000-' || substr(md5($1), 1, 12))::uuid, 'https://idp.example.com', $1,
-            'https://idp.example.com', $1, 'user', sha256($1::bytea), now() - interval '200 days',
+        SELECT ('00000000-0000-7000-a000-' || substr(md5($1), 1, 12))::uuid, 'https://idp.example.com',
+            sha256($1::bytea), 'https://idp.example.com', sha256($1::bytea), 'user', sha256($1::bytea), now() - interval '200 days',
             now() - make_interval(days => $2), now() - interval '200 days', now() - make_interval(days => $3),
             CASE WHEN $3 IS NOT NULL THEN 'logout' END
         """)
@@ -36,7 +45,7 @@ enum RetentionSQL {
         INSERT INTO native_sso.sso_grant
         SELECT gen_random_uuid(), session_id, 'app-two', 'app-one', sha256('device'), 1, now(), '{}', '{}', NULL, NULL, '{}',
             NULL, now(), now(), now() - make_interval(days => $2), 'operator'
-        FROM native_sso.session WHERE sid = $1
+        FROM native_sso.session WHERE sid = sha256($1::text::bytea)
         """)
     /// A grant that has bound the key of a device: $1 session, $2 device value, $3 key, $4 days since it was revoked.
     static let addBoundGrant = Statement(
@@ -45,7 +54,7 @@ enum RetentionSQL {
         SELECT gen_random_uuid(), session_id, 'app-two', 'app-one', sha256($2::text::bytea), 1, now(), '{}', '{}', NULL, NULL,
             '{}', $3, now(), now() + interval '30 days', now() - make_interval(days => $4),
             CASE WHEN $4 IS NOT NULL THEN 'operator' END
-        FROM native_sso.session WHERE sid = $1
+        FROM native_sso.session WHERE sid = sha256($1::text::bytea)
         """)
     /// Turns all revoked grants into replayed ones, past the rule that a revoked grant never changes.
     static let replay = Statement(
@@ -73,8 +82,9 @@ enum RetentionSQL {
         INSERT INTO native_sso.used_proof (kind, digest, expires_at)
         VALUES ('dpop', sha256('old'), now() - interval '2 hours'), ('dpop', sha256('new'), now() - interval '1 minute')
         """)
-    static let sessions = Statement("SELECT sid FROM native_sso.session ORDER BY sid")
-    static let deadSessions = Statement("SELECT count(*) FROM native_sso.session WHERE sid LIKE 'dead-%'")
+    static let sessions = Statement("SELECT sid FROM native_sso.session")
+    static let deadSessions = Statement(
+        "SELECT count(*) FROM native_sso.session WHERE session_id::text LIKE '00000000-0000-7000-9000-%'")
     static let devices = Statement(
         """
         SELECT name FROM native_sso.device, unnest('{forgotten,fresh,blocked,live,second,revoked,unbound}'::text[]) AS name
@@ -144,7 +154,7 @@ enum RetentionSQL {
     static let sweepAudit = Statement("SELECT removed FROM native_sso.sweep_audit(1000)")
     static let prepareMonths = Statement("SELECT native_sso.prepare_audit_partitions()")
 
-    static let holdDead = Statement("SELECT session_id FROM native_sso.session WHERE sid = 'dead-1' FOR UPDATE")
+    static let holdDead = Statement("SELECT session_id FROM native_sso.session WHERE sid = sha256('dead-1') FOR UPDATE")
     static let killService = Statement(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'sso_service' AND datname = current_database()"
     )

@@ -71,7 +71,7 @@ enum RoleSQL {
         Statement("SELECT native_sso.record_administration('x', 'me', NULL, '{}')"),
         Statement("SELECT count(*) FROM native_sso.subject_logout"),
         Statement("DELETE FROM native_sso.subject_logout"),
-        Statement("SELECT * FROM native_sso.register_session('https://idp.example.com', 'x', 'user')"),
+        Statement("SELECT * FROM native_sso.register_session('https://idp.example.com', sha256('x'), 'user')"),
         Statement("SELECT count(*) FROM native_sso.retention"),
         Statement("UPDATE native_sso.retention SET audit_days = 30"),
         Statement("SELECT count(*) FROM native_sso.sweep"),

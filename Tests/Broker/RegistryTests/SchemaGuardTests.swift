@@ -66,7 +66,7 @@ enum GuardSQL {
             INSERT INTO native_sso.session (
                 session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at, ended_at,
                 end_reason)
-            SELECT id, 'https://idp', id::text, 'https://idp', id::text, 'user', now(), now() + interval '1 day', now(),
+            SELECT id, 'https://idp', native_sso.own_sid(id), 'https://idp', native_sso.own_sid(id), 'user', now(), now() + interval '1 day', now(),
                 ended, CASE WHEN ended IS NOT NULL THEN 'logout' END
             FROM (VALUES ('00000000-0000-7000-8000-000000000001'::uuid, NULL::timestamptz),
                 ('00000000-0000-7000-8000-000000000002', now())) AS sessions (id, ended)
@@ -103,6 +103,7 @@ enum GuardSQL {
         Statement("UPDATE native_sso.session SET ended_at = now() WHERE ended_at IS NULL"),
         Statement("UPDATE native_sso.session SET subject = 'other' WHERE ended_at IS NULL"),
         Statement("UPDATE native_sso.session SET subject = NULL WHERE ended_at IS NULL"),
+        Statement("UPDATE native_sso.session SET sid = sha256('other') WHERE ended_at IS NULL"),
         Statement("UPDATE native_sso.session SET sid = 'other' WHERE ended_at IS NULL"),
         Statement("UPDATE native_sso.session SET issuer = 'other' WHERE ended_at IS NULL"),
         Statement("UPDATE native_sso.session SET expires_at = expires_at + interval '1 s' WHERE ended_at IS NULL"),
@@ -142,14 +143,14 @@ enum GuardSQL {
             """
             INSERT INTO native_sso.session (
                 session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-            SELECT gen_random_uuid(), issuer, 'new', issuer, 'new', 'user', now(), now() + interval '401 days', now()
+            SELECT gen_random_uuid(), issuer, sha256('new'), issuer, sha256('new'), 'user', now(), now() + interval '401 days', now()
             FROM native_sso.session LIMIT 1
             """),
         Statement(
             """
             INSERT INTO native_sso.session (
                 session_id, issuer, sid, idp_issuer, idp_sid, created_at, expires_at, last_used_at)
-            SELECT gen_random_uuid(), issuer, 'new', issuer, 'new', now(), now(), now() FROM native_sso.session LIMIT 1
+            SELECT gen_random_uuid(), issuer, sha256('new'), issuer, sha256('new'), now(), now(), now() FROM native_sso.session LIMIT 1
             """),
         Statement("UPDATE native_sso.audit_event SET kind = 'nothing'"),
         Statement("DELETE FROM native_sso.audit_event"),

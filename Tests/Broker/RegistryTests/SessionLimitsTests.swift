@@ -124,9 +124,10 @@ import Testing
         try await database.run(
             Statement(
                 """
-                SELECT sid, CASE WHEN iat_after > now() - interval '1 minute' THEN 'now' ELSE coalesce(iat_after::text, '') END,
+                SELECT CASE sid WHEN sha256('sid-1') THEN 'sid-1' WHEN sha256('sid-2') THEN 'sid-2' ELSE '?' END,
+                    CASE WHEN iat_after > now() - interval '1 minute' THEN 'now' ELSE coalesce(iat_after::text, '') END,
                     CASE WHEN auth_time_after > now() - interval '1 minute' THEN 'now' ELSE coalesce(auth_time_after::text, '') END
-                FROM native_sso.session ORDER BY sid, session_id
+                FROM native_sso.session ORDER BY 1, session_id
                 """), []
         ).map { row in try (0..<3).map { try row.text($0) } }
     }
@@ -137,7 +138,7 @@ import Testing
             Statement(
                 """
                 SELECT outcome FROM native_sso.register_session(
-                    'https://idp.example.com', 'sid-1', 'user',
+                    'https://idp.example.com', sha256('sid-1'), 'user',
                     p_auth_time => (
                         SELECT coalesce(max(auth_time_after), date_trunc('second', now())) + make_interval(secs => $1::bigint)
                         FROM native_sso.session))

@@ -33,7 +33,7 @@ struct SweeperTests {
             #expect(
                 [report.sessions, report.grants, report.devices, report.proofs, report.logouts] == [5, 1, 1, 1, 0])
             #expect(
-                try await database.run(RetentionSQL.sessions, []).map { try $0.text(0) }
+                try await SessionNames.names(database.run(RetentionSQL.sessions, []))
                     == ["ended, not expired", "expired lately", "expired, ended lately", "live", "sid-1"])
             #expect(
                 try await database.run(RetentionSQL.devices, []).map { try $0.text(0) } == ["blocked", "fresh", "live"])
@@ -183,6 +183,28 @@ struct SweeperTests {
             let tooSoon = try await another.sweep(unlessWithin: .hours(1))
             let forced = try await another.sweep(unlessWithin: 0)
             #expect(first != nil && tooSoon == nil && forced != nil)
+        }
+    }
+
+    @Test("A stolen service password does not put off the sweeps", arguments: [0, -1] as [Int64])
+    func unrecordedSweep(interval: Int64) async throws {
+        try await TestDatabase.withFixture { database in
+            #expect(try await Self.sweeper(database.service).sweep(unlessWithin: Seconds(interval)) != nil)
+            #expect(try await Self.sweeper(database.service).sweep(unlessWithin: .hours(1)) != nil)
+            // An hour at least, whatever the caller says.
+            #expect(try await Self.sweeper(database.service).sweep(unlessWithin: 1) == nil)
+        }
+    }
+
+    @Test("A session whose id has a time in the future is swept, too")
+    func futureID() async throws {
+        try await TestDatabase.withFixture { database in
+            _ = try await World.make(in: database)
+            try await database.run(RetentionSQL.addDead, [.int64(3)])
+            try await database.run(RetentionSQL.addFuture, [])
+            let sweeper = Self.sweeper(database.service)
+            #expect(try await sweeper.sweep(unlessWithin: 0)?.sessions == 4)
+            #expect(try await SessionNames.names(database.run(RetentionSQL.sessions, [])) == ["sid-1"])
         }
     }
 }

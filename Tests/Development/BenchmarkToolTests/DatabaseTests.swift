@@ -19,7 +19,7 @@ import Testing
         let n = "12345"
         let text = try await cluster.psql(
             """
-            SELECT \(Population.sid(sql: n)), \(Population.subject(sql: n)), encode(\(Population.deviceDigest(sql: n)), 'hex'),
+            SELECT encode(\(Population.sidDigest(sql: n)), 'hex'), \(Population.subject(sql: n)), encode(\(Population.deviceDigest(sql: n)), 'hex'),
                 replace(\(Population.grantID(sql: n))::text, '-', '');
             """)
         func hexadecimal(_ octets: [UInt8]) -> String {
@@ -27,7 +27,7 @@ import Testing
         }
         #expect(
             text.split(whereSeparator: \.isNewline) == [
-                "\(row.login.sid)|\(row.login.subject)|\(hexadecimal(row.deviceDigest))|\(hexadecimal(row.grantID))"[
+                "\(hexadecimal(row.sidDigest))|\(row.login.subject)|\(hexadecimal(row.deviceDigest))|\(hexadecimal(row.grantID))"[
                     ...]
             ])
     }

@@ -2,7 +2,7 @@ import BrokerHarness
 
 /// What an operator, or time, does to a login.
 extension Fixture {
-    private func session(_ login: Login) -> String { "issuer = '\(issuer)' AND sid = '\(login.sid)'" }
+    private func session(_ login: Login) -> String { "issuer = '\(issuer)' AND sid = sha256('\(login.sid)')" }
 
     func end(_ login: Login) async throws {
         try await sql.rows(

@@ -139,7 +139,7 @@ extension Abuse {
             let rest = try await fixture.sql.row(
                 """
                 SELECT extract(epoch FROM g.expires_at - now())::integer BETWEEN 1 AND 101
-                FROM native_sso.sso_grant g JOIN native_sso.session USING (session_id) WHERE sid = '\(login.sid)'
+                FROM native_sso.sso_grant g JOIN native_sso.session USING (session_id) WHERE sid = sha256('\(login.sid)')
                 """)
             #expect(rest == "t")
         }

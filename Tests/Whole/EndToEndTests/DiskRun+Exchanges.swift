@@ -6,6 +6,7 @@ extension DiskRun {
     mutating func exchanges(by app: DiskFixture.App, _ profile: NativeProfile) async throws {
         let (fixture, name) = (fixture, "\(app), \(profile)")
         let login = fixture.logins.login()
+        secrets.add(login.sid, "\(name): the identity provider's sid")
         let form = try fixture.logins.exchange(login, profile)
         let first = try await granted(fixture.request(form, by: app), "\(name), exchange")
         func refresh(_ answer: HTTPAnswer) throws -> HTTPRequest {

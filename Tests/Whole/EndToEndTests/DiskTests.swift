@@ -74,8 +74,9 @@ private enum Control {
     /// Writes the control values and adds them to the search.
     static func write(to fixture: DiskFixture, lookedForBy search: inout SecretSearch) async throws {
         // Several of each: a WAL page header may split one.
-        for sid in try await fixture.sql.rows("SELECT sid FROM native_sso.session ORDER BY created_at LIMIT 8") {
-            search.add(sid, "control: a sid")
+        for subject in try await fixture.sql.rows("SELECT subject FROM native_sso.session ORDER BY created_at LIMIT 8")
+        {
+            search.add(subject, "control: a sub")
         }
         let answers = try await fixture.sql.rows(
             "SELECT encode(substr(answer, 1, 60), 'hex') FROM native_sso.relayed_code WHERE state = 'answered' LIMIT 8")
@@ -120,7 +121,7 @@ private enum Control {
         // The heap and the WAL.
         for place in ["data/base/", "data/pg_wal/"] {
             for form in [
-                "control: a sid", "control: a sealed answer", "control: plain", "control: plain, base64url",
+                "control: a sub", "control: a sealed answer", "control: plain", "control: plain, base64url",
                 "control: plain, hexadecimal", "control: plain, URL-encoded", "control: plain, decoded",
                 "SHA-256 of control: plain", "SHA-256 of control: plain, hexadecimal",
                 "SHA-256 of control: plain, base64url", "control: punctuated, base64",

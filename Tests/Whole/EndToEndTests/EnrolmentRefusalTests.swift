@@ -104,7 +104,7 @@ extension Faults {
             #expect(try await fixture.reason(of: stolen, sql) == "enrolment_token_used")
 
             let digest = try await sql.row(
-                "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = '\(sid)'")
+                "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = sha256('\(sid)')")
             try await command(fixture, "device", "block", digest)
             let blocked = try await fixture.broker.token(
                 fixture.enrolment(fixture.freshToken(), .deviceID, device: device))
@@ -155,7 +155,8 @@ extension Faults {
                 try await send(try fixture.freshToken(of: "app-bound"), proof(key), at: fixture.replica).status == 200)
 
             let digest = try await sql.row(
-                "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = '\(fixture.sid(first))'")
+                "SELECT encode(device_digest, 'hex') FROM native_sso.session WHERE sid = sha256('\(fixture.sid(first))')"
+            )
             try await command(fixture, "device", "unpin", digest)
             #expect(
                 try await send(try fixture.freshToken(of: "app-bound"), proof(otherKey), at: fixture.broker).status
@@ -194,7 +195,8 @@ extension Faults {
             }
             let old = try await family()
             try await sql.rows(
-                "UPDATE native_sso.session SET expires_at = date_trunc('second', now()) WHERE sid = '\(old.sid)'")
+                "UPDATE native_sso.session SET expires_at = date_trunc('second', now()) WHERE sid = sha256('\(old.sid)')"
+            )
             try await refused(old.exchange, "session_expired")
             try await refused(old.refresh, "session_expired")
 
@@ -202,7 +204,7 @@ extension Faults {
             try await sql.rows(
                 """
                 UPDATE native_sso.session SET last_used_at = date_trunc('second', now() - interval '30 days')
-                WHERE sid = '\(idle.sid)'
+                WHERE sid = sha256('\(idle.sid)')
                 """)
             try await refused(idle.exchange, "session_idle")
             try await refused(idle.refresh, "session_idle")
@@ -211,7 +213,7 @@ extension Faults {
             try await sql.rows(
                 """
                 UPDATE native_sso.sso_grant SET expires_at = date_trunc('second', now())
-                WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = '\(limited.sid)')
+                WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = sha256('\(limited.sid)'))
                 """)
             try await refused(limited.refresh, "grant_expired")
         }

@@ -51,12 +51,13 @@ extension Faults {
             )
             #expect(
                 try await sql.row(
-                    "SELECT idp_sid, subject, issuer = idp_issuer FROM native_sso.session WHERE sid = '\(sid)'")
-                    == "\(idpSID)|\(sub)|t")
+                    "SELECT idp_sid = sha256('\(idpSID)'), subject, issuer = idp_issuer FROM native_sso.session WHERE sid = sha256('\(sid)')"
+                )
+                    == "t|\(sub)|t")
             try await sql.rows(
                 """
                 SELECT native_sso.end_sessions(array_agg(session_id), 'logout', 'test', NULL)
-                FROM native_sso.session WHERE idp_issuer = '\(fixture.provider.issuer)' AND idp_sid = '\(idpSID)'
+                FROM native_sso.session WHERE idp_issuer = '\(fixture.provider.issuer)' AND idp_sid = sha256('\(idpSID)')
                 """)
             let dead = try #require(refreshed.refreshToken)
             #expect(try await fixture.broker.token(.refresh(dead, client: "app-two")).error == "invalid_grant")

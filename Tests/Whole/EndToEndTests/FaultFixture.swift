@@ -56,7 +56,7 @@ final class FaultFixture: Sendable {
         try await sql.row(
             """
             SELECT generation, revoked_at IS NOT NULL FROM native_sso.sso_grant
-            WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = '\(family.login.sid)')
+            WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = sha256('\(family.login.sid)'))
             """)
     }
 }

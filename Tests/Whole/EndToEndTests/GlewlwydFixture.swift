@@ -142,7 +142,7 @@ final class GlewlwydFixture: Sendable {
             try await sql.row(
                 """
                 SELECT count(*) FROM native_sso.session
-                WHERE idp_issuer = '\(provider.issuer)' AND idp_sid = '\(sid)' AND end_reason = 'logout'
+                WHERE idp_issuer = '\(provider.issuer)' AND idp_sid = sha256('\(sid)') AND end_reason = 'logout'
                     AND source_client_id IS NOT NULL
                 """) == "1" ? true : nil
         }

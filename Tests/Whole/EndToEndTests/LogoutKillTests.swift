@@ -58,8 +58,8 @@ import Testing
             """
             INSERT INTO native_sso.session (
                 session_id, issuer, sid, idp_issuer, idp_sid, subject, created_at, expires_at, last_used_at)
-            SELECT gen_random_uuid(), '\(provider.issuer)', 'many-' || i, '\(provider.issuer)', 'many-' || i, '\(user)',
-                now(), now() + interval '1 day', now()
+            SELECT gen_random_uuid(), '\(provider.issuer)', sha256(('many-' || i)::bytea), '\(provider.issuer)',
+                sha256(('many-' || i)::bytea), '\(user)', now(), now() + interval '1 day', now()
             FROM generate_series(1, 1200) i;
             CREATE FUNCTION wait_at_the_gate() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NULL; END $$;

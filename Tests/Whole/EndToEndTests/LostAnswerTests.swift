@@ -12,7 +12,7 @@ extension Faults {
             let login = fixture.logins.login()
             let family = """
                 SELECT generation FROM native_sso.sso_grant WHERE client_id = '\(signer.id)' AND revoked_at IS NULL
-                    AND session_id = (SELECT session_id FROM native_sso.session WHERE sid = '\(login.sid)')
+                    AND session_id = (SELECT session_id FROM native_sso.session WHERE sid = sha256('\(login.sid)'))
                 """
             let exchange = try fixture.logins.exchange(login)
             let exchanged = try await served(exchange, signer, lostOnce: "\(family) AND generation = 1")

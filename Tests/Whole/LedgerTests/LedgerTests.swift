@@ -12,7 +12,7 @@ import Testing
         let figures = try await run.execute()
         let entries = run.ledger.entries
         let checker = LedgerChecker(grace: .seconds(60), downtimes: figures.downtimes)
-        let violations = checker.violations(in: entries, try await run.fixture.finalState())
+        let violations = checker.violations(in: entries, try await run.fixture.finalState(of: entries))
         print(figures.report(entries, violations))
         for violation in violations {
             Issue.record("\(violation), audit: \(try await run.fixture.audit(of: violation) ?? "nothing")")

@@ -20,8 +20,6 @@ package struct EnrolmentEntry: Sendable {
     package let token: EnrolledTokenDigest
     /// The digest of the device value.
     package let device: DeviceDigest
-    /// The name of a new session: `sid` of the broker's id_token. Unlike the IdP's, it is never reused.
-    package let proposedSessionID: SessionID
     /// The row of a new session.
     package let proposedRowID: UniqueID
 
@@ -40,7 +38,7 @@ extension EnrolmentEntry {
     ) {
         var randomness = SystemRandomNumberGenerator()
         self.init(
-            request: request, idToken: idToken, checks: checks, token: token, device: device, proposedSessionID: .new(),
+            request: request, idToken: idToken, checks: checks, token: token, device: device,
             proposedRowID: .timeOrdered(
                 milliseconds: UInt64(clamping: milliseconds),
                 slot: UniqueID.slot(issuer: idToken.issuer, subject: idToken.subject), using: &randomness))

@@ -60,8 +60,13 @@ extension DeviceValue {
 }
 
 extension SessionID {
-    /// 128 random bits: never used before.
-    static func new() -> SessionID { SessionID(validated: JWTID.random()) }
+    /// `sid` of an id_token that an enrolment issues: the broker's own name of the session. Unlike an IdP's `sid`, it
+    /// is never reused.
+    package init(of row: UniqueID) { self.init(validated: row.description) }
+
+    /// SHA-256 of the text: what the registry stores. At some IdPs a `sid` is the session cookie, so a stolen database
+    /// must not hold one.
+    package var digest: [UInt8] { Array(SHA256.hash(data: Array(string.utf8))) }
 }
 
 /// The hash function that an id_token's `alg` implies for the hashes inside it. OpenID Connect Core §3.1.3.6.

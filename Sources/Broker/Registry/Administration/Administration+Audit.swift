@@ -17,9 +17,10 @@ package struct AuditRecord: Sendable, Hashable {
     package let actor: String?
     /// A JSON object without secrets.
     package let details: String?
-    /// The session's issuer and `sid`; `nil` if its row was deleted.
+    /// The session's issuer; `nil` if its row was deleted.
     package let issuer: Issuer?
-    package let sessionID: SessionID?
+    /// SHA-256 of the session's `sid`, in lower-case hexadecimal; `nil` if its row was deleted.
+    package let sidDigest: String?
     /// The source client of the session.
     package let sourceClient: ClientID?
     /// The current sharing group of ``client`` at the session's IdP.
@@ -122,7 +123,7 @@ enum AuditListStatements {
             client: try row.optionalText(3).map { try row.identifier($0, "client_id") }, session: try id(4),
             grant: try id(5), reason: try row.optionalText(6), actor: try row.optionalText(7),
             details: try row.optionalText(8), issuer: try row.optionalText(9).map { try row.identifier($0, "issuer") },
-            sessionID: try row.optionalText(10).map { try row.identifier($0, "sid") },
+            sidDigest: try row.optionalText(10),
             sourceClient: try row.optionalText(11).map { try row.identifier($0, "source_client_id") },
             group: try row.optionalText(12).map { try row.identifier($0, "group_id") },
             position: AuditRecord.Position(

@@ -175,11 +175,11 @@ extension Administration {
         let answers = try await rows(
             SessionStatements.register,
             [
-                .text(session.issuer.string), .text(session.sessionID.string), .text(session.subject.string),
+                .text(session.issuer.string), .bytes(session.sessionID.digest), .text(session.subject.string),
                 .optionalText(session.sourceClient?.string), authenticatedAt,
                 .optionalText(session.login.contextClass), .textArray(session.login.methods),
                 .int64(session.lifetime.count), .optionalText(session.providerIssuer?.string),
-                .optionalText(session.providerSessionID?.string), .text(act.actor), .optionalText(act.reason),
+                .optionalBytes(session.providerSessionID?.digest), .text(act.actor), .optionalText(act.reason),
                 .uuid(act.requestID),
             ]
         ) { row in

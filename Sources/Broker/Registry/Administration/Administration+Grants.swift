@@ -6,6 +6,7 @@ package enum GrantSelection: Sendable, Hashable {
     case grant(UniqueID)
     /// By the session's row id.
     case sessionRow(UniqueID)
+    /// In the sessions that ``SessionSelection/session(_:_:)`` means.
     case session(Issuer, SessionID)
     case subject(Issuer, Subject)
     case client(ClientID)
@@ -22,8 +23,9 @@ package struct GrantRecord: Sendable, Hashable {
     package let expiresAt: UnixTime
     package let revokedAt: UnixTime?
     package let revokeReason: String?
+    /// The row of its session.
+    package let session: UniqueID
     package let issuer: Issuer
-    package let sessionID: SessionID
     /// `nil` for a session that ended before the broker first saw it.
     package let subject: Subject?
 }
@@ -38,13 +40,13 @@ extension Administration {
     ) async throws(AdministrationError) -> [GrantRecord] {
         let chosen: [PostgresValue] =
             switch selection {
-            case .grant(let id): [.uuid(id), .null, .null, .null, .null, .null, .null]
-            case .sessionRow(let id): [.null, .uuid(id), .null, .null, .null, .null, .null]
+            case .grant(let id): [.uuid(id), .null, .null, .null, .null, .null, .null, .null]
+            case .sessionRow(let id): [.null, .uuid(id), .null, .null, .null, .null, .null, .null]
             case .session(let issuer, let sid):
-                [.null, .null, .text(issuer.string), .text(sid.string), .null, .null, .null]
+                [.null, .null] + SessionStatements.names(issuer, sid) + [.null, .null, .null]
             case .subject(let issuer, let subject):
-                [.null, .null, .null, .null, .text(issuer.string), .text(subject.string), .null]
-            case .client(let client): [.null, .null, .null, .null, .null, .null, .text(client.string)]
+                [.null, .null, .null, .null, .null, .text(issuer.string), .text(subject.string), .null]
+            case .client(let client): [.null, .null, .null, .null, .null, .null, .null, .text(client.string)]
             }
         return try await rows(
             GrantStatements.list,
@@ -81,18 +83,18 @@ enum GrantStatements {
     static let all = [list, revoke]
 
     /// $1 only live ones, $2 limit or NULL, $3 before which row. The others are filters; NULL matches all: $4 grant,
-    /// $5 session row, $6 issuer and $7 sid, $8 IdP and $9 subject, $10 client.
+    /// $5 session row, $6 to $8 name, $9 IdP and $10 subject, $11 client.
     static let list = Statement(
         """
         SELECT g.grant_id, g.client_id, g.generation, g.rotated_at, g.scope, g.created_at, g.expires_at, g.revoked_at,
-            g.revoke_reason, s.issuer, s.sid, s.subject
+            g.revoke_reason, s.issuer, s.session_id, s.subject
         FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
         WHERE g.grant_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
             AND (NOT $1 OR g.revoked_at IS NULL AND g.expires_at > now() AND s.ended_at IS NULL AND s.expires_at > now())
             AND ($4::uuid IS NULL OR g.grant_id = $4) AND ($5::uuid IS NULL OR g.session_id = $5)
-            AND ($6::text IS NULL OR s.issuer = $6) AND ($7::text IS NULL OR s.sid = $7)
-            AND ($8::text IS NULL OR s.idp_issuer = $8) AND ($9::text IS NULL OR s.subject = $9)
-            AND ($10::text IS NULL OR g.client_id = $10)
+            AND ($7::bytea IS NULL OR native_sso.is_named(s, $6, $7, $8))
+            AND ($9::text IS NULL OR s.idp_issuer = $9) AND ($10::text IS NULL OR s.subject = $10)
+            AND ($11::text IS NULL OR g.client_id = $11)
         ORDER BY g.grant_id DESC LIMIT $2
         """)
 
@@ -124,8 +126,8 @@ enum GrantStatements {
             id: try row.uniqueID(0), client: try row.identifier(try row.text(1), "client_id"),
             generation: try row.int32(2), rotatedAt: try row.instant(3), scope: Scope(try row.textArray(4)),
             createdAt: try row.instant(5), expiresAt: try row.instant(6), revokedAt: try row.optionalInstant(7),
-            revokeReason: try row.optionalText(8), issuer: try row.identifier(try row.text(9), "issuer"),
-            sessionID: try row.identifier(try row.text(10), "sid"),
+            revokeReason: try row.optionalText(8), session: try row.uniqueID(10),
+            issuer: try row.identifier(try row.text(9), "issuer"),
             subject: try row.optionalText(11).map { try row.identifier($0, "subject") })
     }
 }

@@ -5,7 +5,8 @@ import PostgresClient
 package struct SessionRecord: Sendable, Hashable {
     package let id: UniqueID
     package let issuer: Issuer
-    package let sessionID: SessionID
+    /// SHA-256 of the `sid` in the apps' id_tokens, in lower-case hexadecimal.
+    package let sidDigest: String
     /// `nil` for a session that ended before the broker first saw it.
     package let subject: Subject?
     package let profile: Profile?
@@ -23,6 +24,7 @@ package struct SessionRecord: Sendable, Hashable {
 
 /// A filter on sessions.
 package enum SessionSelection: Sendable, Hashable {
+    /// By the `sid` in the apps' id_tokens or in the IdP's logout tokens, or by the broker's own name of the session.
     case session(Issuer, SessionID)
     case subject(Issuer, Subject)
     case device(DeviceDigest)
@@ -40,12 +42,12 @@ extension Administration {
         let chosen: [PostgresValue] =
             switch selection {
             case .session(let issuer, let sid):
-                [.text(issuer.string), .text(sid.string), .null, .null, .null, .null]
+                SessionStatements.names(issuer, sid) + [.null, .null, .null, .null]
             case .subject(let issuer, let subject):
-                [.null, .null, .text(issuer.string), .text(subject.string), .null, .null]
-            case .device(let digest): [.null, .null, .null, .null, .bytes(digest.octets), .null]
-            case .client(let client): [.null, .null, .null, .null, .null, .text(client.string)]
-            case .all: [.null, .null, .null, .null, .null, .null]
+                [.null, .null, .null, .text(issuer.string), .text(subject.string), .null, .null]
+            case .device(let digest): [.null, .null, .null, .null, .null, .bytes(digest.octets), .null]
+            case .client(let client): [.null, .null, .null, .null, .null, .null, .text(client.string)]
+            case .all: [.null, .null, .null, .null, .null, .null, .null]
             }
         return try await rows(
             SessionStatements.list, [.bool(liveOnly), .int64(limit), row.map { .uuid($0) } ?? .null] + chosen,
@@ -88,11 +90,16 @@ extension Administration {
 enum SessionStatements {
     static let all = [list, end, register]
 
+    /// For `native_sso.is_named`: issuer, SHA-256 of the `sid`, and the row if the name is the broker's own.
+    static func names(_ issuer: Issuer, _ sid: SessionID) -> [PostgresValue] {
+        [.text(issuer.string), .bytes(sid.digest), UniqueID(sid.string).map { .uuid($0) } ?? .null]
+    }
+
     /// $1 only live ones, $2 limit, $3 before which row. The others are filters; NULL matches all: $4 issuer and $5
     /// sid, $6 IdP and $7 subject, $8 device digest, $9 source client.
     static let list = Statement(
         """
-        SELECT s.session_id, s.issuer, s.sid, s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
+        SELECT s.session_id, s.issuer, encode(s.sid, 'hex'), s.subject, s.profile, s.source_client_id, s.created_at, s.expires_at,
             s.last_used_at, s.ended_at, s.end_reason,
             (SELECT count(*) FROM native_sso.sso_grant g
              WHERE g.session_id = s.session_id AND g.revoked_at IS NULL AND g.expires_at > now()),
@@ -100,9 +107,9 @@ enum SessionStatements {
         FROM native_sso.session s
         WHERE s.session_id < coalesce($3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
             AND (NOT $1 OR s.ended_at IS NULL AND s.expires_at > now())
-            AND ($4::text IS NULL OR s.issuer = $4) AND ($5::text IS NULL OR s.sid = $5)
-            AND ($6::text IS NULL OR s.idp_issuer = $6) AND ($7::text IS NULL OR s.subject = $7)
-            AND ($8::bytea IS NULL OR s.device_digest = $8) AND ($9::text IS NULL OR s.source_client_id = $9)
+            AND ($5::bytea IS NULL OR native_sso.is_named(s, $4, $5, $6))
+            AND ($7::text IS NULL OR s.idp_issuer = $7) AND ($8::text IS NULL OR s.subject = $8)
+            AND ($9::bytea IS NULL OR s.device_digest = $9) AND ($10::text IS NULL OR s.source_client_id = $10)
         ORDER BY s.session_id DESC LIMIT $2
         """)
 
@@ -113,8 +120,8 @@ enum SessionStatements {
             $1, $2, $3, jsonb_strip_nulls(jsonb_build_object('why', $4::text)), $5, $6, $7)
         """)
 
-    /// $1 issuer, $2 sid, $3 subject, $4 client, $5 auth_time, $6 acr, $7 amr, $8 lifetime in seconds, $9 issuer and
-    /// $10 sid of the IdP's logout, $11 who, $12 why, $13 act.
+    /// $1 issuer, $2 SHA-256 of the sid, $3 subject, $4 client, $5 auth_time, $6 acr, $7 amr, $8 lifetime in seconds,
+    /// $9 issuer and $10 SHA-256 of the sid of the IdP's logout, $11 who, $12 why, $13 act.
     static let register = Statement(
         """
         SELECT outcome, session_id FROM native_sso.register_session(
@@ -125,7 +132,7 @@ enum SessionStatements {
         SessionRecord(
             id: try row.uniqueID(0),
             issuer: try row.identifier(try row.text(1), "issuer"),
-            sessionID: try row.identifier(try row.text(2), "sid"),
+            sidDigest: try row.text(2),
             subject: try row.optionalText(3).map { try row.identifier($0, "subject") },
             profile: try row.optionalText(4).map { try Profile($0, "profile") },
             sourceClient: try row.optionalText(5).map { try row.identifier($0, "source_client_id") },

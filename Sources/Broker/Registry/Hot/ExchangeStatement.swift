@@ -17,7 +17,7 @@ enum ExchangeStatement {
     private static let gathering = Gathering(
         "SELECT a.* FROM unnest(native_sso.exchange($1)) AS a", of: "native_sso.exchange_call",
         [
-            .uuid, .text, .text, .text, .text, .textArray, .timestamptz, .text, .textArray, .timestamptz, .text, .bool,
+            .uuid, .text, .bytea, .text, .text, .textArray, .timestamptz, .text, .textArray, .timestamptz, .text, .bool,
             .bytea, .text, .textArray, .textArray, .text, .bool, .bool, .int8, .int8, .int8, .uuid, .uuid, .text,
         ])
 
@@ -30,7 +30,7 @@ enum ExchangeStatement {
         var parameters = EncodedParameters(reservingCapacity: 768)
         parameters.append(request.requestID)
         parameters.append(idToken.issuer.string)
-        parameters.append(admission.sessionID.string)
+        parameters.append(admission.sessionID.digest)
         parameters.append(idToken.subject.string)
         parameters.append(idToken.sourceClient.string)
         parameters.append(admission.otherAudience.map(\.string))

@@ -35,7 +35,7 @@ struct AuditListCommand: AsyncParsableCommand {
 
     @OptionGroup var provider: IssuerOption
 
-    @Option(parsing: .unconditional, help: "Only events of the session with this `sid`.")
+    @Option(parsing: .unconditional, help: "Only events of the sessions of this name: see `session list`.")
     var sid: SessionID?
 
     @Option(help: ArgumentHelp("Continue a listing: `next` of the previous page.", valueName: "next"))
@@ -60,7 +60,7 @@ struct AuditListCommand: AsyncParsableCommand {
         let issuer = try sid.map { _ in try provider.issuer(options.configuration()) }
         let records = try await options.administer { registry in
             if let issuer, let sid {
-                let found = try await registry.sessions(.session(issuer, sid), liveOnly: false, limit: 1)
+                let found = try await registry.sessions(.session(issuer, sid), liveOnly: false, limit: 1000)
                 guard !found.isEmpty else { throw AdministrationError.notFound("this session") }
                 selection.sessions = found.map(\.id)
             }

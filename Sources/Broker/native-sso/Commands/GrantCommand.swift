@@ -13,7 +13,7 @@ struct GrantListCommand: AsyncParsableCommand {
 
     @OptionGroup var provider: IssuerOption
 
-    @Option(parsing: .unconditional, help: "Grants in the session with this `sid`.")
+    @Option(parsing: .unconditional, help: "Grants in the session of this name: see `session list`.")
     var sid: SessionID?
 
     @Option(parsing: .unconditional, help: "Grants in all sessions of this user.")
@@ -82,7 +82,7 @@ struct GrantRevokeCommand: AsyncParsableCommand {
         }
         guard !live.isEmpty else { throw CommandFailure.notFound("no such grant is live") }
         let found = live.map { grant in
-            "\(grant.id) of \(grant.client) in \(grant.issuer) sid \(grant.sessionID)"
+            "\(grant.id) of \(grant.client) in session \(grant.session) at \(grant.issuer)"
         }
         let plan = Plan("revoke", "grant", found, isMore: live.count == Self.batch)
         // If a batch fails, the grants of earlier batches stay revoked.
@@ -102,7 +102,7 @@ extension Record {
     fileprivate init(_ grant: GrantRecord) {
         self = [
             "grant_id": .text(grant.id.description), "client_id": .text(grant.client.string),
-            "issuer": .text(grant.issuer.string), "sid": .text(grant.sessionID.string),
+            "session_id": .text(grant.session.description), "issuer": .text(grant.issuer.string),
             "sub": Cell(grant.subject?.string), "scope": .list(grant.scope.tokens),
             "rotated_at": .instant(grant.rotatedAt), "expires_at": .instant(grant.expiresAt),
             "revoked_at": Cell(grant.revokedAt), "revoke_reason": Cell(grant.revokeReason),

@@ -15,7 +15,11 @@ struct SessionSelectionOptions: ParsableArguments {
     @OptionGroup var provider: IssuerOption
 
     // A random base64url text may begin with a hyphen.
-    @Option(parsing: .unconditional, help: "The session's `sid` at its issuer.")
+    @Option(
+        parsing: .unconditional,
+        help: """
+            The session's name: `sid` of the identity provider or of the apps' id_tokens, or `session_id` of an access token.
+            """)
     var sid: SessionID?
 
     @Option(parsing: .unconditional, help: "All sessions of this user.")
@@ -63,7 +67,8 @@ struct SessionListCommand: AsyncParsableCommand {
         }
         let table = Table("sessions", sessions) {
             [
-                "issuer": .text($0.issuer.string), "sid": .text($0.sessionID.string), "sub": Cell($0.subject?.string),
+                "session_id": .text($0.id.description), "issuer": .text($0.issuer.string),
+                "sub": Cell($0.subject?.string),
                 "source_client": Cell($0.sourceClient?.string), "created_at": .instant($0.createdAt),
                 "last_used_at": .instant($0.lastUsedAt), "expires_at": .instant($0.expiresAt),
                 "ended_at": Cell($0.endedAt), "live_grants": .number($0.liveGrants),
@@ -78,13 +83,17 @@ struct SessionShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show one session with the grants of each app.",
         discussion: """
-            A `sid` may return after its session ended. Then the command shows the newest session and says so. \
+            A `sid` may return after its session ended. Then the command shows the live session, else the newest, and says so. \
             `session list --sid SID --ended` lists all of them.
             """)
 
     @OptionGroup var provider: IssuerOption
 
-    @Option(parsing: .unconditional, help: "The session's `sid` at its issuer.")
+    @Option(
+        parsing: .unconditional,
+        help: """
+            The session's name: `sid` of the identity provider or of the apps' id_tokens, or `session_id` of an access token.
+            """)
     var sid: SessionID
 
     @OptionGroup var options: GlobalOptions
@@ -92,14 +101,18 @@ struct SessionShowCommand: AsyncParsableCommand {
     func run() async throws {
         let selection = SessionSelection.session(try provider.issuer(try options.configuration()), sid)
         let (report, isOneOfSeveral) = try await options.administer { registry in
-            let sessions = try await registry.sessions(selection, liveOnly: false, limit: 2)
-            guard let session = sessions.first else { throw AdministrationError.notFound("this session") }
+            let newest = try await registry.sessions(selection, liveOnly: false, limit: 2)
+            // An ended session of the name may have a later id than the live one.
+            let live = try await registry.sessions(selection, liveOnly: true, limit: 1)
+            guard let session = live.first ?? newest.first else { throw AdministrationError.notFound("this session") }
             let grants = try await registry.grants(.sessionRow(session.id), liveOnly: false, limit: nil)
-            return (SessionReport(session: session, grants: grants.reversed()), sessions.count > 1)
+            return (SessionReport(session: session, grants: grants.reversed()), newest.count > 1)
         }
         try options.output.show(report)
         if isOneOfSeveral {
-            options.output.warn(["Several sessions had this sid. This is the newest; session list --ended lists all."])
+            options.output.warn([
+                "Several sessions had this sid. This is the live one, else the newest; session list --ended lists all."
+            ])
         }
     }
 }
@@ -112,7 +125,7 @@ private struct SessionReport: ObjectResult {
     init(session: SessionRecord, grants: [GrantRecord]) {
         self.session = [
             "session_id": .text(session.id.description), "issuer": .text(session.issuer.string),
-            "sid": .text(session.sessionID.string), "sub": Cell(session.subject?.string),
+            "sid_sha256": .text(session.sidDigest), "sub": Cell(session.subject?.string),
             "profile": Cell(session.profile?.rawValue),
             "device": Cell(session.device.map { Hexadecimal.encode($0.octets) }),
             "source_client": Cell(session.sourceClient?.string), "created_at": .instant(session.createdAt),
@@ -242,7 +255,7 @@ struct SessionEndCommand: AsyncParsableCommand {
         }
         guard !live.isEmpty else { throw CommandFailure.notFound("no such session is live") }
         let found = live.map { session in
-            "\(session.issuer) sid \(session.sessionID) of \(session.subject?.string ?? "an unknown user"), "
+            "\(session.id) at \(session.issuer) of \(session.subject?.string ?? "an unknown user"), "
                 + "\(session.liveGrants) live grants"
         }
         let plan = Plan("end", "session", found, isMore: live.count == Self.batch)

@@ -91,7 +91,8 @@ package final class InMemoryEnrolmentRegistry: EnrolmentRegistry {
             let recorded =
                 earlier
                 ?? Session(
-                    id: entry.proposedSessionID, expiresAt: state.now.adding(entry.request.issuer.sessionLifetime),
+                    id: SessionID(of: entry.proposedRowID),
+                    expiresAt: state.now.adding(entry.request.issuer.sessionLifetime),
                     device: entry.device,
                     login: entry.idToken.sessionID)
             state.sessions[entry.token] = recorded

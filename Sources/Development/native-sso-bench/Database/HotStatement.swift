@@ -22,7 +22,7 @@ enum HotStatement: String, CaseIterable, Sendable {
         switch self {
         case .exchange:
             [
-                .uuid(Self.identifier), .text(SampleApps.issuer), .text(row.login.sid), .text(row.login.subject),
+                .uuid(Self.identifier), .text(SampleApps.issuer), .bytes(row.sidDigest), .text(row.login.subject),
                 .text(SampleApps.source), .textArray([]), .timestamp(1_700_000_000_000_000), .null, .textArray([]),
                 .timestamp(1_700_000_000_000_000), .text(SampleApps.targets[0]), .bool(false),
                 .bytes(row.deviceDigest), .text("device-id"), .textArray(Self.scope),
@@ -54,7 +54,7 @@ enum HotStatement: String, CaseIterable, Sendable {
             switch self {
             case .exchange:
                 """
-                '\(Self.identifierText)', '\(SampleApps.issuer)', \(Population.sid(sql: ":n")), \
+                '\(Self.identifierText)', '\(SampleApps.issuer)', \(Population.sidDigest(sql: ":n")), \
                 \(Population.subject(sql: ":n")), '\(SampleApps.source)', '{}', '2023-11-14 22:13:20Z', NULL, '{}', \
                 '2023-11-14 22:13:20Z', '\(SampleApps.targets[0])', false, \(Population.deviceDigest(sql: ":n")), \
                 'device-id', \(Self.scopeText), ARRAY['\(SampleApps.audience)', (:generation % 2)::text], NULL, false, \
@@ -86,10 +86,12 @@ struct PopulationRow: Sendable {
     let login: Login
     let grantID: [UInt8]
     let deviceDigest: [UInt8]
+    let sidDigest: [UInt8]
 
     init(_ number: Int) {
         login = Population.login(number)
         grantID = Population.grantID(number)
         deviceDigest = Population.deviceDigest(number)
+        sidDigest = Population.sidDigest(number)
     }
 }

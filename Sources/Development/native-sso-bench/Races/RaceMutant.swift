@@ -53,7 +53,7 @@ struct RaceMutant: Sendable {
             )),
         RaceMutant(
             "logout-without-lock",
-            ("begin_logout", "PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, p_sid));", "")),
+            ("begin_logout", "PERFORM pg_advisory_xact_lock(logout_lock('sid', p_issuer, encode(p_sid, 'hex')));", "")),
         RaceMutant(
             "first-sight-without-user-lock",
             (

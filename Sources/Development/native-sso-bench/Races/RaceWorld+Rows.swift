@@ -21,7 +21,7 @@ extension RaceWorld {
         _ = try await database.query(
             RaceStatements.insertSession,
             [
-                .uuid(session), .text(SampleApps.issuer), .text(sid), .text(subject), .bytes(device),
+                .uuid(session), .text(SampleApps.issuer), .bytes(sidDigest), .text(subject), .bytes(device),
                 .text(SampleApps.source), timestamp(-1000), timestamp(-200_000),
                 timestamp(start == .over && !isIdle ? -500 : 1_000_000),
                 timestamp(isIdle ? -500 - Self.idleSeconds : random.oneIn(2) ? -900 : 0), endedAt,
@@ -49,7 +49,7 @@ extension RaceWorld {
 
     /// Checks the rows after all actors have ended, then deletes them. Small tables keep the query plans good.
     mutating func checkRows(on database: ConnectionPool) async throws {
-        let names: [PostgresValue] = [.text(SampleApps.issuer), .text(sid)]
+        let names: [PostgresValue] = [.text(SampleApps.issuer), .bytes(sidDigest)]
         var live = 0
         for row in try await database.query(RaceStatements.sessions, names) {
             let (session, isOver) = (try row.uuid(0), try row.bool(1))

@@ -84,7 +84,7 @@ extension RaceWorld {
     }
 
     private mutating func query(_ index: Int, _ call: RaceCall) -> (Statement, [PostgresValue])? {
-        let names: [PostgresValue] = [.text(SampleApps.issuer), .text(sid)]
+        let names: [PostgresValue] = [.text(SampleApps.issuer), .bytes(sidDigest)]
         switch call {
         case .exchange(let login, let audience):
             actors[index].asked = .exchange(login, audience: audience)
@@ -168,7 +168,7 @@ extension RaceWorld {
     static let scope = SampleApps.scope.split(separator: " ").map(String.init)
 
     private func subjects(_ ofUser: Bool) -> [PostgresValue] {
-        ofUser ? [.null, .text(subject)] : [.text(sid), .null]
+        ofUser ? [.null, .text(subject)] : [.bytes(sidDigest), .null]
     }
     private func digest(_ index: Int) -> [UInt8] { [UInt8(index)] + device.dropFirst() }
     private func mark(_ index: Int) -> [UInt8] { Array(digest(index).prefix(16)) }

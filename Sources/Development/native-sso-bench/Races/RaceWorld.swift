@@ -1,4 +1,5 @@
 import BrokerTesting
+import Crypto
 import Glibc
 import PostgresClient
 
@@ -33,7 +34,8 @@ struct RaceWorld: Sendable {
     let start: Start
     /// The app never shows a spent token, and there is no thief.
     let isHonest: Bool
-    let sid: String
+    /// SHA-256 of its `sid`.
+    let sidDigest: [UInt8]
     let subject: String
     let device: [UInt8]
     /// Whole seconds since 1970: all instants are told from here.
@@ -72,7 +74,7 @@ struct RaceWorld: Sendable {
         let starts = Start.allCases.filter { !isHonest || $0 != .late }
         self.isHonest = isHonest
         start = starts[random.below(starts.count)]
-        sid = "race-\(seed)-\(number)"
+        sidDigest = Array(SHA256.hash(data: Array("race-\(seed)-\(number)".utf8)))
         subject = "user-\(seed)-\(number)"
         device = random.octets(32)
         base = Int64(time(nil))

@@ -204,7 +204,7 @@ extension GuidePageTests {
                 {"issuer":"ISSUER","client_id":"APP","kid":"KID","group_id":"GROUP","role":"both","scope":"SCOPE",\
                 "scope_ceiling":"SCOPE","requires_consent":"true","thumbprint":"THUMBPRINT","use":"access_token",\
                 "state":"active","session_days":90,"audit_days":90,"sessions_ended":1}
-                """, issuer: Issuer("ISSUER"), sessionID: SessionID("SID"), sourceClient: ClientID("SOURCE-APP"),
+                """, issuer: Issuer("ISSUER"), sidDigest: "DIGEST", sourceClient: ClientID("SOURCE-APP"),
             group: GroupID("GROUP"), position: AuditRecord.Position(microseconds: 0, partition: 0, row: "(0,1)"))
     }
 

@@ -27,7 +27,7 @@ enum FixtureSQL {
         INSERT INTO native_sso.session (
             session_id, issuer, sid, idp_issuer, idp_sid, subject, profile, device_digest, source_client_id, created_at,
             expires_at, last_used_at, ended_at, end_reason, auth_time, iat_after, auth_time_after)
-        VALUES ($1, $2, $3, $2, $3, $4, $5, $6, $7, now() - interval '200 days',
+        VALUES ($1, $2, sha256($3::text::bytea), $2, sha256($3::text::bytea), $4, $5, $6, $7, now() - interval '200 days',
             date_trunc('second', now()) + make_interval(secs => $8::bigint),
             date_trunc('second', now()) - make_interval(secs => $9::bigint),
             CASE WHEN $10 THEN now() END, CASE WHEN $10 THEN 'logout' END, $11, $12, $13)

@@ -56,7 +56,7 @@ extension EnrolmentEntry {
         issuer: Issuer, providerSessionID: SessionID?, subject: Subject, proofPolicy: Client.ProofPolicy = .off,
         device: UInt8, token: String, issuedAt: UnixTime, login: Login, lifetime: Seconds, isPermitted: Bool = true,
         proof: PresentedProof? = nil, assertion: PresentedAssertion? = nil, requestID: UniqueID,
-        proposedSessionID: String, proposedRowID: UniqueID
+        proposedRowID: UniqueID
     ) throws -> EnrolmentEntry {
         let client = Client.app(ClientID(validated: "app-one"), proofPolicy: proofPolicy)
         let token = SubjectToken(token)
@@ -73,6 +73,6 @@ extension EnrolmentEntry {
             request: request, idToken: idToken, checks: EnrolmentChecks(of: request, idToken, at: issuedAt),
             token: EnrolledTokenDigest(of: token),
             device: try #require(DeviceDigest(octets: Array(repeating: device, count: 32))),
-            proposedSessionID: SessionID(validated: proposedSessionID), proposedRowID: proposedRowID)
+            proposedRowID: proposedRowID)
     }
 }

@@ -52,7 +52,7 @@ extension ReplicationFaults {
             try await pair.promoteStandby()
             #expect(try await fixture.state(of: family.login) == "1|f")
             // The loss is a real one, and the ledger sees it.
-            let final = try await fixture.finalState()
+            let final = try await fixture.finalState(of: ledger.entries)
             #expect(
                 LedgerChecker(grace: .seconds(60)).violations(in: ledger.entries, final) == [
                     .rotationLost(grant: second.grant, acknowledged: 2, found: 1)
@@ -116,7 +116,7 @@ extension ReplicationFaults {
                 try await broker.token(logins.refresh(other.refreshToken)).status == 200 ? true : nil
             }
             #expect(try await fixture.state(of: other.login) == "2|f")
-            let session = "SELECT session_id FROM native_sso.session WHERE sid = '\(family.login.sid)'"
+            let session = "SELECT session_id FROM native_sso.session WHERE sid = sha256('\(family.login.sid)')"
             try await fixture.rows("SELECT native_sso.end_sessions(ARRAY(\(session)), 'test', 'test', NULL)")
 
             try await pair.standby.resume()

@@ -55,7 +55,7 @@ struct FullDiskTests {
         }
         #expect(broker.process.isRunning)
         let violations = LedgerChecker(grace: .seconds(60))
-            .violations(in: ledger.entries, try await fixture.installation.finalState())
+            .violations(in: ledger.entries, try await fixture.installation.finalState(of: ledger.entries))
         #expect(violations.isEmpty, "\(violations)")
         await broker.process.terminate()
         try await cluster.stop()

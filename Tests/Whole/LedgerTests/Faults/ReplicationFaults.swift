@@ -18,7 +18,7 @@ extension ReplicatedFixture {
         try await rows(
             """
             SELECT generation, revoked_at IS NOT NULL FROM native_sso.sso_grant
-            WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = '\(login.sid)');
+            WHERE session_id = (SELECT session_id FROM native_sso.session WHERE sid = sha256('\(login.sid)'));
             """)
     }
 

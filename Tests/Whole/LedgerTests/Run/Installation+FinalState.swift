@@ -2,14 +2,18 @@ import PrivateCluster
 import BrokerHarness
 
 extension Installation {
-    /// What the database holds.
+    /// What the database holds of the sessions in the ledger.
     /// - Parameter server: Where it is now, if it has moved.
-    func finalState(on server: PrivateCluster? = nil) async throws -> FinalState {
+    func finalState(of entries: [LedgerEntry], on server: PrivateCluster? = nil) async throws -> FinalState {
         let sql = try session(on: server)
+        // The database has only digests of their names.
+        let names = Set(entries.map(\.session)).map { "'\($0)'" }.joined(separator: ",")
+        let session =
+            "(SELECT s.*, n FROM native_sso.session s, unnest(ARRAY[\(names)]::text[]) n WHERE s.sid = sha256(n::bytea))"
         let grants = try await sql.rows(
             """
-            SELECT s.sid, g.client_id, g.grant_id, g.generation, g.revoked_at IS NOT NULL
-            FROM native_sso.sso_grant g JOIN native_sso.session s USING (session_id)
+            SELECT s.n, g.client_id, g.grant_id, g.generation, g.revoked_at IS NOT NULL
+            FROM native_sso.sso_grant g JOIN \(session) s USING (session_id)
             """
         ).map { row in
             let columns = row.split(separator: "|").map(String.init)
@@ -17,7 +21,7 @@ extension Installation {
                 session: columns[0], app: columns[1], id: columns[2], generation: Int(columns[3]) ?? 0,
                 isRevoked: columns[4] == "t")
         }
-        let ended = try await sql.rows("SELECT sid FROM native_sso.session WHERE ended_at IS NOT NULL")
+        let ended = try await sql.rows("SELECT s.n FROM \(session) s WHERE ended_at IS NOT NULL")
         return FinalState(grants: grants, endedSessions: Set(ended))
     }
 }

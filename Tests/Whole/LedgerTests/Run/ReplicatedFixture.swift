@@ -46,8 +46,8 @@ struct ReplicatedFixture: Sendable {
     }
 
     /// What the database holds, wherever it is now.
-    func finalState() async throws -> FinalState {
-        try await installation.finalState(on: await pair.primary)
+    func finalState(of entries: [LedgerEntry]) async throws -> FinalState {
+        try await installation.finalState(of: entries, on: await pair.primary)
     }
 
     /// What the audit knows of the request behind a violation.
