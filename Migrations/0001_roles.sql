@@ -9,6 +9,8 @@ DECLARE
     v_role text;
 BEGIN
     FOREACH v_role IN ARRAY ARRAY['native_sso_admin', 'native_sso_broker', 'native_sso_registrar'] LOOP
+        -- Where an administrator has made the roles, the owner needs no CREATEROLE.
+        CONTINUE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.rolname = v_role);
         -- Roles belong to the whole cluster: the migration of another database may make them at the same moment.
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);

@@ -46,6 +46,25 @@ import Testing
         try await cluster.stop()
     }
 
+    /// Where an administrator has made the roles, the owner needs no privilege in the cluster.
+    @Test func migratesAsOneWhoMayMakeNoRoles() async throws {
+        try await withDatabase { cluster, database, configuration in
+            _ = try await Migrator(configuration).up()  // the cluster has the roles
+            try await cluster.psql(
+                """
+                CREATE ROLE plain_owner LOGIN; GRANT native_sso_admin TO plain_owner;
+                CREATE DATABASE plain OWNER plain_owner
+                """)
+            try await cluster.allowLogin(role: "plain_owner")
+            let migrator = Migrator(
+                try PostgresConfiguration(
+                    uri: cluster.connectionURI(database: "plain", user: "plain_owner"),
+                    password: PostgresPassword(cluster.password)))
+            #expect(try await migrator.up().count == Migrations.all.count)
+            try await migrator.verify()
+        }
+    }
+
     @Test func freshDatabaseIsMigratedOnceAndFitsTheService() async throws {
         try await withDatabase { cluster, database, configuration in
             let migrator = Migrator(configuration)
