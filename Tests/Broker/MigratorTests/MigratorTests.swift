@@ -60,7 +60,8 @@ import Testing
                 try PostgresConfiguration(
                     uri: cluster.connectionURI(database: "plain", user: "plain_owner"),
                     password: PostgresPassword(cluster.password)))
-            #expect(try await migrator.up().count == Migrations.all.count)
+            let applied = try await migrator.up()
+            #expect(applied.count == Migrations.all.count)
             try await migrator.verify()
         }
     }
