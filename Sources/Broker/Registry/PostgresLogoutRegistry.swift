@@ -63,7 +63,10 @@ package struct PostgresLogoutRegistry: LogoutRegistry {
         repeat {
             let parameters =
                 [.uuid(logout.requestID), .text(logout.issuer.string)] + names
-                + [begun, after, .int64(limit), .bool(logout.subject.limitsUserToSessionsWithoutSID), try .instant(logout.issuedAt)]
+                + [
+                    begun, after, .int64(limit), .bool(logout.subject.limitsUserToSessionsWithoutSID),
+                    try .instant(logout.issuedAt),
+                ]
             let (count, last) = try await database.one(LogoutStatements.end, parameters, of: "a logout") { row in
                 (try row.int64(0), try row.optionalUUID(1))
             }
