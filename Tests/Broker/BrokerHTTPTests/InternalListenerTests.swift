@@ -46,8 +46,9 @@ struct InternalListenerTests {
     func discovery() async throws {
         try await TestBroker.run { broker async throws in
             func document() async throws -> JSONObject {
-                let answer = try await broker.internalAnswer(Requests.get("/.well-known/openid-configuration"))
-                return try #require(try JSONReader.parse(try #require(answer).body).object)
+                let request = Requests.get("/.well-known/openid-configuration")
+                let answer = try #require(try await broker.internalAnswer(request))
+                return try #require(try JSONReader.parse(answer.body).object)
             }
             let json = try await document()
             for name in ["issuer", "jwks_uri", "token_endpoint"] { #expect(json.string(name) != nil, "\(name)") }
