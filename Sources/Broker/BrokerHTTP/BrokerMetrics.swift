@@ -9,7 +9,8 @@ package final class BrokerMetrics: Sendable {
     private let refusals: [String: Counter]
     private let sampledOut = Counter()
     private let logouts: [LogoutLabel: Counter]
-    private let sessionsLoggedOut = Counter()
+    private let endedSessions: [EndLabel: Counter]
+    private let revokedGrants = Counter()
     private let sources: [any MetricSource]
 
     package init(sources: [any MetricSource] = []) {
@@ -17,6 +18,7 @@ package final class BrokerMetrics: Sendable {
         requests = Self.byLabel { _ in Self.byLabel { (_: OutcomeLabel) in Counter() } }
         durations = Self.byLabel { _ in Histogram() }
         logouts = Self.byLabel { _ in Counter() }
+        endedSessions = Self.byLabel { _ in Counter() }
         refusals = Dictionary(RefusalRow.all.map { ($0.row.reason, Counter()) }) { first, _ in first }
     }
 
@@ -38,9 +40,15 @@ package final class BrokerMetrics: Sendable {
     func logoutEnded(_ outcome: LogoutOutcome) {
         logouts[LogoutLabel(outcome)]?.add()
         switch outcome {
-        case .success(let sessions): sessionsLoggedOut.add(sessions)
+        case .success(let sessions): endedSessions[.logout]?.add(sessions)
         case .failure(let error): if let refusal = error.refusal { refused(refusal) }
         }
+    }
+
+    /// What a revocation by an app ended.
+    func ended(_ ended: Revocation.Ended) {
+        endedSessions[.revocation]?.add(ended.sessions)
+        revokedGrants.add(ended.grants)
     }
 
     /// For a request that is in no other count.
@@ -52,7 +60,7 @@ package final class BrokerMetrics: Sendable {
     /// Prometheus text exposition format 0.0.4.
     package var text: String {
         var text = PrometheusText()
-        text.family("requests_total", "Requests to the public listener.", .counter)
+        text.family("requests_total", "Requests to the public and the backchannel listener.", .counter)
         for grant in GrantLabel.allCases {
             for outcome in OutcomeLabel.allCases {
                 text.sample(
@@ -80,8 +88,12 @@ package final class BrokerMetrics: Sendable {
         for label in LogoutLabel.allCases {
             text.sample("logouts_total", [("outcome", label.rawValue)], logouts[label]?.value ?? 0)
         }
-        text.family("sessions_logged_out_total", "Sessions ended by back-channel logout.", .counter)
-        text.sample("sessions_logged_out_total", [], sessionsLoggedOut.value)
+        text.family("sessions_ended_total", "Sessions that a logout or a revocation ended.", .counter)
+        for label in EndLabel.allCases {
+            text.sample("sessions_ended_total", [("by", label.rawValue)], endedSessions[label]?.value ?? 0)
+        }
+        text.family("grants_revoked_total", "Grants that a revocation by their app ended.", .counter)
+        text.sample("grants_revoked_total", [], revokedGrants.value)
         for sample in sources.flatMap(\.samples) {
             text.family(sample.name.description, sample.help.description, sample.kind)
             text.sample(sample.name.description, [], sample.value)

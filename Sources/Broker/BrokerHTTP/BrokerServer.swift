@@ -6,10 +6,10 @@ package import NativeSSO
 import ServiceLifecycle
 import Synchronization
 
-/// Both listeners, from bind to graceful stop.
+/// The listeners, from bind to graceful stop.
 ///
 /// The order of a stop: `/readyz` reports not ready; the public listener accepts no more, answers its open requests and
-/// closes; the internal listener follows, so that operators can watch the whole stop.
+/// closes; the backchannel and the internal listener follow, so that operators can watch the whole stop.
 package struct BrokerServer: Service {
     package struct Configuration: Sendable {
         package var publicAddress: ListenerAddress
@@ -42,15 +42,40 @@ package struct BrokerServer: Service {
         }
     }
 
+    /// The backchannel listener.
+    package struct Backchannel: Sendable {
+        package let endpoint: BackchannelEndpoint
+        package let address: ListenerAddress
+        package let limits: ListenerLimits
+        /// The proxies in front of it.
+        package let trustedProxies: TrustedProxies
+        /// `nil`: plaintext.
+        package let identity: CurrentTLSIdentity?
+
+        package init(
+            endpoint: BackchannelEndpoint, address: ListenerAddress, limits: ListenerLimits,
+            trustedProxies: TrustedProxies = .none, identity: CurrentTLSIdentity? = nil
+        ) {
+            self.endpoint = endpoint
+            self.address = address
+            self.limits = limits
+            self.trustedProxies = trustedProxies
+            self.identity = identity
+        }
+    }
+
     /// The ports that the listeners got; 0 for a Unix socket.
     package struct Ports: Sendable {
         package let `public`: Int
         package let `internal`: Int
+        /// `nil`: there is no such listener.
+        package let backchannel: Int?
     }
 
     private let configuration: Configuration
     private let tokenEndpoint: TokenEndpoint
     private let internalEndpoint: InternalEndpoint
+    private let backchannel: Backchannel?
     private let readiness: Readiness
     private let clock: any WallClock
     private let connections: ConnectionCounts
@@ -59,18 +84,21 @@ package struct BrokerServer: Service {
     private let onStarted: @Sendable (Ports) async -> Void
 
     /// - Parameters:
+    ///   - backchannel: `nil`: no such listener.
     ///   - connections: The counts of the public listener, for the metrics.
     ///   - eventLoopGroup: One loop per core where `nil`.
-    ///   - onStarted: Called once, when both listeners are bound.
+    ///   - onStarted: Called once, when all listeners are bound.
     package init(
         configuration: Configuration, tokenEndpoint: TokenEndpoint, internalEndpoint: InternalEndpoint,
-        readiness: Readiness, clock: any WallClock, connections: ConnectionCounts = ConnectionCounts(),
+        backchannel: Backchannel? = nil, readiness: Readiness, clock: any WallClock,
+        connections: ConnectionCounts = ConnectionCounts(),
         eventLoopGroup: (any EventLoopGroup)? = nil, logger: Logger,
         onStarted: @escaping @Sendable (Ports) async -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.tokenEndpoint = tokenEndpoint
         self.internalEndpoint = internalEndpoint
+        self.backchannel = backchannel
         self.readiness = readiness
         self.clock = clock
         self.connections = connections
@@ -83,7 +111,7 @@ package struct BrokerServer: Service {
     package func run() async throws {
         let date = DateHeader { [clock] in clock.milliseconds / 1000 }
         let executors = EventLoopExecutors(eventLoopGroup)
-        let start = StartGate(onStarted)
+        let start = StartGate(expectsBackchannel: backchannel != nil, onStarted)
         let publicListener = HTTPListener(
             tokenEndpoint, at: configuration.publicAddress, limits: configuration.publicLimits, date: date,
             executors: executors, proxies: configuration.trustedProxies, identity: configuration.publicIdentity,
@@ -93,9 +121,18 @@ package struct BrokerServer: Service {
             internalEndpoint, at: configuration.internalAddress, limits: configuration.internalLimits, date: date,
             executors: executors, eventLoopGroup: eventLoopGroup, logger: logger
         ) { await start.bound(internal: $0) }
+        let backchannelListener = backchannel.map { backchannel in
+            HTTPListener(
+                backchannel.endpoint, at: backchannel.address, limits: backchannel.limits, date: date,
+                executors: executors, proxies: backchannel.trustedProxies, identity: backchannel.identity,
+                eventLoopGroup: eventLoopGroup, logger: logger
+            ) { await start.bound(backchannel: $0) }
+        }
         // Stopped in reverse order, each after the previous one has ended.
-        var group = ServiceGroupConfiguration(
-            services: [internalListener, publicListener, DrainGate(readiness: readiness)], logger: logger)
+        let services: [(any Service)?] = [
+            internalListener, backchannelListener, publicListener, DrainGate(readiness: readiness),
+        ]
+        var group = ServiceGroupConfiguration(services: services.compactMap(\.self), logger: logger)
         group.maximumGracefulShutdownDuration = configuration.drainTimeout
         try await ServiceGroup(configuration: group).run()
     }
@@ -111,24 +148,32 @@ private struct DrainGate: Service {
     }
 }
 
-/// Reports both ports once both are bound.
+/// Reports the ports once all are bound.
 private final class StartGate: Sendable {
-    private let ports = Mutex<(public: Int?, internal: Int?)>((nil, nil))
+    private typealias Bound = (public: Int?, internal: Int?, backchannel: Int?)
+
+    private let ports = Mutex<Bound>((nil, nil, nil))
+    private let expectsBackchannel: Bool
     private let onStarted: @Sendable (BrokerServer.Ports) async -> Void
 
-    init(_ onStarted: @escaping @Sendable (BrokerServer.Ports) async -> Void) {
+    init(expectsBackchannel: Bool, _ onStarted: @escaping @Sendable (BrokerServer.Ports) async -> Void) {
+        self.expectsBackchannel = expectsBackchannel
         self.onStarted = onStarted
     }
 
     func bound(public port: Int) async { await bound { $0.public = port } }
     func bound(internal port: Int) async { await bound { $0.internal = port } }
+    func bound(backchannel port: Int) async { await bound { $0.backchannel = port } }
 
-    private func bound(_ change: (inout (public: Int?, internal: Int?)) -> Void) async {
+    private func bound(_ change: (inout Bound) -> Void) async {
         let ports = ports.withLock { ports in
             change(&ports)
             return ports
         }
-        guard let publicPort = ports.public, let internalPort = ports.internal else { return }
-        await onStarted(BrokerServer.Ports(public: publicPort, internal: internalPort))
+        guard let publicPort = ports.public, let internalPort = ports.internal,
+            ports.backchannel != nil || !expectsBackchannel
+        else { return }
+        await onStarted(
+            BrokerServer.Ports(public: publicPort, internal: internalPort, backchannel: ports.backchannel))
     }
 }

@@ -27,12 +27,21 @@ extension ConnectionCounts: MetricSource {
     }
 }
 
-extension CurrentTLSIdentity: MetricSource {
+/// The certificates of the listeners.
+package struct CertificateExpiry: MetricSource {
+    private let identities: [CurrentTLSIdentity]
+
+    package init(_ identities: [CurrentTLSIdentity]) {
+        self.identities = identities
+    }
+
     package var samples: [MetricSample] {
-        [
-            MetricSample(
-                "tls_certificate_not_after_seconds", "When the certificate in use expires, in Unix time.", .gauge,
-                value.notAfter)
-        ]
+        identities.map(\.value.notAfter).min().map {
+            [
+                MetricSample(
+                    "tls_certificate_not_after_seconds",
+                    "When the first certificate in use expires, in Unix time.", .gauge, $0)
+            ]
+        } ?? []
     }
 }

@@ -17,14 +17,15 @@ package struct InternalEndpoint: Sendable {
     private let metadata: ServerMetadata
     private let directory: any ClientDirectory
     private let metrics: BrokerMetrics
-    private let logout: LogoutEndpoint
+    private let logout: LogoutEndpoint?
     private let clock: any WallClock
     private let logger: Logger
 
+    /// - Parameter logout: `nil`: the backchannel listener accepts logouts, or nobody does.
     package init(
         readiness: Readiness, keys: any PublishedKeys, metadata: ServerMetadata, directory: any ClientDirectory,
         metrics: BrokerMetrics,
-        logout: LogoutEndpoint, clock: any WallClock, logger: Logger
+        logout: LogoutEndpoint?, clock: any WallClock, logger: Logger
     ) {
         self.readiness = readiness
         self.keys = keys
@@ -43,7 +44,7 @@ extension InternalEndpoint: Responder {
         case .fault(.method, from: _): refused(.wire(.method), Self.methodNotAllowed("GET, HEAD, POST"))
         case .fault(let fault, from: _): refused(.wire(fault))
         case .request(let request):
-            if request.isFor(LogoutEndpoint.path) {
+            if let logout, request.isFor(LogoutEndpoint.path) {
                 await logout.answer(request)
             } else if let route = Route.allCases.first(where: { request.isFor($0.rawValue) }) {
                 [.GET, .HEAD].contains(request.method)

@@ -4,7 +4,7 @@ import NIOHTTP1
 package import NativeSSO
 import OAuthWire
 
-/// `POST /backchannel-logout` of the internal listener: an identity provider reports the end of a login. OpenID Connect
+/// `POST /backchannel-logout` of the internal or the backchannel listener: an identity provider reports the end of a login. OpenID Connect
 /// Back-Channel Logout 1.0 §2.5 to §2.8.
 ///
 /// - 200: the end is committed.

@@ -107,6 +107,10 @@ package enum GrantLabel: String, Sendable, CaseIterable {
     case enrolment
     case refreshToken = "refresh_token"
     case authorizationCode = "authorization_code"
+    /// RFC 7009, at the backchannel listener.
+    case revocation
+    /// RFC 7662, at the backchannel listener.
+    case introspection
     /// The request failed before its grant type was known.
     case none
 
@@ -124,4 +128,12 @@ package enum OutcomeLabel: String, Sendable, CaseIterable {
     case refused
     case unavailable
     case failed
+}
+
+/// What ended sessions.
+enum EndLabel: String, Sendable, CaseIterable {
+    /// Back-channel logout.
+    case logout
+    /// An app, RFC 7009.
+    case revocation
 }

@@ -94,6 +94,9 @@ package struct RefreshToken: Hashable, Sendable {
 
     /// The length of every token, in characters.
     package static let length = 76
+
+    /// Whether a text looks like a token of this broker, genuine or not.
+    static func hasForm(_ text: String) -> Bool { text.utf8.count == length && text.utf8.starts(with: prefix) }
 }
 
 extension RefreshToken {
@@ -117,9 +120,8 @@ extension RefreshToken {
     /// Reads a presented token; the tag is checked here, before any database is asked.
     /// - Returns: `nil` unless this broker made `text`, octet for octet.
     static func decode(_ text: String, by keys: some RefreshTokenAuthenticator) throws(PortError) -> RefreshToken? {
-        let octets = Array(text.utf8)
-        guard octets.count == length, octets.starts(with: prefix),
-            let token = Base64URL.decode(octets.dropFirst(prefix.count)), token.count == bodyLength + tagLength
+        guard hasForm(text), let token = Base64URL.decode(Array(text.utf8).dropFirst(prefix.count)),
+            token.count == bodyLength + tagLength
         else { return nil }
         let body = token[..<bodyLength]
         guard let expected = try keys.tag(prefix + body, keyID: token[0]),

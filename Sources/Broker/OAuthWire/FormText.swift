@@ -121,6 +121,16 @@ extension FormRules {
         repeatable: [Parameter.audience, Parameter.resource],
         judgedByOctets: [Parameter.grantType, Parameter.refreshToken])
 
+    /// The endpoints that take a `token` of any kind: revocation (RFC 7009) and introspection (RFC 7662). A token of
+    /// another server may hold anything: it is unknown, and no error.
+    public static let presentedToken = FormRules(
+        valueLengths: [
+            Parameter.token: 16 * 1024,
+            Parameter.clientAssertion: 8 * 1024,
+            Parameter.clientID: 255,
+        ],
+        judgedByOctets: [Parameter.token, Parameter.tokenTypeHint])
+
     /// The endpoint where an IdP reports a logout. A logout token may be as long as an id_token: an RSA-4096
     /// signature alone takes 683 octets.
     public static let backChannelLogout = FormRules(valueLengths: [Parameter.logoutToken: 16 * 1024])

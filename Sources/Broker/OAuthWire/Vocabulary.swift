@@ -104,6 +104,8 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
     case invalidTarget = "invalid_target"
     /// OpenID Connect Core §3.1.2.6, Native SSO §4.4.
     case interactionRequired = "interaction_required"
+    /// RFC 7009 §2.2.1.
+    case unsupportedTokenType = "unsupported_token_type"
     // RFC 9449 §5 and §8
     case invalidDPoPProof = "invalid_dpop_proof"
     case useDPoPNonce = "use_dpop_nonce"

@@ -94,6 +94,6 @@ enum RegistryStatements {
         ] + KeyStepStatements.all + ProviderKeyStore.statements + Administration.clientStatements
         + Administration.credentialStatements + Administration.groupStatements + Administration.scopeStatements
         + CodeStatements.all + RetentionStatements.all + LogoutStatements.all + SessionStatements.all
-        + GrantStatements.all
+        + GrantStatements.all + RevocationStatements.all
         + DeviceStatements.all + AuditListStatements.all
 }

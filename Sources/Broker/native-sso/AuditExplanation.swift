@@ -177,8 +177,13 @@ private struct AuditWords {
     /// A logout at the identity provider or an operator ended the session.
     var sessionEnd: AuditExplanation {
         let session = "session \(record.session?.description ?? "unknown")"
+        let cause =
+            switch record.reason {
+            case "logout": "A logout at the identity provider"
+            case "app": "\(app) signed the device out and"
+            default: actor
+            }
         let isLogout = record.reason == "logout"
-        let cause = isLogout ? "A logout at the identity provider" : actor
         let why = isLogout ? "" : because(details?.string("why"))
         return AuditExplanation(
             sentence: "\(cause) ended \(session) with everything issued in it\(why).",
@@ -188,6 +193,11 @@ private struct AuditWords {
     /// An operator revoked the grant, or the broker detected reuse of a refresh token.
     var revocation: AuditExplanation {
         let whose = "\(grant) of app \(record.client?.string ?? "unknown")\(place)"
+        if record.reason == "app" {
+            return AuditExplanation(
+                sentence: "The app itself revoked \(whose).",
+                remedy: "Its refresh token is refused. While the login lives the app may exchange again.")
+        }
         guard let misuse = record.reason.flatMap({ RefusalRow.of($0, in: .refreshRefused) }) else {
             return AuditExplanation(
                 sentence: "\(actor) revoked \(whose)\(because(details?.string("why"))).",

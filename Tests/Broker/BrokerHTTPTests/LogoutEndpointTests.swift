@@ -24,7 +24,9 @@ struct LogoutEndpointTests {
             #expect(answer.values("x-request-id") == [record.requestID.description])
             #expect(record.rememberedUntil > broker.domain.clock.now)
             #expect(broker.log.all.contains(#""sessions_ended":1"#))
-            for line in [#"native_sso_logouts_total{outcome="ended"} 1"#, "native_sso_sessions_logged_out_total 1"] {
+            for line in [
+                #"native_sso_logouts_total{outcome="ended"} 1"#, #"native_sso_sessions_ended_total{by="logout"} 1"#,
+            ] {
                 #expect(broker.metrics.text.contains(line + "\n"))
             }
         }
@@ -35,7 +37,7 @@ struct LogoutEndpointTests {
         try await TestBroker.run { broker async throws in
             for _ in 0..<2 { #expect(try await broker.internalAnswer(Self.post())?.text == "{}") }
             #expect(broker.metrics.text.contains(#"native_sso_logouts_total{outcome="ended"} 2"# + "\n"))
-            #expect(broker.metrics.text.contains("native_sso_sessions_logged_out_total 1\n"))
+            #expect(broker.metrics.text.contains(#"native_sso_sessions_ended_total{by="logout"} 1"# + "\n"))
         }
     }
 

@@ -25,7 +25,8 @@ struct RefusalTableTests {
         }
         + EnrolmentRefusal.allCases.map(Refusal.enrolment) + RefreshRefusal.allCases.map(Refusal.refresh)
         + RateLimited.Limit.allCases.map { .rate(RateLimited($0, retryAfter: 7)) }
-        + LogoutRefusal.allCases.map(Refusal.logout) + codes.map(Refusal.code)
+        + LogoutRefusal.allCases.map(Refusal.logout) + RevocationRefusal.allCases.map(Refusal.revocation)
+        + codes.map(Refusal.code)
 
     static let codes: [CodeRefusal] =
         RelayRefusal.allCases.map(CodeRefusal.relay) + ProviderError.allCases.map(CodeRefusal.provider)

@@ -152,6 +152,8 @@ struct TLSTests {
         #expect(identity.notBefore == Self.now.seconds)
         #expect(identity.notAfter == Self.now.adding(.days(90)).seconds)
         #expect(
-            CurrentTLSIdentity(identity).samples.map(\.value) == [Self.now.adding(.days(90)).seconds])
+            CertificateExpiry([CurrentTLSIdentity(identity)]).samples.map(\.value) == [
+                Self.now.adding(.days(90)).seconds
+            ])
     }
 }

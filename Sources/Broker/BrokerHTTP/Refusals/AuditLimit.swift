@@ -51,6 +51,7 @@ extension Refusal {
         case .exchange, .enrolment, .code(.enrolment): true
         case .code: false
         case .refresh(let refusal): refusal != .tokenNotOurs
+        case .revocation(let refusal): refusal == .foreignClient
         case .rate(let limited): limited.followsProof
         }
     }

@@ -19,6 +19,7 @@ indirect enum Refusal: Error, Sendable {
     case code(CodeRefusal)
     case refresh(RefreshRefusal)
     case logout(LogoutRefusal)
+    case revocation(RevocationRefusal)
     /// Over a rate limit: nothing was decided.
     case rate(RateLimited)
 
@@ -58,6 +59,7 @@ indirect enum Refusal: Error, Sendable {
         case .refresh(let refusal): refusal.row
         case .rate(let limited): limited.limit.row
         case .logout(let refusal): refusal.row
+        case .revocation(let refusal): refusal.row
         }
     }
 
@@ -65,7 +67,7 @@ indirect enum Refusal: Error, Sendable {
     func auditKind(of grant: GrantLabel) -> AuditEvent.Kind? {
         switch self {
         case .wire, .request(.unknownPath), .request(.method): nil
-        case .request, .form, .parameter, .client, .proof, .nonce, .rate: .requestRefused
+        case .request, .form, .parameter, .client, .proof, .nonce, .rate, .revocation: .requestRefused
         case .subjectToken: grant == .enrolment ? .enrolmentRefused : .exchangeRefused
         case .exchange: .exchangeRefused
         case .enrolment, .code: .enrolmentRefused

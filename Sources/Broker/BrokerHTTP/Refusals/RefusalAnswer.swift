@@ -89,7 +89,8 @@ extension Refusal {
                 answer.body = client.demanding(interaction.body)
             }
         case .exchange(_, profile: .deviceID, client: _), .exchange(_, profile: .deviceSecretTransitional, client: _),
-            .wire, .request, .form, .parameter, .proof, .subjectToken, .enrolment, .code, .refresh, .logout:
+            .wire, .request, .form, .parameter, .proof, .subjectToken, .enrolment, .code, .refresh, .logout,
+            .revocation:
             break
         }
         return answer

@@ -187,6 +187,8 @@ extension ParameterDefect: RefusalCase {
             "redirect_uri is missing", "Send the one of the authorization request.")
         case .codeVerifierMissing: .init("code_verifier_missing", .invalidRequest("code_verifier is required."),
             "code_verifier is missing", "Send it: PKCE is not optional (RFC 7636).")
+        case .tokenMissing: .init("token_missing", .invalidRequest("token is required."), "token is missing",
+            "Send the token to be revoked or introspected.")
         }
     }
 }

@@ -1,4 +1,5 @@
 import HTTPServer
+import Logging
 import NativeSSO
 import OAuthWire
 
@@ -8,6 +9,27 @@ struct ClientIdentification: Sendable {
     let authenticator: ClientAuthenticator
     let assertions: any AssertionRegister
     let limiter: RequestLimiter
+
+    /// - Parameters:
+    ///   - issuer: Ours: an audience of client assertions.
+    ///   - tokenEndpoint: The URL of the token endpoint: the other one, for clients that are registered for it.
+    init(
+        issuer: Issuer, tokenEndpoint: String, directory: any ClientDirectory, assertions: any AssertionRegister,
+        limiter: RequestLimiter, clock: any WallClock, logger: Logger
+    ) {
+        self.directory = directory
+        authenticator = ClientAuthenticator(
+            issuer: issuer, tokenEndpoint: tokenEndpoint, directory: directory, keys: ClientKeySets(logger: logger),
+            clock: clock)
+        self.assertions = assertions
+        self.limiter = limiter
+    }
+
+    /// Counts a request by its sender, before anything of it is read.
+    func count(_ caller: ClientAddress?, _ record: inout RequestRecord) throws(TokenError) {
+        record.caller = caller
+        try TokenError.counting { () throws(RateLimited) in try limiter.charge(requestFrom: caller) }
+    }
 
     /// Checks everything except whether an assertion was used before.
     /// - Parameter record: Receives the registered client, even if it is then refused.

@@ -43,14 +43,24 @@ struct RequestRecord: Sendable {
 struct RequestLog: Sendable {
     let audit: RefusalAudit
     let logger: Logger
+    /// What every line says.
+    let message: Logger.Message
 
     func begin() -> RequestRecord {
         audit.metrics.requestBegan()
         return .new(audit.clock)
     }
 
-    /// - Parameter error: `nil`: tokens were granted.
-    func end(_ record: RequestRecord, _ error: TokenError?, status: HTTPResponseStatus) {
+    /// - Parameter error: `nil`: the request was granted.
+    /// - Returns: The answer with its `X-Request-Id`.
+    func ended(_ answer: HTTPAnswer, _ record: RequestRecord, _ error: TokenError?) -> HTTPAnswer {
+        var answer = answer
+        answer.headers.append(("X-Request-Id", record.requestID.description))
+        end(record, error, status: answer.status)
+        return answer
+    }
+
+    private func end(_ record: RequestRecord, _ error: TokenError?, status: HTTPResponseStatus) {
         let duration = ContinuousClock.now - record.start
         let (label, reason, refusal) = (error?.label ?? .granted, error?.reason ?? "none", error?.refusal)
         audit.metrics.requestEnded(grant: record.grant, outcome: label, reason: refusal.map { _ in reason }, duration)
@@ -72,7 +82,7 @@ struct RequestLog: Sendable {
         let leftOut = record.subject.claimsLeftOut
         if !leftOut.isEmpty { fields.insert(("claims_left_out", .text(leftOut.joined(separator: " "))), at: 0) }
         if case .rate = refusal { fields.insert(("network", .text(record.caller?.network ?? "unknown")), at: 3) }
-        logger.log(level: error?.level ?? .info, "token request", metadata: LogFields(fields: fields).metadata)
+        logger.log(level: error?.level ?? .info, message, metadata: LogFields(fields: fields).metadata)
     }
 }
 

@@ -47,16 +47,15 @@ package struct TokenEndpoint: Sendable {
         self.codes = codes
         self.refresh = refresh
         clients = ClientIdentification(
-            directory: directory,
-            authenticator: ClientAuthenticator(
-                issuer: issuer, tokenEndpoint: url, directory: directory, keys: ClientKeySets(logger: logger), clock: clock),
-            assertions: assertions, limiter: limiter)
+            issuer: issuer, tokenEndpoint: url, directory: directory, assertions: assertions, limiter: limiter,
+            clock: clock, logger: logger)
         self.limiter = limiter
         self.logins = logins
         self.proofs = proofs
         self.issuers = issuers
         requestLog = RequestLog(
-            audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger)
+            audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger,
+            message: "token request")
     }
 }
 
@@ -97,7 +96,7 @@ extension TokenEndpoint: Responder {
     private func granted(_ tokens: TokenAnswer, _ record: RequestRecord) -> HTTPAnswer {
         var answer = HTTPAnswer(status: .ok, body: tokens.json)
         if record.showsProof, let nonce = proofs.freshNonce { answer.headers.append(("DPoP-Nonce", nonce)) }
-        return ended(answer, record, nil)
+        return requestLog.ended(answer, record, nil)
     }
 
     private func failed(_ error: TokenError, _ record: inout RequestRecord) -> HTTPAnswer {
@@ -107,14 +106,7 @@ extension TokenEndpoint: Responder {
             record.presented = record.assertion
             error = clients.replayed(record)
         }
-        return ended(HTTPAnswer(error), record, error)
-    }
-
-    private func ended(_ answer: HTTPAnswer, _ record: RequestRecord, _ error: TokenError?) -> HTTPAnswer {
-        var answer = answer
-        answer.headers.append(("X-Request-Id", record.requestID.description))
-        requestLog.end(record, error, status: answer.status)
-        return answer
+        return requestLog.ended(HTTPAnswer(error), record, error)
     }
 
     /// Everything before the grant's own rules. It never waits.
@@ -123,17 +115,12 @@ extension TokenEndpoint: Responder {
     ) throws(TokenError) -> (GrantType, TokenRequestReader) {
         switch arrival {
         case .fault(let fault, from: let caller):
-            try count(caller, &record)
+            try clients.count(caller, &record)
             throw .refused(.wire(fault))
         case .request(let request):
-            try count(request.client, &record)
+            try clients.count(request.client, &record)
             return try prepare(request, &record)
         }
-    }
-
-    private func count(_ caller: ClientAddress?, _ record: inout RequestRecord) throws(TokenError) {
-        record.caller = caller
-        try TokenError.counting { () throws(RateLimited) in try limiter.charge(requestFrom: caller) }
     }
 
     private func prepare(

@@ -28,6 +28,8 @@ enum ParameterDefect: Error, Sendable, CaseIterable {
     case codeMissing
     case redirectURIMissing
     case codeVerifierMissing
+    /// At the revocation or introspection endpoint.
+    case tokenMissing
 }
 
 /// Reads the form and the sender of a token request once into a grant's request: first the parameters, then the

@@ -55,6 +55,11 @@ extension DeviceValue {
         return DeviceValue(octets: Array(Base64URL.encode(octets).utf8), profile: .deviceSecret)
     }
 
+    /// Whether a text can be a `device_secret` that the broker made.
+    static func hasFormOfOwnSecret(_ text: String) -> Bool {
+        text.utf8.count == 43 && Base64URL.decode(Array(text.utf8))?.count == 32
+    }
+
     /// The text itself. Never for a log.
     var secret: String { String(decoding: octets, as: UTF8.self) }
 }

@@ -21,7 +21,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let logger = Self.logger(configuration.log)
         defer { LogSink.standardError.flush() }
-        let connections = configuration.publicListener.maximumConnections
+        let connections = configuration.listeners.reduce(0) { $0 + $1.maximumConnections }
         if let limit = OpenFileLimit.raise(for: connections) {
             logger.warning(
                 "too few files may be open for public.max_connections",

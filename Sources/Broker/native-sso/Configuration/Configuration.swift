@@ -14,6 +14,8 @@ struct Configuration: Sendable {
     let isDevelopment: Bool
     let publicListener: PublicListener
     let internalListener: InternalListener
+    /// `nil`: there is no such listener.
+    let backchannel: Backchannel?
     let database: Database
     let keys: Keys
     /// At least one. No issuer and no alias occurs twice, disabled ones included.
@@ -46,6 +48,15 @@ struct Configuration: Sendable {
             help: "The internal listener: health, metrics, published keys, metadata and back-channel logout."
         ) {
             InternalListener(reading: $0, publicListener: publicListener?.listen.internet)
+        }
+        backchannel = root.section(
+            "backchannel",
+            help: "The optional backchannel listener: paths for apps, APIs and identity providers, each off by default."
+        ) {
+            Backchannel(
+                reading: $0, isGiven: root.isGiven("backchannel"), issuer: given,
+                besides: [publicListener?.listen, (internalListener?.listen).map(PublicAddress.host)].compactMap(\.self)
+            )
         }
         database = root.section("database", help: "The PostgreSQL that holds clients, sessions and grants.") {
             Database(reading: $0)
@@ -83,6 +94,9 @@ struct Configuration: Sendable {
             accessToken: tokens.access, refreshGrace: tokens.refreshGrace,
             unboundRefreshGrace: tokens.unboundRefreshGrace, sessionIdle: sessions.idle)
     }
+
+    /// The listeners that can have TLS.
+    var listeners: [PublicListener] { [publicListener] + (backchannel.map { [$0.listener] } ?? []) }
 
     /// Whether any app may enrol its login by id_token.
     var enrolsByExchange: Bool { identityProviders.contains { !$0.isDisabled && $0.policy.enrolsByExchange } }

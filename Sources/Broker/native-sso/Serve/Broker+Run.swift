@@ -76,7 +76,7 @@ extension Broker {
             BackgroundService.periodic(SweepService.interval) { await sweep.run() },
             BackgroundService.periodic(CommitProbe.interval) { await commits.run() },
             HangupService {
-                readCertificateAgain()
+                readCertificatesAgain()
                 await keys.readAgain()
                 await withDiscardingTaskGroup { group in
                     for provider in providers { group.addTask { await provider.readAgain() } }
@@ -101,9 +101,14 @@ extension Broker {
         for client in codes.values { try? await client.shutdown() }
     }
 
-    /// Reloads certificate and key. Existing connections keep the old ones. Invalid files change nothing.
-    private func readCertificateAgain() {
-        guard let files = configuration.publicListener.tls, let tls else { return }
+    /// Reloads certificates and keys. Existing connections keep the old ones. Invalid files change nothing.
+    private func readCertificatesAgain() {
+        for (listener, tls) in zip(configuration.listeners, tls) {
+            if let files = listener.tls, let tls { read(files, for: tls) }
+        }
+    }
+
+    private func read(_ files: TLSFiles, for tls: CurrentTLSIdentity) {
         do throws(ValueDefect) {
             let identity = try files.read()
             tls.replace(by: identity)

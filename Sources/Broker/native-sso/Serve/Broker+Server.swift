@@ -9,35 +9,40 @@ import OAuthWire
 import Registry
 
 extension Broker {
-    /// Builds both listeners and their endpoints.
+    /// Builds the listeners and their endpoints.
     var server: BrokerServer {
         let connections = ConnectionCounts()
         let listener = configuration.publicListener
         let metrics = metrics(connections)
         let readiness = Readiness(checks: checks)
         let limiter = RequestLimiter(configuration.limits)
+        let logout = logoutEndpoint(metrics, limiter)
+        let movesLogout = configuration.backchannel?.takesLogouts == true
         return BrokerServer(
             configuration: BrokerServer.Configuration(
                 publicAddress: listener.listen.socketAddress,
                 internalAddress: configuration.internalListener.listen.socketAddress,
-                publicLimits: ListenerLimits(
-                    connections: listener.maximumConnections,
-                    connectionsPerAddress: listener.maximumConnectionsPerAddress,
-                    bufferedOctets: listener.maximumBufferedMiB << 20),
-                trustedProxies: listener.trustedProxies, publicIdentity: tls),
+                publicLimits: listener.limits, trustedProxies: listener.trustedProxies, publicIdentity: tls[0]),
             tokenEndpoint: tokenEndpoint(metrics, limiter),
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, directory: snapshot,
-                metrics: metrics, logout: logoutEndpoint(metrics, limiter), clock: clock, logger: logger),
+                metrics: metrics, logout: movesLogout ? nil : logout, clock: clock, logger: logger),
+            backchannel: configuration.backchannel.map { backchannel in
+                BrokerServer.Backchannel(
+                    endpoint: backchannelEndpoint(backchannel, movesLogout ? logout : nil, metrics, limiter),
+                    address: backchannel.listener.listen.socketAddress, limits: backchannel.listener.limits,
+                    trustedProxies: backchannel.listener.trustedProxies, identity: tls[1])
+            },
             readiness: readiness, clock: clock, connections: connections, logger: logger
-        ) { [logger] ports in
-            logger.notice(
-                "listening",
-                metadata: [
-                    "public": listener.listen.internet == nil
-                        ? .stringConvertible(listener.listen) : .stringConvertible(ports.public),
-                    "internal": .stringConvertible(ports.internal), "tls": .stringConvertible(listener.tls != nil),
-                ])
+        ) { [logger, backchannel = configuration.backchannel] ports in
+            var metadata: Logger.Metadata = [
+                "public": listener.listen.bound(to: ports.public),
+                "internal": .stringConvertible(ports.internal), "tls": .stringConvertible(listener.tls != nil),
+            ]
+            if let port = ports.backchannel, let listen = backchannel?.listener.listen {
+                metadata["backchannel"] = listen.bound(to: port)
+            }
+            logger.notice("listening", metadata: metadata)
         }
     }
 
@@ -45,8 +50,8 @@ extension Broker {
         BrokerMetrics(
             sources: [
                 ConnectionReport(lanes: lanes, pool: pool, sink: .standardError), connections, commits,
-                KeyCheck(ring: ring),
-            ] + (tls.map { [$0] } ?? []))
+                KeyCheck(ring: ring), CertificateExpiry(tls.compactMap(\.self)),
+            ])
     }
 
     private func tokenEndpoint(_ metrics: BrokerMetrics, _ limiter: RequestLimiter) -> TokenEndpoint {
@@ -118,6 +123,22 @@ extension Broker {
             limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
+    private func backchannelEndpoint(
+        _ backchannel: Configuration.Backchannel, _ logout: LogoutEndpoint?, _ metrics: BrokerMetrics,
+        _ limiter: RequestLimiter
+    ) -> BackchannelEndpoint {
+        let registry = PostgresRevocationRegistry(
+            database: shared, atOnce: max(configuration.database.pool / 4, 1))
+        return BackchannelEndpoint(
+            issuer: configuration.issuer, tokenEndpoint: configuration.dpop.tokenEndpoint,
+            revocation: backchannel.revokes
+                ? Revocation(
+                    registry: registry, refreshTokens: ring, devices: ring, limits: limiter,
+                    issuers: providers.map(\.configuration.issuer)) : nil,
+            logout: logout, directory: snapshot, assertions: PostgresAssertionRegister(database: lanes),
+            limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
+    }
+
     /// The broker's own id_tokens from enrolments, accepted as subject tokens.
     private var enrolledIDTokens: EnrolledIDTokens? {
         configuration.enrolledPolicy.map { [ring] policy in
@@ -147,7 +168,20 @@ extension Broker {
     }
 }
 
+extension Configuration.PublicListener {
+    fileprivate var limits: ListenerLimits {
+        ListenerLimits(
+            connections: maximumConnections, connectionsPerAddress: maximumConnectionsPerAddress,
+            bufferedOctets: maximumBufferedMiB << 20)
+    }
+}
+
 extension PublicAddress {
+    /// What the log says of the bound listener: its port, or its socket.
+    fileprivate func bound(to port: Int) -> Logger.MetadataValue {
+        internet == nil ? .stringConvertible(self) : .stringConvertible(port)
+    }
+
     fileprivate var socketAddress: ListenerAddress {
         switch self {
         case .host(let address): address.socketAddress

@@ -32,8 +32,8 @@ struct Broker: Sendable {
     /// Codes use their own HTTP connections.
     let codes: [Issuer: TokenEndpointClient]
     let pendingCodes = PendingCodes()
-    /// The certificate of the public listener; `nil` without TLS.
-    let tls: CurrentTLSIdentity?
+    /// The certificate of each of ``Configuration/listeners``; `nil` without TLS.
+    let tls: [CurrentTLSIdentity?]
     /// The enabled IdPs in the order of the configuration.
     let providers: [(configuration: Configuration.IdentityProvider, keys: ProviderKeys)]
 
@@ -41,7 +41,7 @@ struct Broker: Sendable {
     init(_ configuration: Configuration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
-        tls = configuration.publicListener.tls.map { CurrentTLSIdentity($0.identity) }
+        tls = configuration.listeners.map { $0.tls.map { CurrentTLSIdentity($0.identity) } }
         let files = FileKeyProvider(directory: configuration.keys.directory)
         try files.check()
         let connection = try configuration.database.connection(pool: configuration.database.pool)

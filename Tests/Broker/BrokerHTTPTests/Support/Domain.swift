@@ -28,6 +28,7 @@ struct Domain: Sendable {
     let audit = RecordingAuditTrail()
     let assertions = InMemoryAssertionRegister()
     let logouts = InMemoryLogoutRegistry()
+    let revocations = InMemoryRevocationRegistry()
     let logoutVerifier: StubLogoutTokenVerifier
 
     static let clients: [Client] = [

@@ -87,4 +87,12 @@ extension TestBroker {
             return try await client.answer()
         }
     }
+
+    /// The answer of the backchannel listener.
+    func backchannelAnswer(_ request: String, from source: String? = nil) async throws -> RawAnswer? {
+        try await RawClient.connect(to: ports.backchannel ?? 0, from: source) { client in
+            await client.trySend(request)
+            return try await client.answer()
+        }
+    }
 }

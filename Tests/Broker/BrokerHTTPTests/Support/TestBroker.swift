@@ -30,6 +30,8 @@ struct TestBroker: Sendable {
         var asksForNonce = false
         /// Between the domain and the registry.
         var gate: Gate?
+        /// Whether logouts arrive at the backchannel listener, not at the internal one.
+        var movesLogout = false
     }
 
     let domain: Domain
@@ -76,7 +78,7 @@ struct TestBroker: Sendable {
     private init() throws {
         domain = try Domain()
         metrics = BrokerMetrics(sources: [TestGauges(), connections])
-        ports = BrokerServer.Ports(public: 0, internal: 0)
+        ports = BrokerServer.Ports(public: 0, internal: 0, backchannel: nil)
         group = GroupBox()
     }
 
@@ -113,6 +115,19 @@ struct TestBroker: Sendable {
         let metadata = ServerMetadata(
             issuer: issuer, tokenEndpoint: "https://sso.example.com/token",
             keySetURI: "https://sso.example.com/jwks.json", signingAlgorithms: ["ES256"])
+        let logout = LogoutEndpoint(
+            logout: Logout(
+                tokens: domain.logoutVerifier, registry: domain.logouts, directory: domain.directory,
+                policies: [Domain.issuer: LogoutPolicy(audiences: [ClientID(validated: "native-sso")])],
+                clock: domain.clock),
+            limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
+        let backchannel = BackchannelEndpoint(
+            issuer: issuer, tokenEndpoint: "https://sso.example.com/token",
+            revocation: Revocation(
+                registry: domain.revocations, refreshTokens: domain.macKeys, devices: domain.macKeys, limits: limiter,
+                issuers: Domain.issuers.map(\.issuer)),
+            logout: options.movesLogout ? logout : nil, directory: domain.directory, assertions: domain.assertions,
+            limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let server = BrokerServer(
             configuration: BrokerServer.Configuration(
                 publicAddress: options.publicSocket.map { .unixSocket($0) } ?? .init(port: options.publicPort),
@@ -122,13 +137,10 @@ struct TestBroker: Sendable {
             tokenEndpoint: endpoint,
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: keys, metadata: metadata, directory: domain.directory, metrics: metrics,
-                logout: LogoutEndpoint(
-                    logout: Logout(
-                        tokens: domain.logoutVerifier, registry: domain.logouts, directory: domain.directory,
-                        policies: [Domain.issuer: LogoutPolicy(audiences: [ClientID(validated: "native-sso")])],
-                        clock: domain.clock),
-                    limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger),
-                clock: domain.clock, logger: logger),
+                logout: options.movesLogout ? nil : logout, clock: domain.clock, logger: logger),
+            backchannel: BrokerServer.Backchannel(
+                endpoint: backchannel, address: .init(port: 0), limits: options.limits,
+                trustedProxies: options.trustedProxies, identity: options.identity),
             readiness: readiness, clock: domain.clock, connections: connections, logger: logger,
             onStarted: { started.set(.success($0)) })
         return ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))
@@ -173,6 +185,8 @@ final class LogLines: Sendable {
     /// Lines about refused requests to the internal listener.
     var internalRequests: [JSONObject] { lines("internal request") }
 
+    /// Lines about requests to the backchannel listener.
+    var backchannelRequests: [JSONObject] { lines("backchannel request") }
     /// Lines about logouts.
     var logouts: [JSONObject] { lines("logout request") }
 

@@ -130,6 +130,7 @@ extension GuidePageTests {
     }
 
     private static let fields = [
+        "backchannel": "The port or Unix socket of the backchannel listener.",
         "claims_left_out":
             "Claims that an access token lacks because all of them together are too long: see [access tokens](access-tokens.md).",
         "client_id": "A registered client, or `unknown`. Never what an unknown client wrote.",
@@ -138,7 +139,8 @@ extension GuidePageTests {
         "duration_us": "Microseconds from the complete request to the answer.",
         "error": "What went wrong.",
         "events": "How many audit events were lost.",
-        "grant": "The kind of request: `token_exchange`, `enrolment`, `refresh_token`, `authorization_code` or `none`.",
+        "grant":
+            "The kind of request: `token_exchange`, `enrolment`, `refresh_token`, `authorization_code`, `revocation`, `introspection` or `none`.",
         "internal": "The port of the internal listener.",
         "issuer": "The identity provider.",
         "key": "The RFC 7638 thumbprint of a key.",

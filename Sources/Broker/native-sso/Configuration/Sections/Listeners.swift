@@ -1,8 +1,9 @@
 import BrokerHTTP
 import HTTPServer
+import NativeSSO
 
 extension Configuration {
-    /// `public`: where apps reach `POST /token`.
+    /// `public`: where apps reach `POST /token`. `backchannel` has the same keys.
     struct PublicListener: Sendable {
         let listen: PublicAddress
         /// `nil`: plain HTTP, for a proxy that terminates TLS.
@@ -20,9 +21,12 @@ extension Configuration {
                 || trustedProxies.includesUnixSocket
         }
 
-        init?(reading section: Section) {
+        /// - Parameters:
+        ///   - standard: The default of `listen`.
+        ///   - isOn: Whether there is such a listener. Otherwise nothing is warned of.
+        init?(reading section: Section, listen standard: String = "127.0.0.1:8080", isOn: Bool = true) {
             let listen = section.value(
-                "listen", .text("an address and a port, or `unix:` and a path"), defaultText: "127.0.0.1:8080",
+                "listen", .text("an address and a port, or `unix:` and a path"), defaultText: standard,
                 help: "A numeric address and a port, or the path of a Unix socket: `unix:/run/native-sso/public`.",
                 PublicAddress.init)
             let (hasTLS, tls) = section.section(
@@ -65,7 +69,7 @@ extension Configuration {
                 section.report("trusted_proxies", "unix is for a listener on a Unix socket, and listen is an address")
             }
             // A laptop has no proxy.
-            if !tellsCallersApart, !section.isDevelopment, !section.isGiven("trusted_proxies") {
+            if isOn, !tellsCallersApart, !section.isDevelopment, !section.isGiven("trusted_proxies") {
                 section.warn(
                     "trusted_proxies",
                     "is not given, so that no limit by address applies: behind a proxy on this host all requests come from it; "
@@ -117,7 +121,61 @@ extension Configuration {
     }
 }
 
-/// `trusted_proxies` and `forwarded_header` of the public listener.
+extension Configuration {
+    /// `backchannel`: where apps revoke, APIs introspect and identity providers log out, each path by its own switch.
+    struct Backchannel: Sendable {
+        let listener: PublicListener
+        let revokes: Bool
+        let takesLogouts: Bool
+        /// Others reach the paths under this URL. It has no trailing slash.
+        let url: String
+
+        /// `nil` without such a listener.
+        /// - Parameter issuer: The broker's; `nil` if it is invalid.
+        init?(reading section: Section, isGiven: Bool, issuer: Issuer?, besides others: [PublicAddress]) {
+            let isOn = isGiven || ["listen", "revoke", "backchannel_logout"].contains(where: section.isGiven)
+            let listener = PublicListener(reading: section, listen: "127.0.0.1:8082", isOn: isOn)
+            revokes = section.flag(
+                "revoke", default: false, help: "Serve `POST /revoke`: apps end their grants and sign out (RFC 7009).")
+            takesLogouts = section.flag(
+                "backchannel_logout", default: false,
+                help: "Serve `POST /backchannel-logout` here, and no longer on the internal listener.")
+            let standard = issuer?.withoutTrailingSlash ?? "https://sso.example.com"
+            let url = section.value(
+                "url", .url, default: "`issuer`",
+                help: "The URL under which others reach these paths, for the metadata. It has no trailing slash."
+            ) { text in
+                let url = try WebURL(text, allowsLoopbackHTTP: section.isDevelopment)
+                guard !url.hasQuery else { throw ValueDefect("must not contain a query (?)") }
+                guard text.utf8.last != UInt8(ascii: "/") else { throw ValueDefect("must not end with a slash") }
+                return text
+            }
+            self.url = url ?? standard
+            guard isOn else { return nil }
+            if section.isSound, !revokes, !takesLogouts {
+                section.report("revoke", "is false like every path here; set one to true, or remove the section")
+            }
+            guard let listener else { return nil }
+            self.listener = listener
+            if let taken = others.first(where: listener.listen.collides) {
+                section.report("listen", "another listener already takes \(taken); write another port or path")
+            }
+        }
+    }
+}
+
+extension PublicAddress {
+    /// Whether the two cannot be bound at the same time.
+    fileprivate func collides(with other: PublicAddress) -> Bool {
+        switch (self, other) {
+        case (.host(let own), .host(let other)): own.collides(with: other)
+        case (.unixSocket(let own), .unixSocket(let other)): own.utf8.elementsEqual(other.utf8)
+        case (.host, .unixSocket), (.unixSocket, .host): false
+        }
+    }
+}
+
+/// `trusted_proxies` and `forwarded_header` of the public listener and of the backchannel listener.
 extension TrustedProxies {
     init(reading section: Section) {
         // `nil`: the Unix socket.

@@ -1,0 +1,112 @@
+import HTTPServer
+package import Logging
+import NIOHTTP1
+package import NativeSSO
+import OAuthWire
+
+/// The backchannel listener: `POST /revoke` (RFC 7009) and `/backchannel-logout`, each only if it is configured.
+///
+/// Clients authenticate as at the token endpoint, by the same code and under the same limits. Every request ends in
+/// exactly one answer and one line in the log.
+package struct BackchannelEndpoint: Sendable {
+    static let revocationPath = "/revoke"
+
+    private let clients: ClientIdentification
+    private let revocation: Revocation?
+    private let logout: LogoutEndpoint?
+    private let metrics: BrokerMetrics
+    private let requestLog: RequestLog
+
+    /// - Parameters:
+    ///   - issuer: Ours: an audience of client assertions.
+    ///   - tokenEndpoint: The URL of the token endpoint: the other audience of assertions.
+    ///   - revocation: `nil`: there is no `/revoke`.
+    ///   - logout: `nil`: there is no `/backchannel-logout`.
+    ///   - assertions: The used client assertions, of all replicas.
+    ///   - limiter: The one of the token endpoint, so that failures at both count together.
+    package init(
+        issuer: Issuer, tokenEndpoint: String, revocation: Revocation?, logout: LogoutEndpoint?, directory: any ClientDirectory,
+        assertions: any AssertionRegister, limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics,
+        clock: any WallClock, logger: Logger
+    ) {
+        clients = ClientIdentification(
+            issuer: issuer, tokenEndpoint: tokenEndpoint, directory: directory, assertions: assertions, limiter: limiter,
+            clock: clock, logger: logger)
+        self.revocation = revocation
+        self.logout = logout
+        self.metrics = metrics
+        requestLog = RequestLog(
+            audit: RefusalAudit(audit: audit, metrics: metrics, clock: clock), logger: logger,
+            message: "backchannel request")
+    }
+}
+
+extension BackchannelEndpoint: Responder {
+    func answer(_ arrival: Arrival) async -> HTTPAnswer {
+        if case .request(let request) = arrival, let logout, request.isFor(LogoutEndpoint.path) {
+            return await logout.answer(request)
+        }
+        var record = requestLog.begin()
+        do throws(TokenError) {
+            return requestLog.ended(HTTPAnswer(status: .ok, body: try await body(arrival, &record)), record, nil)
+        } catch {
+            return requestLog.ended(HTTPAnswer(error), record, error)
+        }
+    }
+
+    private func body(_ arrival: Arrival, _ record: inout RequestRecord) async throws(TokenError) -> [UInt8] {
+        switch arrival {
+        case .fault(let fault, from: let caller):
+            try clients.count(caller, &record)
+            throw .refused(.wire(fault))
+        case .request(let request):
+            try clients.count(request.client, &record)
+            if let revocation, request.isFor(Self.revocationPath) {
+                record.grant = .revocation
+                return try await revoke(request, by: revocation, &record)
+            }
+            throw .refused(.request(.unknownPath))
+        }
+    }
+
+    private func revoke(
+        _ request: ReceivedRequest, by revocation: Revocation, _ record: inout RequestRecord
+    ) async throws(TokenError) -> [UInt8] {
+        let (form, client, token) = try await presentedToken(request, &record)
+        let revoked = RevocationRequest(
+            requestID: record.requestID, client: client, token: token,
+            isSaidToBeDeviceSecret: form[Parameter.tokenTypeHint]?.utf8.elementsEqual(Parameter.deviceSecret.utf8)
+                == true,
+            deviceID: try deviceID(form))
+        let ended: Revocation.Ended
+        do throws(RevocationError) {
+            ended = try await revocation.run(revoked, about: &record.subject)
+        } catch {
+            throw TokenError(error) { .revocation($0) }
+        }
+        metrics.ended(ended)
+        return Array("{}".utf8)
+    }
+
+    /// The form, its authenticated client, and `token`. Consumes the client's assertion.
+    private func presentedToken(
+        _ request: ReceivedRequest, _ record: inout RequestRecord
+    ) async throws(TokenError) -> (FormParameters, Client, token: String) {
+        let form = try TokenError.refusing { () throws(Refusal) in try request.form(.presentedToken) }
+        let (client, assertion) = try clients.identify(authorization: request.headers["authorization"], form, &record)
+        guard let token = form[Parameter.token] else { throw .refused(.parameter(.tokenMissing)) }
+        // A refusal is counted by the client's assertion first, and then by the token.
+        record.presented = record.assertion
+        try await clients.use(assertion, record)
+        record.presented = Credential(token)
+        return (form, client, token)
+    }
+
+    private func deviceID(_ form: FormParameters) throws(TokenError) -> DeviceValue? {
+        guard let text = form[Parameter.deviceID] else { return nil }
+        guard let device = DeviceValue(text, profile: .deviceID) else {
+            throw .refused(.request(.deviceIDMalformed))
+        }
+        return device
+    }
+}
