@@ -4,15 +4,18 @@ import NIOHTTP1
 package import NativeSSO
 import OAuthWire
 
-/// The backchannel listener: `POST /revoke` (RFC 7009) and `/backchannel-logout`, each only if it is configured.
+/// The backchannel listener: `POST /revoke` (RFC 7009), `POST /introspect` (RFC 7662) and
+/// `/backchannel-logout`, each only if it is configured.
 ///
 /// Clients authenticate as at the token endpoint, by the same code and under the same limits. Every request ends in
 /// exactly one answer and one line in the log.
 package struct BackchannelEndpoint: Sendable {
-    static let revocationPath = "/revoke"
+    package static let revocationPath = "/revoke"
+    package static let introspectionPath = "/introspect"
 
     private let clients: ClientIdentification
     private let revocation: Revocation?
+    private let introspection: Introspection?
     private let logout: LogoutEndpoint?
     private let metrics: BrokerMetrics
     private let requestLog: RequestLog
@@ -21,18 +24,22 @@ package struct BackchannelEndpoint: Sendable {
     ///   - issuer: Ours: an audience of client assertions.
     ///   - tokenEndpoint: The URL of the token endpoint: the other audience of assertions.
     ///   - revocation: `nil`: there is no `/revoke`.
+    ///   - introspection: `nil`: there is no `/introspect`.
     ///   - logout: `nil`: there is no `/backchannel-logout`.
     ///   - assertions: The used client assertions, of all replicas.
     ///   - limiter: The one of the token endpoint, so that failures at both count together.
     package init(
-        issuer: Issuer, tokenEndpoint: String, revocation: Revocation?, logout: LogoutEndpoint?, directory: any ClientDirectory,
-        assertions: any AssertionRegister, limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics,
+        issuer: Issuer, tokenEndpoint: String, revocation: Revocation?, introspection: Introspection?,
+        logout: LogoutEndpoint?, directory: any ClientDirectory, assertions: any AssertionRegister,
+        limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics,
         clock: any WallClock, logger: Logger
     ) {
         clients = ClientIdentification(
-            issuer: issuer, tokenEndpoint: tokenEndpoint, directory: directory, assertions: assertions, limiter: limiter,
+            issuer: issuer, tokenEndpoint: tokenEndpoint, directory: directory, assertions: assertions,
+            limiter: limiter,
             clock: clock, logger: logger)
         self.revocation = revocation
+        self.introspection = introspection
         self.logout = logout
         self.metrics = metrics
         requestLog = RequestLog(
@@ -64,6 +71,13 @@ extension BackchannelEndpoint: Responder {
             if let revocation, request.isFor(Self.revocationPath) {
                 record.grant = .revocation
                 return try await revoke(request, by: revocation, &record)
+            }
+            if let introspection, request.isFor(Self.introspectionPath) {
+                record.grant = .introspection
+                let (_, client, token) = try await presentedToken(request, &record)
+                return try await TokenError.port { () async throws(PortError) in
+                    try await introspection.answer(token, to: client)
+                }
             }
             throw .refused(.request(.unknownPath))
         }

@@ -19,10 +19,14 @@ package struct ServerMetadata: Sendable {
     package var scopes = Scope.empty
     /// Whether the broker redeems codes of an identity provider.
     package var relaysCodes: Bool
+    /// `nil`: there is no such endpoint.
+    package var revocationEndpoint: String?
+    package var introspectionEndpoint: String?
 
     package init(
         issuer: Issuer, tokenEndpoint: String, keySetURI: String, signingAlgorithms: [String],
-        authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, relaysCodes: Bool = false
+        authenticationMethods: [Client.Authentication] = Client.Authentication.allCases, relaysCodes: Bool = false,
+        revocationEndpoint: String? = nil, introspectionEndpoint: String? = nil
     ) {
         self.issuer = issuer
         self.tokenEndpoint = tokenEndpoint
@@ -30,6 +34,8 @@ package struct ServerMetadata: Sendable {
         self.signingAlgorithms = signingAlgorithms
         self.authenticationMethods = authenticationMethods
         self.relaysCodes = relaysCodes
+        self.revocationEndpoint = revocationEndpoint
+        self.introspectionEndpoint = introspectionEndpoint
     }
 
     package var json: [UInt8] {
@@ -42,11 +48,14 @@ package struct ServerMetadata: Sendable {
             json.member(
                 "grant_types_supported",
                 Client.Grant.allCases.map(\.rawValue) + (relaysCodes ? [GrantType.authorizationCode.rawValue] : []))
-            json.member("token_endpoint_auth_methods_supported", authenticationMethods.map(\.rawValue))
-            if authenticationMethods.contains(.privateKeyJWT) {
-                json.member(
-                    "token_endpoint_auth_signing_alg_values_supported",
-                    AssertionSignature.algorithms.map(\.rawValue).sorted())
+            json.authentication(at: "token_endpoint", authenticationMethods)
+            if let revocationEndpoint {
+                json.member("revocation_endpoint", revocationEndpoint)
+                json.authentication(at: "revocation_endpoint", authenticationMethods)
+            }
+            if let introspectionEndpoint {
+                json.member("introspection_endpoint", introspectionEndpoint)
+                json.authentication(at: "introspection_endpoint", authenticationMethods.filter { $0 != .none })
             }
             json.member("dpop_signing_alg_values_supported", DPoPProof.algorithms.map(\.rawValue).sorted())
             json.member("scopes_supported", Scope(["openid"] + scopes.tokens).tokens)
@@ -55,5 +64,16 @@ package struct ServerMetadata: Sendable {
             json.member("native_sso_supported", true)
         }
         return json.bytes
+    }
+}
+
+extension JSONWriter {
+    /// How clients authenticate at an endpoint. RFC 8414 §2.
+    fileprivate mutating func authentication(at endpoint: String, _ methods: [Client.Authentication]) {
+        member("\(endpoint)_auth_methods_supported", methods.map(\.rawValue))
+        if methods.contains(.privateKeyJWT) {
+            member(
+                "\(endpoint)_auth_signing_alg_values_supported", AssertionSignature.algorithms.map(\.rawValue).sorted())
+        }
     }
 }

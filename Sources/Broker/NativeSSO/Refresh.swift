@@ -16,7 +16,8 @@ package final class RefreshRequest: Sendable, CustomStringConvertible, CustomRef
     package let assertion: PresentedAssertion?
 
     package init(
-        requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?, resource: String? = nil, proof: PresentedProof? = nil,
+        requestID: UniqueID, client: Client, refreshToken: String, scope: Scope?, resource: String? = nil,
+        proof: PresentedProof? = nil,
         assertion: PresentedAssertion? = nil
     ) {
         self.requestID = requestID

@@ -110,7 +110,8 @@ package struct FamilyFacts: Sendable {
         wasSpent: Bool = false,
         rotatedAt: UnixTime,
         revokedAt: UnixTime?, cameLate: Bool = false, expiresAt: UnixTime, scope: Scope, audiences: [String],
-        session: SessionFacts, login: Login, claims: CopiedClaims = CopiedClaims(), clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?,
+        session: SessionFacts, login: Login, claims: CopiedClaims = CopiedClaims(), clientIsEnabled: Bool,
+        sharesLogin: Bool, scopeCeiling: Scope?,
         deviceIsBlocked: Bool,
         key: KeyThumbprint? = nil
     ) {

@@ -9,7 +9,7 @@ enum ClientStatements {
         SELECT client_id::text, authentication, enabled, grants, allowed_scope::text[], default_scope::text[], audiences,
             access_token_seconds, refresh_token_seconds, issues_refresh_token, issues_id_token,
             allows_self_exchange, accepted_acr, maximum_authentication_seconds, dpop, copied_claims::text[],
-            assertion_audience, assertion_seconds
+            assertion_audience, assertion_seconds, introspects
         FROM native_sso.client ORDER BY client_id
         """)
 
@@ -35,7 +35,8 @@ enum ClientStatements {
             proofPolicy: try Client.ProofPolicy(try row.text(14), "dpop"),
             copiedClaims: try row.textArray(15),
             assertionAudience: try Client.AssertionAudience(try row.text(16), "assertion_audience"),
-            assertionLifetime: Seconds(try row.int64(17)))
+            assertionLifetime: Seconds(try row.int64(17)),
+            introspects: try row.textArray(18))
     }
 }
 

@@ -183,8 +183,7 @@ private struct AuditWords {
             case "app": "\(app) signed the device out and"
             default: actor
             }
-        let isLogout = record.reason == "logout"
-        let why = isLogout ? "" : because(details?.string("why"))
+        let why = record.reason == "logout" ? "" : because(details?.string("why"))
         return AuditExplanation(
             sentence: "\(cause) ended \(session) with everything issued in it\(why).",
             remedy: "Every app in it is refused from its next request on. The user logs in again.")

@@ -202,4 +202,26 @@ struct InternalListenerTests {
             #expect(try await broker.internalAnswer(Requests.post(Requests.exchange))?.status == 404)
         }
     }
+
+    @Test("The metadata names the endpoints of the backchannel listener that there are")
+    func backchannelMetadata() throws {
+        func metadata(_ revocation: String?, _ introspection: String?) throws -> JSONObject {
+            let metadata = ServerMetadata(
+                issuer: Domain.broker, tokenEndpoint: "https://sso.example.com/token", keySetURI: "x",
+                signingAlgorithms: ["ES256"], revocationEndpoint: revocation, introspectionEndpoint: introspection)
+            return try #require(try JSONReader.parse(metadata.json).object)
+        }
+        let without = try metadata(nil, nil)
+        #expect(!without.names.contains { $0.hasPrefix("revocation") || $0.hasPrefix("introspection") })
+        let with = try metadata("https://a.example/revoke", "https://a.example/introspect")
+        #expect(with.string("revocation_endpoint") == "https://a.example/revoke")
+        #expect(
+            with.strings("revocation_endpoint_auth_methods_supported")
+                == ["none", "client_secret_basic", "private_key_jwt"])
+        #expect(with.string("introspection_endpoint") == "https://a.example/introspect")
+        #expect(
+            with.strings("introspection_endpoint_auth_methods_supported") == ["client_secret_basic", "private_key_jwt"])
+        #expect(
+            with.strings("introspection_endpoint_auth_signing_alg_values_supported") == ["ES256", "PS256", "RS256"])
+    }
 }

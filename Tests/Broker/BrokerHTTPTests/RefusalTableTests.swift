@@ -131,7 +131,8 @@ struct RefusalTableTests {
                 case .enrolment, .code: #expect(kind == .enrolmentRefused)
                 case .refresh: #expect(kind == .refreshRefused)
                 case .logout: #expect(kind == .logoutRefused)
-                case .request, .form, .parameter, .client, .proof, .nonce, .rate: #expect(kind == .requestRefused)
+                case .request, .form, .parameter, .client, .proof, .nonce, .rate, .revocation:
+                    #expect(kind == .requestRefused)
                 }
             }
         }

@@ -115,7 +115,9 @@ struct TokenRequestTests {
     func resource() throws {
         let resource = "https://api.example.com"
         #expect(try exchange([("resource", resource)]).resource == resource)
-        #expect(try refresh([("refresh_token", "R"), ("resource", "https://any.example")]).resource == "https://any.example")
+        #expect(
+            try refresh([("refresh_token", "R"), ("resource", "https://any.example")]).resource == "https://any.example"
+        )
         let twice = [("resource", resource), ("resource", resource)].map { (name: $0.0, value: $0.1) }
         let repeated = Refusal.parameter(.resourceRepeated).reason
         #expect(refusal { try TokenRequestReader(form: .of(Self.exchange + twice)).exchange() } == repeated)

@@ -82,10 +82,12 @@ struct AdministrationCommandTests {
             #expect(client.string("dpop") == "off")
 
             try await installation.succeed(
-                "client", "update", "app1", "--allowed-scope", "openid", "--dpop", "required")
+                "client", "update", "app1", "--allowed-scope", "openid", "--dpop", "required",
+                "--introspects", "https://a.example.com", "https://b.example.com")
             client = try await installation.object("client", "show", "app1")
             #expect(client.strings("allowed_scope") == ["openid"])
             #expect(client.string("dpop") == "required")
+            #expect(client.strings("introspects") == ["https://a.example.com", "https://b.example.com"])
             #expect(client.string("access_token_lifetime") == "2m")  // what is not given stays
 
             // Claims are listed and cleared. What the broker says itself cannot be listed.

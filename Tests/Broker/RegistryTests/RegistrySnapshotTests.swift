@@ -28,7 +28,7 @@ struct RegistrySnapshotTests {
                 refreshTokenLifetime: .days(3), issuesRefreshToken: false, issuesIDToken: true,
                 allowsSelfExchange: true, acceptedContextClasses: ["urn:loa:2"], maximumAuthenticationAge: .hours(1),
                 copiedClaims: ["email", "https://example.com/roles"], assertionAudience: .tokenEndpoint,
-                assertionLifetime: .hours(1))
+                assertionLifetime: .hours(1), introspects: ["https://api.example.com"])
             try await administration.add(client, act)
             try await administration.putScope("payments", requiresConsent: true, act)
             try await administration.putScope("openid", requiresConsent: nil, act)

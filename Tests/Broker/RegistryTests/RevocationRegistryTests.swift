@@ -221,7 +221,7 @@ import Testing
     }
 
     private static func live(_ database: PostgresFixture) async throws -> [String] {
-        try await database.run(liveSIDs, []).map { try $0.text(0) }
+        try await SessionNames.names(database.run(liveSIDs, []))
     }
 
     private static func audit(_ database: PostgresFixture) async throws -> [String] {
@@ -236,12 +236,12 @@ import Testing
     }
 
     private static let liveSIDs = Statement(
-        "SELECT sid::text FROM native_sso.session WHERE ended_at IS NULL ORDER BY sid")
+        "SELECT sid FROM native_sso.session WHERE ended_at IS NULL")
     private static let auditRows = Statement(
         """
         SELECT kind || ' ' || reason || ' ' || client_id FROM native_sso.audit_event
         WHERE kind IN ('session_ended', 'grant_revoked') ORDER BY occurred_at
         """)
     private static let instants = Statement(
-        "SELECT expires_at, iat_after, auth_time_after FROM native_sso.session WHERE sid = $1")
+        "SELECT expires_at, iat_after, auth_time_after FROM native_sso.session WHERE sid = sha256($1::text::bytea)")
 }

@@ -24,6 +24,7 @@ import Testing
         let backchannel = try LoopbackPort.free()
         let broker = try installation.startBroker(environment: [
             "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(backchannel)", "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
+            "NATIVE_SSO_BACKCHANNEL_INTROSPECT": "true",
         ])
         try await broker.untilReady()
         let document = try await Self.withExamples(logins, broker, in: installation.directory)
@@ -38,10 +39,16 @@ import Testing
             ["--include-path", "/backchannel-logout", "--exclude-checks", "positive_data_acceptance"])
         try await schemathesis.check(
             document, port: broker.internalPort,
-            ["--exclude-path", "/token", "--exclude-path", "/backchannel-logout", "--exclude-path", "/revoke"])
+            [
+                "--exclude-path", "/token", "--exclude-path", "/backchannel-logout", "--exclude-path", "/revoke",
+                "--exclude-path", "/introspect",
+            ])
         try await schemathesis.check(
             document, port: backchannel,
-            ["--include-path", "/revoke", "--exclude-checks", "positive_data_acceptance,ignored_auth"])
+            [
+                "--include-path", "/revoke", "--include-path", "/introspect", "--exclude-checks",
+                "positive_data_acceptance,ignored_auth",
+            ])
 
         // The examples were good ones: answers with tokens were among those that were held to the document.
         let metrics = try await HTTPRequest("GET", "/metrics").send(to: broker.internalPort).text

@@ -44,6 +44,8 @@ package struct Client: Sendable, Hashable {
     package var defaultScope: Scope
     /// The resource servers of its access tokens: `aud`. RFC 9068 §3.
     package var audiences: [String]
+    /// The resource servers whose access tokens it may introspect, if it is confidential. RFC 7662 §4.
+    package var introspects: [String]
     package var accessTokenLifetime: Seconds?
     /// Absolute lifetime of a token family; `nil`: that of the session.
     package var refreshTokenLifetime: Seconds?
@@ -72,7 +74,8 @@ package struct Client: Sendable, Hashable {
         issuesIDToken: Bool = false, allowsSelfExchange: Bool = false,
         acceptedContextClasses: [String] = [], maximumAuthenticationAge: Seconds? = nil,
         proofPolicy: ProofPolicy = .off, copiedClaims: [String] = [],
-        assertionAudience: AssertionAudience = .issuer, assertionLifetime: Seconds = .minutes(5)
+        assertionAudience: AssertionAudience = .issuer, assertionLifetime: Seconds = .minutes(5),
+        introspects: [String] = []
     ) {
         self.id = id
         self.authentication = authentication
@@ -92,6 +95,7 @@ package struct Client: Sendable, Hashable {
         self.copiedClaims = copiedClaims
         self.assertionAudience = assertionAudience
         self.assertionLifetime = assertionLifetime
+        self.introspects = introspects
     }
 
     /// A public client with a key is identified by the key alone: tokens issued with one key are only for that key. A

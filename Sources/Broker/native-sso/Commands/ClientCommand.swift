@@ -176,6 +176,7 @@ extension Record {
             "dpop": .text(client.proofPolicy.rawValue), "copied_claims": .list(client.copiedClaims),
             "assertion_audience": .text(client.assertionAudience.rawValue),
             "assertion_lifetime": Cell(client.assertionLifetime),
+            "introspects": .list(client.introspects),
         ]
     }
 }

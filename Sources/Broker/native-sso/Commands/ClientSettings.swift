@@ -58,11 +58,19 @@ struct ClientSettings: ParsableArguments {
 
     @Flag(help: "Copy no claims.") var noClaim = false
 
-    @Option(help: "What `aud` of its client assertions may name. `token_endpoint`: also that URL. A new client: issuer.")
+    @Option(
+        help: "What `aud` of its client assertions may name. `token_endpoint`: also that URL. A new client: issuer.")
     var assertionAudience: Client.AssertionAudience?
 
     @Option(help: ArgumentHelp("Longest life of its client assertions, from 10s to 1h.", valueName: "5m"))
     var assertionLifetime: Seconds?
+
+    @Option(
+        parsing: .upToNextOption,
+        help: "Resource servers whose access tokens it may introspect. Only a confidential client can.")
+    var introspects: [String] = []
+
+    @Flag(help: "Let it introspect nothing.") var noIntrospects = false
 
     mutating func validate() throws {
         if let accessTokenLifetime, accessTokenLifetime < 10 || accessTokenLifetime > .hours(24) {
@@ -71,8 +79,11 @@ struct ClientSettings: ParsableArguments {
         if let refreshTokenLifetime, refreshTokenLifetime > .days(400) {
             throw ValidationError("--refresh-token-lifetime is at most 400d.")
         }
-        guard (audience + minAcr).allSatisfy({ Issuer($0) != nil }) else {
-            throw ValidationError("--audience and --min-acr take printable ASCII.")
+        guard (audience + minAcr + introspects).allSatisfy({ Issuer($0) != nil }) else {
+            throw ValidationError("--audience, --min-acr and --introspects take printable ASCII.")
+        }
+        guard introspects.isEmpty || !noIntrospects else {
+            throw ValidationError("--no-introspects takes the permission away: give one or the other.")
         }
         // A repeated value would turn the `aud` of one resource server into a list.
         guard Set(audience).count == audience.count, Set(minAcr).count == minAcr.count else {
@@ -88,7 +99,8 @@ struct ClientSettings: ParsableArguments {
             claim.allSatisfy({ ClientID($0) != nil && !$0.utf8.contains(UInt8(ascii: " ")) })
         else { throw ValidationError("--claim takes at most 8 names, each once, of printable ASCII without spaces.") }
         if let reserved = claim.first(where: CopiedClaims.isReserved) {
-            throw ValidationError("--claim \(reserved): the broker sets this claim itself, or no access token may have it.")
+            throw ValidationError(
+                "--claim \(reserved): the broker sets this claim itself, or no access token may have it.")
         }
         guard claim.isEmpty || !noClaim else { throw ValidationError("Give --claim or --no-claim.") }
         if let assertionLifetime, assertionLifetime < 10 || assertionLifetime > .hours(1) {
@@ -129,6 +141,7 @@ extension ClientSettings {
         client.assertionAudience = assertionAudience ?? client.assertionAudience
         client.assertionLifetime = assertionLifetime ?? client.assertionLifetime
         if noClaim || !claim.isEmpty { client.copiedClaims = claim }
+        if noIntrospects || !introspects.isEmpty { client.introspects = introspects }
     }
 }
 

@@ -36,9 +36,9 @@ extension Broker {
             readiness: readiness, clock: clock, connections: connections, logger: logger
         ) { [logger, backchannel = configuration.backchannel] ports in
             var metadata: Logger.Metadata = [
-                "public": listener.listen.bound(to: ports.public),
                 "internal": .stringConvertible(ports.internal), "tls": .stringConvertible(listener.tls != nil),
             ]
+            metadata["public"] = listener.listen.bound(to: ports.public)
             if let port = ports.backchannel, let listen = backchannel?.listener.listen {
                 metadata["backchannel"] = listen.bound(to: port)
             }
@@ -135,21 +135,27 @@ extension Broker {
                 ? Revocation(
                     registry: registry, refreshTokens: ring, devices: ring, limits: limiter,
                     issuers: providers.map(\.configuration.issuer)) : nil,
+            introspection: backchannel.introspects
+                ? Introspection(
+                    issuer: configuration.issuer, algorithms: Self.signatureAlgorithms, key: verificationKey,
+                    registry: registry, idle: configuration.sessions.idle, clock: clock) : nil,
             logout: logout, directory: snapshot, assertions: PostgresAssertionRegister(database: lanes),
             limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
     /// The broker's own id_tokens from enrolments, accepted as subject tokens.
     private var enrolledIDTokens: EnrolledIDTokens? {
-        configuration.enrolledPolicy.map { [ring] policy in
-            EnrolledIDTokens(
-                issuer: policy.issuer,
-                algorithms: Set(
-                    KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.compactMap {
-                        SignatureAlgorithm(name: $0.rawValue)
-                    })
-            ) { header throws(PortError) in try ring.verificationKey(for: header) }
+        configuration.enrolledPolicy.map { policy in
+            EnrolledIDTokens(issuer: policy.issuer, algorithms: Self.signatureAlgorithms, key: verificationKey)
         }
+    }
+
+    /// Of the broker's own signatures.
+    private static let signatureAlgorithms = Set(
+        KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.compactMap { SignatureAlgorithm(name: $0.rawValue) })
+
+    private var verificationKey: @Sendable (JOSEHeader) throws(PortError) -> Result<JSONWebKey, JWSError> {
+        { [ring] header throws(PortError) in try ring.verificationKey(for: header) }
     }
 
     var checks: [any ReadinessCheck] {
@@ -160,11 +166,18 @@ extension Broker {
     /// The broker's public metadata, based on its issuer, not on its listen addresses.
     private var metadata: ServerMetadata {
         let base = configuration.issuer.withoutTrailingSlash
+        let backchannel = configuration.backchannel
         return ServerMetadata(
             issuer: configuration.issuer, tokenEndpoint: configuration.dpop.tokenEndpoint,
             keySetURI: base + "/.well-known/jwks.json",
             signingAlgorithms: KeyAlgorithm.allCases.filter { $0.serves(.accessToken) }.map(\.rawValue),
-            relaysCodes: providers.contains { $0.configuration.codeRelay != nil })
+            relaysCodes: providers.contains { $0.configuration.codeRelay != nil },
+            revocationEndpoint: backchannel.flatMap {
+                $0.revokes ? $0.url + BackchannelEndpoint.revocationPath : nil
+            },
+            introspectionEndpoint: backchannel.flatMap {
+                $0.introspects ? $0.url + BackchannelEndpoint.introspectionPath : nil
+            })
     }
 }
 

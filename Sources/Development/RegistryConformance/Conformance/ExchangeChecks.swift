@@ -42,7 +42,8 @@ extension GrantRegistryConformance {
             #expect(late.refusal == .superseded)
             #expect(late.facts.grant?.scope == Scope(["openid"]))
         },
-        GrantRegistryCheck("exchange: the grant keeps the claims that the latest one copied, until it is revoked") { fixture in
+        GrantRegistryCheck("exchange: the grant keeps the claims that the latest one copied, until it is revoked") {
+            fixture in
             var scenario = try ExchangeScenario()
             scenario.client.copiedClaims = ["email", "roles"]
             scenario.allClaims["roles"] = .array([.string("reader"), .number(JSONNumber(7))])

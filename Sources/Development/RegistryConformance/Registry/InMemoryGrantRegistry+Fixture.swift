@@ -56,7 +56,8 @@ extension InMemoryGrantRegistry: GrantRegistryFixture {
                 revokedAt: grant.isRevoked ? state.now : nil, wasReplayed: grant.isRevoked && grant.wasReplayed,
                 cameLate: grant.isRevoked && grant.cameLate && !grant.wasReplayed,
                 expiresAt: state.now.adding(grant.expiresIn),
-                scope: grant.scope, audiences: grant.audiences, login: grant.login, claims: grant.claims, key: grant.key)
+                scope: grant.scope, audiences: grant.audiences, login: grant.login, claims: grant.claims, key: grant.key
+            )
         }
     }
 

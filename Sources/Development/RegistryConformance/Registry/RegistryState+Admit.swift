@@ -98,7 +98,8 @@ extension RegistryState {
             keylessBefore: live.map { $0.value.key == nil ? generation : $0.value.keylessBefore } ?? 1,
             spent: live?.value.spentByExchange ?? [],
             rotatedAt: repeats ? live?.value.rotatedAt ?? now : now, revokedAt: nil, expiresAt: end,
-            scope: asked.checks.scope, audiences: client.audiences, login: asked.idToken.login, claims: asked.checks.claims,
+            scope: asked.checks.scope, audiences: client.audiences, login: asked.idToken.login,
+            claims: asked.checks.claims,
             key: key)
         return GrantFacts(id: id, generation: generation, expiresAt: end)
     }

@@ -37,6 +37,8 @@ struct Domain: Sendable {
         client("app-refresh-only", grants: [.refreshToken]),
         client("app-disabled", isEnabled: false),
         client("server", authentication: .clientSecretBasic),
+        client("api", authentication: .clientSecretBasic, introspects: ["https://api.example.com"]),
+        client("public-api", introspects: ["https://api.example.com"]),
         client("signer", authentication: .privateKeyJWT),
         client("demanding", contextClasses: ["urn:example:loa3"], maximumAuthenticationAge: 600),
     ]
@@ -44,14 +46,14 @@ struct Domain: Sendable {
     static func client(
         _ id: String, authentication: Client.Authentication = .none, isEnabled: Bool = true,
         grants: Set<Client.Grant> = Set(Client.Grant.allCases), contextClasses: [String] = [],
-        maximumAuthenticationAge: Seconds? = nil, proofPolicy: Client.ProofPolicy = .off
+        maximumAuthenticationAge: Seconds? = nil, proofPolicy: Client.ProofPolicy = .off, introspects: [String] = []
     ) -> Client {
         Client(
             id: ClientID(validated: id), authentication: authentication, isEnabled: isEnabled, grants: grants,
             allowedScope: Scope(["openid", "profile", "orders.read", "payments"]),
             defaultScope: Scope(["openid", "profile"]), audiences: ["https://api.example.com"],
             acceptedContextClasses: contextClasses, maximumAuthenticationAge: maximumAuthenticationAge,
-            proofPolicy: proofPolicy)
+            proofPolicy: proofPolicy, introspects: introspects)
     }
 
     init() throws {
@@ -92,6 +94,15 @@ struct Domain: Sendable {
         LogoutTokenClaims(
             issuer: issuer, subject: .session(sessionID), audience: audience.map(ClientID.init(validated:)),
             issuedAt: now, tokenID: tokenID, refusedAfter: now.adding(360))
+    }
+
+    /// Of ``accessToken(_:type:issuer:key:)``.
+    static func verificationKey() throws(PortError) -> Result<JSONWebKey, JWSError> {
+        do {
+            return .success(try TestKey.shared(.es256).publicKey)
+        } catch {
+            throw .broken("no test key")
+        }
     }
 
     static let issuers = [

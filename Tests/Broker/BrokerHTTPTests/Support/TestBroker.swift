@@ -126,6 +126,9 @@ struct TestBroker: Sendable {
             revocation: Revocation(
                 registry: domain.revocations, refreshTokens: domain.macKeys, devices: domain.macKeys, limits: limiter,
                 issuers: Domain.issuers.map(\.issuer)),
+            introspection: Introspection(
+                issuer: issuer, algorithms: [.es256], key: { _ throws(PortError) in try Domain.verificationKey() },
+                registry: domain.revocations, idle: lifetimes.sessionIdle, clock: domain.clock),
             logout: options.movesLogout ? logout : nil, directory: domain.directory, assertions: domain.assertions,
             limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let server = BrokerServer(

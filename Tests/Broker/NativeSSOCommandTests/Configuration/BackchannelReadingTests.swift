@@ -17,7 +17,8 @@ struct BackchannelReadingTests {
 
     @Test func eachPathHasItsSwitch() throws {
         let one = try #require(try Self.read("backchannel: { revoke: true }"))
-        #expect(one.revokes && !one.takesLogouts)
+        #expect(one.revokes && !one.introspects && !one.takesLogouts)
+        #expect(try Self.read("backchannel: { introspect: true }")?.introspects == true)
         #expect(one.listener.listen.description == "127.0.0.1:8082")
         #expect(one.url == "https://sso.example.com")
         let other = try #require(

@@ -185,10 +185,21 @@ extension GuidePageTests {
             })
     }
 
+    @Test func endsByAnAppAreToldFromThoseByOperators() {
+        #expect(
+            AuditExplanation(Self.sample(.sessionEnded, reason: "app")).sentence
+                == "App APP signed the device out and ended session \(Self.session) with everything issued in it."
+        )
+        #expect(
+            AuditExplanation(Self.sample(.grantRevoked, reason: "app")).sentence.hasPrefix(
+                "The app itself revoked grant \(Self.grant) of app APP"))
+    }
+
     /// An event of each kind, with descriptive names.
-    private static func sample(_ kind: AuditKind) -> AuditRecord {
+    private static func sample(_ kind: AuditKind, reason given: String? = nil) -> AuditRecord {
         let reason: String? =
             switch kind {
+            case _ where given != nil: given
             case .requestRefused: "client_unknown"
             case .exchangeRefused, .refreshRefused: "device_blocked"
             case .enrolmentRefused: "enrolment_token_used"

@@ -126,6 +126,7 @@ extension Configuration {
     struct Backchannel: Sendable {
         let listener: PublicListener
         let revokes: Bool
+        let introspects: Bool
         let takesLogouts: Bool
         /// Others reach the paths under this URL. It has no trailing slash.
         let url: String
@@ -133,10 +134,14 @@ extension Configuration {
         /// `nil` without such a listener.
         /// - Parameter issuer: The broker's; `nil` if it is invalid.
         init?(reading section: Section, isGiven: Bool, issuer: Issuer?, besides others: [PublicAddress]) {
-            let isOn = isGiven || ["listen", "revoke", "backchannel_logout"].contains(where: section.isGiven)
+            let isOn =
+                isGiven || ["listen", "revoke", "introspect", "backchannel_logout"].contains(where: section.isGiven)
             let listener = PublicListener(reading: section, listen: "127.0.0.1:8082", isOn: isOn)
             revokes = section.flag(
                 "revoke", default: false, help: "Serve `POST /revoke`: apps end their grants and sign out (RFC 7009).")
+            introspects = section.flag(
+                "introspect", default: false,
+                help: "Serve `POST /introspect`: APIs ask whether an access token is alive (RFC 7662).")
             takesLogouts = section.flag(
                 "backchannel_logout", default: false,
                 help: "Serve `POST /backchannel-logout` here, and no longer on the internal listener.")
@@ -152,7 +157,7 @@ extension Configuration {
             }
             self.url = url ?? standard
             guard isOn else { return nil }
-            if section.isSound, !revokes, !takesLogouts {
+            if section.isSound, !revokes, !introspects, !takesLogouts {
                 section.report("revoke", "is false like every path here; set one to true, or remove the section")
             }
             guard let listener else { return nil }
