@@ -145,3 +145,5 @@ CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON client EXECUTE FUNCT
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON client_secret EXECUTE FUNCTION announce_registry_change();
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON client_key EXECUTE FUNCTION announce_registry_change();
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON scope EXECUTE FUNCTION announce_registry_change();
+CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON sharing_group_member
+    EXECUTE FUNCTION announce_registry_change();

@@ -45,8 +45,8 @@ SELECT make_type('refresh_answer', $$
     place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, effect text, client text, generation integer,
     exchanged_generation integer, keyless_before integer, was_spent boolean, rotated_at timestamptz, revoked_at timestamptz,
     came_late boolean, grant_expires_at timestamptz, jkt text, scope text[], audiences text[], auth_time timestamptz, acr text,
-    amr text[], claims text, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
-    client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean$$);
+    amr text[], claims text, issuer text, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz,
+    last_used_at timestamptz, client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean$$);
 
 -- A grant to be revoked, and the version of its row that was judged.
 SELECT make_type('refresh_misuse', $$
@@ -145,7 +145,7 @@ BEGIN
         WITH judged AS MATERIALIZED (
             SELECT a.place, (a.call).request_id, v.verdict, v.verdict = 'advanced' AND h.is_held AS may_write,
                 l.last_used_at < v_now - make_interval(secs => least(300, (a.call).idle_seconds / 4)) AS is_due,
-                g.*, l.subject, l.ended_at, l.expires_at AS session_expires_at, l.last_used_at,
+                g.*, l.issuer, l.subject, l.ended_at, l.expires_at AS session_expires_at, l.last_used_at,
                 c.enabled AS client_enabled, shares.login AS shares_login, t.scope_ceiling, d.is_blocked
             FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
             -- The look: the same for every refusal. OFFSET 0 makes each a look by a whole key.
@@ -226,8 +226,8 @@ BEGIN
                 k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used),
                 CASE WHEN k.verdict IN ('none', 'advanced') THEN k.verdict ELSE 'revoked' END,
                 k.client_id, k.generation, k.exchanged_generation, k.keyless_before, k.was_spent, k.rotated_at, k.revoked_at,
-                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.claims, k.session_id, k.subject,
-                k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
+                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.claims, k.issuer, k.session_id,
+                k.subject, k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
                 k.scope_ceiling, coalesce(k.is_blocked, false))::refresh_answer),
             array_agg(ROW (
                 k.place, k.grant_id, k.session_id, k.grant_version, k.verdict, k.request_id)::refresh_misuse)

@@ -12,14 +12,17 @@ extension IDTokenClaims {
     /// `c_hash`, which the source client checks.
     /// - Parameters:
     ///   - issuer: The issuer whose key verified the token.
-    ///   - provider: The IdP of the login, to which sharing groups, devices and sessions belong; `nil`: the issuer.
+    ///   - provider: The IdP of the login, to which sharing groups, devices and sessions belong, in an id_token of the
+    ///     broker; `nil`: the issuer.
+    ///   - subjects: How the broker names users.
     convenience init(
-        _ token: VerifiedJWS, issuer: Issuer, provider: Issuer? = nil, for use: IDTokenUse = .exchange,
+        _ token: VerifiedJWS, issuer: Issuer, provider: Issuer? = nil, subjects: SubjectPrefixes,
+        for use: IDTokenUse = .exchange,
         isKeyCurrent: Bool = false, at now: UnixTime
     ) throws(SubjectTokenDefect) {
         let claims = token.claims
         try Self.checkIssuer(claims, issuer)
-        let subject = try Self.subject(claims)
+        let subject = try Self.subject(claims, of: issuer, loginAt: provider, subjects)
         let sessionID = use == .enrolment && !claims.contains("sid") ? nil : try Self.sessionID(claims)
         let (deviceIDHash, deviceSecretHash) = try Self.deviceHashes(claims)
         let (audience, sourceClient) = try Self.audience(claims)
@@ -39,9 +42,18 @@ extension IDTokenClaims {
         guard claims.string("iss")?.hasSameOctets(as: issuer.string) == true else { throw .issuerMismatch }
     }
 
-    static func subject(_ claims: JSONObject) throws(SubjectTokenDefect) -> Subject {
+    /// The IdP's own `sub`, of which the broker can make one of its own. An id_token of the broker has the latter. If
+    /// the prefix of its IdP changed since, it names nobody.
+    static func subject(
+        _ claims: JSONObject, of issuer: Issuer, loginAt provider: Issuer?, _ subjects: SubjectPrefixes
+    ) throws(SubjectTokenDefect) -> Subject {
         guard let subject = claims.string("sub").flatMap(Subject.init) else { throw .subject }
-        return subject
+        guard let provider else {
+            _ = try subjects.name(subject, at: issuer)
+            return subject
+        }
+        guard let own = subjects.subject(named: subject, at: provider) else { throw .notEnrolled }
+        return own
     }
 
     static func sessionID(_ claims: JSONObject) throws(SubjectTokenDefect) -> SessionID {

@@ -18,10 +18,14 @@ package struct IDTokenValidator: IDTokenVerifier {
     }
 
     private let providers: [Issuer: Provider]
+    private let subjects: SubjectPrefixes
     private let enrolled: EnrolledIDTokens?
 
-    /// - Parameter enrolled: `nil`: the broker does not accept its own id_tokens.
-    package init(_ providers: [Provider], enrolled: EnrolledIDTokens? = nil) {
+    /// - Parameters:
+    ///   - subjects: Must hold each of the IdPs.
+    ///   - enrolled: `nil`: the broker does not accept its own id_tokens.
+    package init(_ providers: [Provider], subjects: SubjectPrefixes, enrolled: EnrolledIDTokens? = nil) {
+        self.subjects = subjects
         self.enrolled = enrolled
         self.providers = Dictionary(providers.map { ($0.keys.issuer, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -29,9 +33,10 @@ package struct IDTokenValidator: IDTokenVerifier {
     /// 1. Compact form, sizes, and a header without dangerous parameters (RFC 7515 §7.1, §4.1.11; RFC 8725 §3.6).
     /// 2. `alg` is on the issuer's list; `typ` is absent or `JWT` (RFC 8725 §3.1, §3.11).
     /// 3. A key of this issuer verifies the signature (RFC 8725 §3.2–§3.4, §3.8).
-    /// 4. The claims are those of an id_token: ``IDTokenClaims/init(_:issuer:provider:for:isKeyCurrent:at:)``.
+    /// 4. The claims are those of an id_token: ``IDTokenClaims/init(_:issuer:provider:subjects:for:isKeyCurrent:at:)``.
     ///
-    /// The broker's own id_tokens are valid for exchanges only. Their `idp` claim must name a configured IdP.
+    /// The broker's own id_tokens are valid for exchanges only. They must be those of an enrolment, and their `idp`
+    /// claim must name a configured IdP, whose prefix their `sub` has.
     package func verify(
         _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
     ) throws(IDTokenVerificationError) -> IDTokenVerification {
@@ -41,10 +46,10 @@ package struct IDTokenValidator: IDTokenVerifier {
                 try Self.claims { () throws(SubjectTokenDefect) in
                     // In every access token of this broker and in no id_token of it.
                     guard !verified.claims.contains("session_id") else { throw .accessToken }
-                    let login = verified.claims.string("idp").flatMap(Issuer.init)
-                    let claims = try IDTokenClaims(verified, issuer: issuer, provider: login, at: now)
-                    guard let login, providers[login] != nil else { throw .notEnrolled }
-                    return claims
+                    guard verified.claims["device_sso"] == .bool(true),
+                        let login = verified.claims.string("idp").flatMap(Issuer.init), providers[login] != nil
+                    else { throw .notEnrolled }
+                    return try IDTokenClaims(verified, issuer: issuer, provider: login, subjects: subjects, at: now)
                 })
         }
         guard let provider = providers[issuer] else { throw .refused(.issuerMismatch) }
@@ -53,7 +58,8 @@ package struct IDTokenValidator: IDTokenVerifier {
         @Sendable func claims(_ verified: ProviderKeys.Verified) throws(IDTokenVerificationError) -> IDTokenClaims {
             try Self.claims { () throws(SubjectTokenDefect) in
                 try IDTokenClaims(
-                    verified.token, issuer: issuer, for: use, isKeyCurrent: verified.isKeyCurrent, at: now)
+                    verified.token, issuer: issuer, subjects: subjects, for: use, isKeyCurrent: verified.isKeyCurrent,
+                    at: now)
             }
         }
         switch try provider.keys.find(token, with: admissible) {

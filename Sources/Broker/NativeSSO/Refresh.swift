@@ -66,6 +66,7 @@ package struct Refresh: Sendable {
         }
         subject.session = facts.grant?.session.id
         let (_, family) = try decide(asked, facts)  // pure; a property test holds it to the statement's guards
+        guard mint.names(family) else { throw .refused(.subjectAmbiguous) }
         // A redelivery returns the same successor as the rotation, so a retry is harmless.
         return try RefreshError.port { () throws(PortError) in
             try mint.answer(asked, family, key: request.proof?.key, at: facts.now)

@@ -147,6 +147,9 @@ package enum RefreshRefusal: Error, Sendable, CaseIterable {
     case resourceExceedsGrant
     case scopeExceedsGrant
     case scopeEmpty
+    /// The configuration no longer tells this user from those of other identity providers. The statement does not know
+    /// the configuration, so the family may have advanced; the retry gets the same refusal.
+    case subjectAmbiguous
 
     /// Whether the token shows that two parties hold the family, so that the grant is revoked. RFC 9700 §4.14.2.
     package var revokesGrant: Bool {

@@ -92,6 +92,8 @@ package struct FamilyFacts: Sendable {
     package let expiresAt: UnixTime
     package let scope: Scope
     package let audiences: [String]
+    /// The identity provider of the login.
+    package let provider: Issuer
     package let session: SessionFacts
     package let login: Login
     /// What the last exchange copied of its id_token.
@@ -110,8 +112,8 @@ package struct FamilyFacts: Sendable {
         wasSpent: Bool = false,
         rotatedAt: UnixTime,
         revokedAt: UnixTime?, cameLate: Bool = false, expiresAt: UnixTime, scope: Scope, audiences: [String],
-        session: SessionFacts, login: Login, claims: CopiedClaims = CopiedClaims(), clientIsEnabled: Bool,
-        sharesLogin: Bool, scopeCeiling: Scope?,
+        provider: Issuer, session: SessionFacts, login: Login, claims: CopiedClaims = CopiedClaims(),
+        clientIsEnabled: Bool, sharesLogin: Bool, scopeCeiling: Scope?,
         deviceIsBlocked: Bool,
         key: KeyThumbprint? = nil
     ) {
@@ -126,6 +128,7 @@ package struct FamilyFacts: Sendable {
         self.expiresAt = expiresAt
         self.scope = scope
         self.audiences = audiences
+        self.provider = provider
         self.session = session
         self.login = login
         self.claims = claims

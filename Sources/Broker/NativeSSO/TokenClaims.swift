@@ -4,7 +4,10 @@ import StrictCoding
 /// reach a resource server.
 struct AccessTokenClaims: Sendable {
     let issuer: Issuer
+    /// The broker's name of the user.
     let subject: Subject
+    /// `idp`: where the user logged in.
+    let provider: Issuer
     let audiences: [String]
     let client: ClientID
     let issuedAt: UnixTime
@@ -31,6 +34,7 @@ struct AccessTokenClaims: Sendable {
             object.member("jti", JWTID.random())
             object.member("scope", scope.description)
             object.member("session_id", session.description)
+            object.member("idp", provider.string)
             object.login(login)
             if let key { object.member("cnf", object: { $0.member("jkt", key.string) }) }
             for claim in copied.object.members { object.member(claim.name, claim.value) }
@@ -39,8 +43,8 @@ struct AccessTokenClaims: Sendable {
     }
 
     /// The payload of the id_token that an exchange returns beside this access token, to an app that asked for one. It
-    /// has no `nonce`, because there was no authentication request. This broker does not accept it as a subject token.
-    /// Native SSO §4.3; OpenID Connect Core §2.
+    /// has no `nonce`, because there was no authentication request. It has no `device_sso`, so this broker does not accept
+    /// it as a subject token. Native SSO §4.3; OpenID Connect Core §2.
     /// - Parameter hashFunction: The one that the `alg` of the id_token implies.
     func siblingIDToken(in sessionID: SessionID, on device: DeviceValue, hashFunction: TokenHashFunction) -> [UInt8] {
         var json = JSONWriter()
@@ -52,6 +56,7 @@ struct AccessTokenClaims: Sendable {
             object.member("exp", expiresAt.seconds)
             object.member("jti", JWTID.random())
             object.member("sid", sessionID.string)
+            object.member("idp", provider.string)
             object.member(
                 device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
             object.login(login)
@@ -62,9 +67,12 @@ struct AccessTokenClaims: Sendable {
 
 /// The payload of the id_token that an enrolment issues. It copies the IdP's claims about the login, with `nonce`, and
 /// adds this broker's `iss`, `sid` and the device hash. `idp` names the IdP. The broker accepts its own id_token as a
-/// subject token only if it has `idp`. OpenID Connect Core §2, Native SSO §3.4.1.
+/// subject token only if it has `device_sso`, which says that sibling apps may use it. OpenID Connect Core §2, Native SSO
+/// §3.4.1.
 struct EnrolledIDTokenClaims: Sendable {
     let issuer: Issuer
+    /// The broker's name of the user.
+    let subject: Subject
     let source: IDTokenClaims
     let issuedAt: UnixTime
     let expiresAt: UnixTime
@@ -82,20 +90,21 @@ struct EnrolledIDTokenClaims: Sendable {
     /// access tokens.
     private static let replaced = [
         "iss", "sub", "aud", "azp", "iat", "exp", "nbf", "jti", "sid", "idp", "di_hash", "ds_hash", "auth_time", "acr",
-        "amr", "at_hash", "c_hash", "s_hash", "cnf", "session_id",
+        "amr", "at_hash", "c_hash", "s_hash", "cnf", "session_id", "device_sso",
     ]
 
     var json: [UInt8] {
         var json = JSONWriter(reservingCapacity: 1024)
         json.object { object in
             object.member("iss", issuer.string)
-            object.member("sub", source.subject.string)
+            object.member("sub", subject.string)
             object.member("aud", source.sourceClient.string)
             object.member("iat", issuedAt.seconds)
             object.member("exp", expiresAt.seconds)
             object.member("jti", JWTID.random())
             object.member("sid", sessionID.string)
             object.member("idp", source.issuer.string)
+            object.member("device_sso", true)
             object.member(
                 device.profile == .deviceID ? "di_hash" : "ds_hash", device.hash(function: hashFunction))
             if let accessToken { object.member("at_hash", hashFunction.leftHalf(of: accessToken)) }

@@ -9,14 +9,17 @@ package struct TokenMint: Sendable {
     private let signer: any TokenSigner
     private let refreshTokens: any RefreshTokenAuthenticator
     private let lifetimes: Lifetimes
+    private let subjects: SubjectPrefixes
 
     package init(
-        issuer: Issuer, signer: any TokenSigner, refreshTokens: any RefreshTokenAuthenticator, lifetimes: Lifetimes
+        issuer: Issuer, signer: any TokenSigner, refreshTokens: any RefreshTokenAuthenticator, lifetimes: Lifetimes,
+        subjects: SubjectPrefixes
     ) {
         self.issuer = issuer
         self.signer = signer
         self.refreshTokens = refreshTokens
         self.lifetimes = lifetimes
+        self.subjects = subjects
     }
 
     /// The answer to an exchange. RFC 8693 §2.2.1.
@@ -27,7 +30,7 @@ package struct TokenMint: Sendable {
         let (client, idToken, device) = (asked.request.client, asked.idToken, asked.request.device)
         let (scope, key) = (asked.checks.scope, asked.request.proof?.key)
         let claims = AccessTokenClaims(
-            issuer: issuer, subject: idToken.subject,
+            issuer: issuer, subject: try name(idToken.subject, at: idToken.issuer), provider: idToken.issuer,
             audiences: asked.request.resource.map { [$0] } ?? client.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: grant.expiresAt, at: now),
             scope: scope, login: idToken.login, session: session, key: key,
@@ -56,7 +59,7 @@ package struct TokenMint: Sendable {
         // The session may now end earlier than when the grant was made.
         let end = min(family.expiresAt, family.session.expiresAt)
         let claims = AccessTokenClaims(
-            issuer: issuer, subject: subject,
+            issuer: issuer, subject: try name(subject, at: family.provider), provider: family.provider,
             audiences: asked.request.resource.map { [$0] } ?? family.audiences, client: client.id,
             issuedAt: now, expiresAt: accessTokenExpiry(client, notAfter: end, at: now),
             scope: scope, login: family.login, session: family.session.id, key: key,
@@ -102,10 +105,25 @@ package struct TokenMint: Sendable {
         _ accessToken: String?, at now: UnixTime
     ) throws(PortError) -> EnrolledIDTokenClaims {
         EnrolledIDTokenClaims(
-            issuer: issuer, source: idToken, issuedAt: now,
+            issuer: issuer, subject: try name(idToken.subject, at: idToken.issuer), source: idToken, issuedAt: now,
             // At least the next second: the database's clock may be ahead of the clock that checked the expiry.
             expiresAt: max(min(idToken.expiresAt, session.expiresAt), now.adding(1)), sessionID: session.id,
             device: device, accessToken: accessToken, hashFunction: try signer.hashFunction, key: request.proof?.key)
+    }
+
+    /// Whether the broker can still name the user of a grant. The configuration may have changed since the login.
+    func names(_ family: FamilyFacts) -> Bool {
+        guard let subject = family.session.subject else { return true }
+        return (try? subjects.name(subject, at: family.provider)) != nil
+    }
+
+    /// `sub` of a login that was verified, so that it has one.
+    private func name(_ subject: Subject, at provider: Issuer) throws(PortError) -> Subject {
+        do throws(SubjectTokenDefect) {
+            return try subjects.name(subject, at: provider)
+        } catch {
+            throw .broken("the broker has no sub for a verified login: \(error)")
+        }
     }
 
     /// Throws if the broker cannot sign now.

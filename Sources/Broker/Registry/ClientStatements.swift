@@ -13,6 +13,13 @@ enum ClientStatements {
         FROM native_sso.client ORDER BY client_id
         """)
 
+    /// A client is in one group of an issuer at most.
+    static let providers = Statement("SELECT client_id::text, issuer::text FROM native_sso.sharing_group_member")
+
+    static func place(_ row: Row) throws -> (client: ClientID, provider: Issuer) {
+        (try row.identifier(try row.text(0), "client_id"), try row.identifier(try row.text(1), "issuer"))
+    }
+
     static let scopesRequiringConsent = Statement(
         "SELECT name::text FROM native_sso.scope WHERE requires_consent ORDER BY name")
 

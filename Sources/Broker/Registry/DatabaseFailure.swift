@@ -84,7 +84,7 @@ enum RegistryStatements {
     private static let single: [Statement] =
         [
             ExchangeStatement.statement, RefreshStatement.statement,
-            ClientStatements.all, ClientStatements.scopesRequiringConsent,
+            ClientStatements.all, ClientStatements.providers, ClientStatements.scopesRequiringConsent,
             CredentialStatements.secrets, CredentialStatements.keys, PostgresAssertionRegister.use,
             EnrolStatement.statement,
             AuditStatements.record, AuditStatements.preparePartitions,

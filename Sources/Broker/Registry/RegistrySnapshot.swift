@@ -11,6 +11,7 @@ package final class RegistrySnapshot: ClientDirectory {
         let clients: [ClientID: Client]
         let credentials: [ClientID: ClientCredentials]
         let allowedScopes: Scope
+        let providers: [ClientID: Set<Issuer>]
         let scopesRequiringConsent: Scope
     }
 
@@ -33,6 +34,10 @@ package final class RegistrySnapshot: ClientDirectory {
         get throws(PortError) { try loaded().allowedScopes }
     }
 
+    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> {
+        try loaded().providers[id] ?? []
+    }
+
     package var scopesRequiringConsent: Scope {
         get throws(PortError) { try loaded().scopesRequiringConsent }
     }
@@ -46,6 +51,8 @@ package final class RegistrySnapshot: ClientDirectory {
         let secrets = try await database.all(
             CredentialStatements.secrets, [], of: "the registry", CredentialStatements.secret)
         let keys = try await database.all(CredentialStatements.keys, [], of: "the registry", CredentialStatements.key)
+        let places = try await database.all(
+            ClientStatements.providers, [], of: "the registry", ClientStatements.place)
         let consent = try await database.all(
             ClientStatements.scopesRequiringConsent, [], of: "the registry"
         ) { try $0.text(0) }
@@ -53,6 +60,7 @@ package final class RegistrySnapshot: ClientDirectory {
             clients: Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
             credentials: Self.credentials(secrets, keys),
             allowedScopes: Scope(Set(clients.filter(\.isEnabled).flatMap(\.allowedScope.tokens)).sorted()),
+            providers: Dictionary(grouping: places, by: \.client).mapValues { Set($0.map(\.provider)) },
             scopesRequiringConsent: Scope(consent))
         contents.withLock { $0 = fresh }
     }

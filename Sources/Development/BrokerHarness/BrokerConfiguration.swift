@@ -19,6 +19,10 @@ package struct BrokerConfiguration: Sendable {
         package var logout: [String] = []
         /// `code_relay` as a flow mapping, such as `{ timeout: 2s }`; `nil`: none.
         package var codeRelay: String?
+        /// By default every provider but the first has a prefix of its own, as a broker demands it; empty: none.
+        package var subjectPrefix: String?
+        /// The issuer whose prefix it has.
+        package var sharesSubjectsWith: String?
 
         package enum Keys: Sendable {
             case discovery
@@ -39,8 +43,11 @@ package struct BrokerConfiguration: Sendable {
             self.isDisabled = isDisabled
         }
 
-        /// - Parameter keySet: Where the file with its keys lies, if it has one.
-        fileprivate func yaml(keySet: String) -> String {
+        /// - Parameters:
+        ///   - keySet: Where the file with its keys lies, if it has one.
+        ///   - place: Among the providers of the broker, from 0.
+        fileprivate func yaml(keySet: String, place: Int) -> String {
+            let prefix = subjectPrefix ?? (place == 0 || sharesSubjectsWith != nil ? "" : "idp-\(place)|")
             let source =
                 switch keys {
                 case .discovery: "discovery: \(issuer)/.well-known/openid-configuration"
@@ -59,6 +66,8 @@ package struct BrokerConfiguration: Sendable {
                     enrolment: \(enrolsByExchange ? "exchange" : "off")
                     logout: { \(logout.map { "\($0): true" }.joined(separator: ", ")) }
                 \(codeRelay.map { "    code_relay: \($0)" } ?? "")
+                \(prefix.isEmpty ? "" : "    subject_prefix: \"\(prefix)\"")
+                \(sharesSubjectsWith.map { "    shares_subjects_with: \($0)" } ?? "")
                 """
         }
     }
@@ -101,7 +110,7 @@ package struct BrokerConfiguration: Sendable {
         \(pool.map { "  pool: \($0)" } ?? "")
         keys: { directory: "\(directory)/keys" }
         identity_providers:
-        \(providers.map { $0.yaml(keySet: "\(directory)/key-set.json") }.joined(separator: "\n"))
+        \(providers.enumerated().map { $1.yaml(keySet: "\(directory)/key-set.json", place: $0) }.joined(separator: "\n"))
         public:
         \(listen.map { "  listen: \"127.0.0.1:\($0.public)\"" } ?? "")
           trusted_proxies: [\(trustedProxies.joined(separator: ", "))]

@@ -10,6 +10,7 @@ package struct ClientRow: Sendable {
     package var acceptedACR: [String] = []
     package var maximumAuthenticationSeconds: Int?
     package var dpop = "off"
+    package var issuesIDToken = false
     /// Group, role and ceiling.
     package var membership: Membership?
 
@@ -44,7 +45,7 @@ package struct ClientRow: Sendable {
             VALUES (
                 '\(id)', '\(authentication)', \(isEnabled),
                 \(Self.array(grants)), \(Self.array(allowedScope)), \(Self.array(defaultScope)),
-                ARRAY['https://api.example.test'], true, false, false, '\(dpop)',
+                ARRAY['https://api.example.test'], true, \(issuesIDToken), false, '\(dpop)',
                 \(Self.array(acceptedACR)),
                 \(maximumAuthenticationSeconds.map(String.init) ?? "NULL"))
             """

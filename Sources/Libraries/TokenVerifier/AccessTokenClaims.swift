@@ -4,8 +4,11 @@ public import StrictCoding
 public struct AccessTokenClaims: Sendable {
     /// `iss`.
     public let issuer: String
-    /// `sub`: the user.
+    /// The user: `sub` after the verifier's `subjectPrefix`. Use it as the key of a user in your API: it names one user,
+    /// whichever identity provider the login was at.
     public let subject: String
+    /// `idp`: the identity provider at which the user logged in; nil if absent.
+    public let identityProvider: String?
     /// `client_id`: the app that received the token.
     public let clientID: String
     /// `aud`.
@@ -28,12 +31,17 @@ public struct AccessTokenClaims: Sendable {
     public let sessionID: String?
     /// `cnf.jkt`: the thumbprint of the key that must sign the DPoP proof (RFC 9449 §6.1); nil: not bound.
     public let proofKeyThumbprint: String?
-    /// All claims, including these.
+    /// All claims, including these, as the issuer wrote them.
     public let all: JSONObject
 
-    init(_ claims: JSONObject) throws(VerificationError) {
+    init(_ claims: JSONObject, subjectPrefix: String, reservedPrefixes: Set<String>) throws(VerificationError) {
         issuer = try Self.text("iss", of: claims)
-        subject = try Self.text("sub", of: claims)
+        let subject = try Self.text("sub", of: claims)
+        guard !reservedPrefixes.contains(where: { subject.utf8.starts(with: $0.utf8) }) else {
+            throw VerificationError(.malformedClaim, claim: "sub")
+        }
+        self.subject = subjectPrefix + subject
+        identityProvider = claims.string("idp")
         clientID = try Self.text("client_id", of: claims)
         guard let audience = claims.string("aud").map({ [$0] }) ?? claims.strings("aud"), !audience.isEmpty else {
             throw VerificationError(.malformedClaim, claim: "aud")

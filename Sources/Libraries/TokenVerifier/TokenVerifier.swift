@@ -8,6 +8,8 @@ public struct TokenVerifier: Sendable {
     private let issuer: String
     private let algorithms: Set<SignatureAlgorithm>
     private let acceptsSenderConstrained: Bool
+    private let subjectPrefix: String
+    private let reservedPrefixes: Set<String>
     private let cache: KeyCache
     let now: @Sendable () -> Int64
 
@@ -20,17 +22,24 @@ public struct TokenVerifier: Sendable {
     ///   - policy: When the key set is loaded, and how long it is used.
     ///   - acceptsSenderConstrained: Whether ``verify(_:audience:leeway:)`` accepts tokens with `cnf`. Set it only if
     ///     you check DPoP proofs: otherwise a stolen bound token would work as a bearer token (RFC 9449 §7.1).
+    ///   - subjectPrefix: Put before each `sub`. If the issuer is an identity provider of the broker, write its
+    ///     `subject_prefix`: its own tokens and the broker's then name one user alike. The broker's tokens have it already.
+    ///   - reservedPrefixes: If the issuer is the identity provider without `subject_prefix`: those of all others. A token
+    ///     whose `sub` begins with one is refused, as the broker refuses it.
     ///   - clock: Measures the age of the key set.
     ///   - now: The time in seconds since 1970, for `exp` and `nbf`; default: the system clock.
     ///   - onLoadFailure: Receives the error of each failed load; the known keys stay in use.
     public init<C: Clock>(
         issuer: String, algorithms: Set<SignatureAlgorithm>, loader: any KeySetLoader,
-        policy: KeyCachePolicy = KeyCachePolicy(), acceptsSenderConstrained: Bool = false, clock: C = ContinuousClock(),
+        policy: KeyCachePolicy = KeyCachePolicy(), acceptsSenderConstrained: Bool = false,
+        subjectPrefix: String = "", reservedPrefixes: Set<String> = [], clock: C = ContinuousClock(),
         now: (@Sendable () -> Int64)? = nil, onLoadFailure: @escaping @Sendable (any Error) -> Void = { _ in }
     ) where C.Duration == Duration {
         self.issuer = issuer
         self.algorithms = algorithms
         self.acceptsSenderConstrained = acceptsSenderConstrained
+        self.subjectPrefix = subjectPrefix
+        self.reservedPrefixes = reservedPrefixes
         cache = KeyCache(loader: loader, policy: policy, clock: clock, onLoadFailure: onLoadFailure)
         self.now = now ?? systemTime
     }
@@ -62,7 +71,8 @@ public struct TokenVerifier: Sendable {
     func claims(
         of token: String, audience: String, leeway: Duration
     ) async throws(VerificationError) -> AccessTokenClaims {
-        let claims = try AccessTokenClaims(try await verifiedClaims(of: token))
+        let claims = try AccessTokenClaims(
+            try await verifiedClaims(of: token), subjectPrefix: subjectPrefix, reservedPrefixes: reservedPrefixes)
         guard claims.issuer.hasSameOctets(as: issuer) else { throw VerificationError(.wrongIssuer) }
         guard claims.audience.contains(where: { $0.hasSameOctets(as: audience) }) else {
             throw VerificationError(.wrongAudience)

@@ -164,6 +164,64 @@ extension FormParameters {
     }
 }
 
+/// Which IdP gets a code without `audience`.
+@Suite("Code requests at several identity providers")
+struct RelayChoiceTests {
+    private static let (a, b, c) = (
+        Issuer(validated: "https://a.example"), Issuer(validated: "https://b.example"),
+        Issuer(validated: "https://c.example")
+    )
+
+    /// - Parameter relays: The IdPs with a code relay; `c` has none.
+    private func issuer(
+        audience: String? = nil, relays: [Issuer] = [a, b], groupsAt providers: Set<Issuer>
+    ) throws -> Issuer {
+        let form = try FormParameters.of(
+            [
+                ("grant_type", "authorization_code"), ("code", "c"), ("redirect_uri", "https://app.example/cb"),
+                ("code_verifier", "v"),
+            ], [("audience", audience)])
+        let issuers = [Self.a, Self.b, Self.c].map {
+            IssuerPolicy(
+                issuer: $0, profiles: [.deviceSecret], codeRelay: relays.contains($0) ? CodeRelayPolicy() : nil)
+        }
+        return try TokenRequestReader(
+            form: form, client: Domain.client("app-one"), proof: nil, assertion: nil, requestID: .random(),
+            issuers: issuers
+        ).code(origin: nil, at: providers).issuer.issuer
+    }
+
+    @Test("The only one with a relay gets every code")
+    func onlyRelay() throws {
+        for providers in [[], [Self.a], [Self.b], [Self.a, Self.b]] as [Set<Issuer>] {
+            #expect(try issuer(relays: [Self.a], groupsAt: providers) == Self.a)
+        }
+    }
+
+    @Test("Of several, the one of the client's groups")
+    func groups() throws {
+        #expect(try issuer(groupsAt: [Self.a]) == Self.a)
+        #expect(try issuer(groupsAt: [Self.b]) == Self.b)
+        // Codes of `c` are not redeemed here, so a group there leaves one choice.
+        #expect(try issuer(groupsAt: [Self.b, Self.c]) == Self.b)
+    }
+
+    @Test("Without a single choice, the client names it")
+    func unclear() throws {
+        for providers in [[], [Self.a, Self.b], [Self.c]] as [Set<Issuer>] {
+            #expect(refusal { try issuer(groupsAt: providers) } == "audience_missing")
+            #expect(try issuer(audience: Self.b.string, groupsAt: providers) == Self.b)
+        }
+        #expect(refusal { try issuer(relays: [], groupsAt: [Self.a]) } == "audience_missing")
+    }
+
+    @Test("The name that the client gives wins")
+    func named() throws {
+        #expect(try issuer(audience: Self.b.string, groupsAt: [Self.a]) == Self.b)
+        #expect(refusal { try issuer(audience: Self.c.string, groupsAt: [Self.a]) } == "code_relay_not_enabled")
+    }
+}
+
 extension TokenRequestReader {
     /// For a public client, at one issuer with all profiles and enrolment.
     init(form: FormParameters) {

@@ -76,10 +76,12 @@ import Testing
 
     // MARK: The broker's own
 
-    private func validator(_ key: Result<JSONWebKey, JWSError>? = nil) -> IDTokenValidator {
+    private func validator(
+        _ key: Result<JSONWebKey, JWSError>? = nil, subjects: SubjectPrefixes = TestProvider.subjects
+    ) -> IDTokenValidator {
         let key = key ?? .success(own.publicKey)
         return IDTokenValidator(
-            [.init(keys: provider.keys, algorithms: [.es256])],
+            [.init(keys: provider.keys, algorithms: [.es256])], subjects: subjects,
             enrolled: EnrolledIDTokens(issuer: Self.broker, algorithms: [.es256]) { header throws(PortError) in
                 guard case .success(let found) = key else { throw .outage(Outage(.keyModule, "not loaded")) }
                 return header.keyID == found.keyID ? .success(found) : .failure(.unknownKey)
@@ -98,7 +100,10 @@ import Testing
     private func enrolled(_ key: TestKey? = nil, _ changes: [(String, JSONValue?)] = []) throws -> SubjectToken {
         try provider.idToken(
             key ?? own,
-            [("iss", .string(Self.broker.string)), ("idp", .string(TestProvider.issuer.string))] + changes)
+            [
+                ("iss", .string(Self.broker.string)), ("idp", .string(TestProvider.issuer.string)),
+                ("device_sso", .bool(true)),
+            ] + changes)
     }
 
     @Test func belongsToTheProviderOfTheLogin() async throws {
@@ -109,7 +114,10 @@ import Testing
     }
 
     @Test func whatIsNotOfAnEnrolment() async throws {
-        // An id_token for another client, and one of a removed IdP.
+        // An id_token that an exchange gave beside the access token, and one of a removed IdP.
+        for value in [nil, JSONValue.bool(false), .string("true"), .number(JSONNumber(1))] {
+            #expect(await outcome(try enrolled(nil, [("device_sso", value)])) == .refused(.notEnrolled))
+        }
         #expect(await outcome(try enrolled(nil, [("idp", nil)])) == .refused(.notEnrolled))
         // An access token of the broker, were it signed with the type of an id_token.
         #expect(await outcome(try enrolled(nil, [("session_id", .string("s"))])) == .refused(.accessToken))
@@ -117,10 +125,31 @@ import Testing
         #expect(await outcome(try enrolled(nil, [("idp", gone)])) == .refused(.notEnrolled))
         // The IdP's key cannot sign for the broker, nor the broker's key for the IdP.
         #expect(await outcome(try enrolled(key)) == .refused(.unknownKey))
-        #expect(await outcome(try provider.idToken(own)) == .refused(.issuerMismatch))
+        let theirs = JSONValue.string(TestProvider.issuer.string)
+        #expect(await outcome(try enrolled(nil, [("iss", theirs)])) == .refused(.issuerMismatch))
         let forged = try provider.idToken(
             key, [("idp", .string(TestProvider.issuer.string)), ("iss", .string(Self.broker.string))])
         #expect(await provider.outcome(forged) == .refused(.issuerMismatch))
+    }
+
+    /// The `sub` is the broker's name of the user. It leads back to the user of the IdP in `idp`, and to no other.
+    @Test func namesTheUserOfItsProvider() async throws {
+        func subject(_ name: String, _ prefix: String) async throws(IDTokenVerificationError) -> String {
+            let other = Issuer(validated: "https://other.example")
+            let subjects = SubjectPrefixes([TestProvider.issuer: prefix, other: prefix.isEmpty ? "partner|" : ""])
+            guard let token = try? enrolled(nil, [("sub", .string(name))]) else { throw .refused(.malformed) }
+            return try await validator(subjects: subjects).verify(
+                token, from: Self.broker, for: .exchange, at: provider.wallClock.now
+            ).claims.subject.string
+        }
+        #expect(try await subject("partner|alice", "partner|") == "alice")
+        #expect(try await subject("alice", "") == "alice")
+        // Issued while the IdP had no prefix; issued before the other IdP had one.
+        for (name, prefix) in [("alice", "partner|"), ("partner|alice", "")] {
+            #expect(
+                await defect { () throws(IDTokenVerificationError) in try await subject(name, prefix) }
+                    == .refused(.notEnrolled))
+        }
     }
 
     /// A missing key file on one replica is an outage and ends no login.

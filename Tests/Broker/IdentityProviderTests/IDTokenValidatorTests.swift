@@ -247,6 +247,13 @@ import Testing
         #expect(try await provider.verify(token).mayAct?.string == "app-two")
     }
 
+    /// No user of this IdP must look like one of the other IdP.
+    @Test func aSubjectWithThePrefixOfAnotherProvider() async throws {
+        #expect(try await outcome(("sub", .string("other|alice"))) == .refused(.subjectReserved))
+        #expect(try await outcome(("sub", .string("other|"))) == .refused(.subjectReserved))
+        #expect(try await outcome(("sub", .string("other"))) == .verified)
+    }
+
     // J-12
     @Test func keysOfAnotherIssuerDoNotCount() async throws {
         let other = ProviderKeys(
@@ -254,9 +261,9 @@ import Testing
             fetcher: try ScriptedFetcher([try TestKey(.es256, keyID: "b")]),
             archive: provider.archive, wallClock: provider.wallClock, clock: provider.clock,
             logger: .init(label: "test"))
-        let validator = IDTokenValidator([
-            .init(keys: provider.keys, algorithms: [.es256]), .init(keys: other, algorithms: [.es256]),
-        ])
+        let validator = IDTokenValidator(
+            [.init(keys: provider.keys, algorithms: [.es256]), .init(keys: other, algorithms: [.es256])],
+            subjects: TestProvider.subjects)
         let foreign = try TestKey(.es256, keyID: "b")
         let token = try provider.idToken(foreign)
         await #expect {

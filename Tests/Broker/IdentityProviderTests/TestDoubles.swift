@@ -105,6 +105,10 @@ final class MemoryKeyArchive: KeyArchive {
 struct TestProvider {
     static let start = UnixTime(seconds: 1_795_000_000)
     static let issuer = Issuer(validated: "https://idp.example.com")
+    /// Without prefix, beside one that has one.
+    static let subjects = SubjectPrefixes([
+        issuer: "", Issuer(validated: "https://other.example"): "other|",
+    ])
 
     let clock = ManualClock()
     let wallClock = FixedClock(seconds: TestProvider.start.seconds)
@@ -122,7 +126,7 @@ struct TestProvider {
         keys = ProviderKeys(
             issuer: Self.issuer, fetcher: fetcher, archive: archive, settings: settings, wallClock: wallClock,
             clock: clock, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
-        validator = IDTokenValidator([.init(keys: keys, algorithms: algorithms)])
+        validator = IDTokenValidator([.init(keys: keys, algorithms: algorithms)], subjects: Self.subjects)
     }
 
     /// Another replica, or this one after a restart: same archive, same clocks.
@@ -134,7 +138,7 @@ struct TestProvider {
         keys = ProviderKeys(
             issuer: Self.issuer, fetcher: fetcher, archive: archive, wallClock: other.wallClock, clock: clock,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
-        validator = IDTokenValidator([.init(keys: keys, algorithms: [.es256])])
+        validator = IDTokenValidator([.init(keys: keys, algorithms: [.es256])], subjects: Self.subjects)
     }
 
     /// Moves both clocks.

@@ -15,6 +15,7 @@ struct Broker {
     let signer: StubTokenSigner
     let limits = RecordingUseLimits()
     private let lifetimes: Lifetimes
+    var subjects: SubjectPrefixes
 
     init(_ scenario: ExchangeScenario, hashFunction: TokenHashFunction = .sha256) async throws {
         clock = FixedClock(seconds: scenario.now.seconds)
@@ -24,6 +25,7 @@ struct Broker {
             [scenario.client], scopesRequiringConsent: scenario.scopesRequiringConsent)
         signer = StubTokenSigner(hashFunction: hashFunction)
         lifetimes = scenario.lifetimes
+        subjects = SubjectPrefixes([scenario.issuer: ""])
         try await scenario.put(into: registry)
     }
 
@@ -33,7 +35,8 @@ struct Broker {
     }
 
     private var mint: TokenMint {
-        TokenMint(issuer: Self.issuer, signer: signer, refreshTokens: keys, lifetimes: lifetimes)
+        TokenMint(
+            issuer: Self.issuer, signer: signer, refreshTokens: keys, lifetimes: lifetimes, subjects: subjects)
     }
 
     func exchange(_ request: ExchangeRequest) async throws(ExchangeError) -> TokenAnswer {

@@ -12,6 +12,7 @@ import Testing
             #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"https://api.example.com","#
                 + #""client_id":"app-two","iat":1795000000,"nbf":1795000000,"exp":1795000300,"jti":"*","#
                 + #""scope":"profile orders.read","session_id":"019a2b3c-4d5e-7000-8000-000000000001","#
+                + #""idp":"https://idp.example.com","#
                 + #""auth_time":1794990000,"acr":"urn:example:loa2","amr":["pwd","otp"]}"#)
     }
 
@@ -20,7 +21,8 @@ import Testing
             access(login: Login()).json,
             #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"https://api.example.com","#
                 + #""client_id":"app-two","iat":1795000000,"nbf":1795000000,"exp":1795000300,"jti":"*","#
-                + #""scope":"profile orders.read","session_id":"019a2b3c-4d5e-7000-8000-000000000001"}"#)
+                + #""scope":"profile orders.read","session_id":"019a2b3c-4d5e-7000-8000-000000000001","#
+                + #""idp":"https://idp.example.com"}"#)
     }
 
     @Test func accessTokenThatIsBoundToAKey() throws {
@@ -29,6 +31,7 @@ import Testing
             #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"https://api.example.com","#
                 + #""client_id":"app-two","iat":1795000000,"nbf":1795000000,"exp":1795000300,"jti":"*","#
                 + #""scope":"profile orders.read","session_id":"019a2b3c-4d5e-7000-8000-000000000001","#
+                + #""idp":"https://idp.example.com","#
                 + #""cnf":{"jkt":"0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}}"#)
     }
 
@@ -47,7 +50,8 @@ import Testing
         try expect(
             access().siblingIDToken(in: SessionID(validated: "08a5019c"), on: device, hashFunction: .sha384),
             #"{"iss":"https://sso.example.com","sub":"248289761001","aud":"app-two","iat":1795000000,"#
-                + #""exp":1795000300,"jti":"*","sid":"08a5019c","\#(claim)":"OMTSlEe8Pp8Iyg-zeRe48x2aYZYlNsg7","#
+                + #""exp":1795000300,"jti":"*","sid":"08a5019c","#
+                + #""idp":"https://idp.example.com","\#(claim)":"OMTSlEe8Pp8Iyg-zeRe48x2aYZYlNsg7","#
                 + #""auth_time":1794990000,"acr":"urn:example:loa2","amr":["pwd","otp"]}"#)
     }
 
@@ -74,7 +78,8 @@ import Testing
         copied: CopiedClaims = CopiedClaims()
     ) -> AccessTokenClaims {
         AccessTokenClaims(
-            issuer: Broker.issuer, subject: Subject(validated: "248289761001"), audiences: audiences,
+            issuer: Broker.issuer, subject: Subject(validated: "248289761001"),
+            provider: Issuer(validated: "https://idp.example.com"), audiences: audiences,
             client: ClientID(validated: "app-two"), issuedAt: UnixTime(seconds: 1_795_000_000),
             expiresAt: UnixTime(seconds: 1_795_000_300), scope: Scope(["profile", "orders.read"]),
             login: login ?? self.login,

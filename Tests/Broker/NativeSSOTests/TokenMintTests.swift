@@ -22,6 +22,7 @@ import Testing
         #expect(token.claims.string("sub") == scenario.subject.string)
         #expect(token.claims.string("aud") == scenario.target.string)
         #expect(token.claims.string("sid") == scenario.sessionID.string)
+        #expect(token.claims.string("idp") == scenario.issuer.string && !token.claims.contains("device_sso"))
         #expect(token.claims.number("iat")?.int64 == scenario.now.seconds)
         #expect(token.claims.number("exp")?.int64 == scenario.now.adding(300).seconds)
         let hash = token.claims.string(profile == .deviceID ? "di_hash" : "ds_hash")
@@ -97,6 +98,25 @@ import Testing
         #expect(audience(second) == scenario.client.audiences)
         let third = try await refresh(second.refreshToken, "https://a.example")
         #expect(audience(third) == ["https://a.example"])
+    }
+
+    /// Every token names the IdP of the login, and the user by the IdP's prefix. The registry has the IdP's own `sub`.
+    @Test func theUserHasThePrefixOfTheProvider() async throws {
+        var scenario = try ExchangeScenario()
+        scenario.client.issuesIDToken = true
+        var broker = try await Broker(scenario)
+        broker.subjects = SubjectPrefixes([scenario.issuer: "partner|"])
+        let exchanged = try await broker.exchange(scenario.request)
+        let refreshed = try await broker.refresh(
+            RefreshRequest(
+                requestID: .random(), client: scenario.client, refreshToken: try #require(exchanged.refreshToken),
+                scope: nil))
+        for token in [exchanged.accessToken, try #require(exchanged.idToken), refreshed.accessToken] {
+            let claims = try #require(UnverifiedJWS(token)).claims
+            #expect(claims.string("sub") == "partner|" + scenario.subject.string)
+            #expect(claims.string("idp") == scenario.issuer.string)
+        }
+        #expect(broker.registry.admissions.map(\.idToken.subject) == [scenario.subject])
     }
 
     /// The access tokens of an exchange and of its refresh differ only in `iat`, `nbf`, `exp` and `jti`.

@@ -41,6 +41,33 @@ struct RegistrySnapshotTests {
         }
     }
 
+    @Test("The snapshot has the identity providers of each client's groups")
+    func providers() async throws {
+        try await TestDatabase.withFixture { database in
+            let administration = Administration(pool: database.superuser)
+            let apps = ["app-one", "app-two", "app-alone"].map { ClientID(validated: $0) }
+            for app in apps {
+                try await administration.add(
+                    Client(id: app, allowedScope: .empty, defaultScope: .empty, audiences: ["https://a.example"]), act)
+            }
+            let issuers = ["https://a.example", "https://b.example"].map { Issuer(validated: $0) }
+            for (issuer, name) in zip(issuers, ["a", "b"]) {
+                let group = GroupID(validated: name)
+                try await administration.addGroup(group, issuer: issuer, act)
+                _ = try await administration.putMember(apps[0], .both, ceiling: .keep, in: group, act)
+            }
+            _ = try await administration.putMember(
+                apps[1], .target, ceiling: .keep, in: GroupID(validated: "b"), act)
+
+            let snapshot = RegistrySnapshot(database: database.service)
+            #expect(throws: PortError.self) { try snapshot.providers(of: apps[0]) }
+            try await snapshot.reload()
+            #expect(try snapshot.providers(of: apps[0]) == Set(issuers))
+            #expect(try snapshot.providers(of: apps[1]) == [issuers[1]])
+            #expect(try snapshot.providers(of: apps[2]).isEmpty)
+        }
+    }
+
     @Test("The snapshot has the credentials of each client only")
     func credentials() async throws {
         try await TestDatabase.withFixture { database in

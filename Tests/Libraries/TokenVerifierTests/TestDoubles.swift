@@ -53,12 +53,13 @@ struct Resource {
 
     init(
         algorithms: Set<SignatureAlgorithm> = [.es256], policy: KeyCachePolicy = .init(),
-        acceptsSenderConstrained: Bool = false
+        acceptsSenderConstrained: Bool = false, subjectPrefix: String = "", reservedPrefixes: Set<String> = []
     ) {
         let failures = failures.continuation
         verifier = TokenVerifier(
             issuer: "https://sso.example.com", algorithms: algorithms, loader: loader, policy: policy,
-            acceptsSenderConstrained: acceptsSenderConstrained, clock: clock, now: { Self.now },
+            acceptsSenderConstrained: acceptsSenderConstrained, subjectPrefix: subjectPrefix,
+            reservedPrefixes: reservedPrefixes, clock: clock, now: { Self.now },
             onLoadFailure: { [failureCount] _ in
                 failureCount.value.add(1, ordering: .relaxed)
                 failures.yield()

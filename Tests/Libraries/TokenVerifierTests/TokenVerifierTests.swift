@@ -27,7 +27,7 @@ import TokenVerifier
             [
                 ("aud", .array([.string("https://other.example"), .string("https://api.example.com")])),
                 ("auth_time", time(-6000)), ("acr", .string("urn:example:loa2")), ("amr", .array([.string("pwd")])),
-                ("session_id", .string("s1")), ("role", .string("x")),
+                ("session_id", .string("s1")), ("role", .string("x")), ("idp", .string("https://idp.example.com")),
             ])
         let claims = try await resource.verifier.verify(token, audience: "https://api.example.com")
         #expect(claims.issuer == "https://sso.example.com")
@@ -42,8 +42,25 @@ import TokenVerifier
         #expect(claims.contextClass == "urn:example:loa2")
         #expect(claims.methods == ["pwd"])
         #expect(claims.sessionID == "s1")
+        #expect(claims.identityProvider == "https://idp.example.com")
         #expect(claims.proofKeyThumbprint == nil)
         #expect(claims.all.string("role") == "x")
+    }
+
+    /// An API that also takes tokens of an IdP names its users as the broker does.
+    @Test func aPrefixForTokensOfAnIdentityProvider() async throws {
+        let partner = Resource(subjectPrefix: "partner|")
+        try partner.loader.answer([key])
+        let claims = try await partner.verifier.verify(
+            try partner.token(key, [("sub", .string("alice"))]), audience: "https://api.example.com")
+        #expect(claims.subject == "partner|alice" && claims.all.string("sub") == "alice")
+        #expect(claims.identityProvider == nil)
+        let plain = Resource(reservedPrefixes: ["other|", "partner|"])
+        try plain.loader.answer([key])
+        #expect(await plain.refusal(try plain.token(key, [("sub", .string("alice"))])) == nil)
+        #expect(
+            await plain.refusal(try plain.token(key, [("sub", .string("partner|alice"))]))
+                == VerificationError(.malformedClaim, claim: "sub"))
     }
 
     @Test(arguments: ["at+jwt", "application/at+jwt", "AT+JWT"])

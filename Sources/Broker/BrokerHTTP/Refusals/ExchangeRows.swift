@@ -32,7 +32,12 @@ extension SubjectTokenDefect: RefusalCase {
         case .badSignature: ("subject_token_bad_signature", "the signature of the id_token is wrong", "Send it unchanged.")
         case .issuerMismatch: ("subject_token_iss", "iss of the id_token is not the identity provider that audience names",
             "Send its own iss as audience.")
-        case .subject: ("subject_token_sub", "sub of the id_token is missing or malformed", "Ask the identity provider.")
+        case .subject: ("subject_token_sub",
+            "sub of the id_token is missing or malformed, or longer than 255 characters with its subject_prefix",
+            "Ask the identity provider, or let the operator choose a shorter subject_prefix.")
+        case .subjectReserved: ("subject_token_sub_reserved",
+            "sub of the id_token begins with the subject_prefix of another identity provider, so that it could name a user of that one",
+            "The operator gives this identity provider a subject_prefix, too, or gives the other one a prefix that no sub here begins with.")
         case .audience: ("subject_token_aud", "aud of the id_token is missing or malformed", "Ask the identity provider.")
         case .authorizedParty: ("subject_token_azp",
             "the id_token has several audiences, and azp is missing or not one of them", "Ask the identity provider.")

@@ -63,6 +63,9 @@ extension RefreshRefusal: RefusalCase {
         case .scopeEmpty: .init("scope_empty", .scopeBeyondGrant,
             "the app is no longer allowed any part of the granted scope: its allowed scope or its ceiling was narrowed",
             "The operator compares native-sso client show with native-sso group show.")
+        case .subjectAmbiguous: .init("refresh_sub_ambiguous",
+            "since the login, identity_providers lost the user's identity provider, or a subject_prefix there makes the user's sub ambiguous or longer than 255 characters",
+            "The operator restores the identity provider and its subject_prefix. Otherwise the user logs in again.")
         }
     }
 }

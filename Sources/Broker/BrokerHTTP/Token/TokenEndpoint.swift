@@ -172,8 +172,11 @@ extension TokenEndpoint: Responder {
         _ reader: TokenRequestReader, _ record: inout RequestRecord
     ) async throws(TokenError) -> TokenAnswer {
         let caller = record.caller
+        let providers = try TokenError.port { () throws(PortError) in
+            try clients.directory.providers(of: reader.client.id)
+        }
         let request = try TokenError.refusing { () throws(Refusal) in
-            try reader.code(origin: RequestLimiter.origin(caller))
+            try reader.code(origin: RequestLimiter.origin(caller), at: providers)
         }
         try TokenError.counting { () throws(RateLimited) in try limiter.charge(codeFrom: caller) }
         guard let codes else { throw .refused(.parameter(.grantTypeUnknown)) }

@@ -111,9 +111,12 @@ struct TokenRequestReader {
     /// RFC 6749 §4.1.3, RFC 7636 §4.5, Native SSO §3.2 and the 2018 profile.
     ///
     /// `redirect_uri` is required, although not every identity provider demands it: it binds the code to the app's own
-    /// address. `audience` may be absent if only one issuer has a code relay.
-    /// - Parameter origin: A hash of the caller's address; `nil` if the address is not counted.
-    func code(origin: UInt64?) throws(Refusal) -> CodeRequest {
+    /// address. `audience` may be absent if only one issuer has a code relay, or if the client is in the groups of only one
+    /// that has. So a second code relay changes nothing for the apps of the first.
+    /// - Parameters:
+    ///   - origin: A hash of the caller's address; `nil` if the address is not counted.
+    ///   - providers: The issuers in whose sharing groups the client is.
+    func code(origin: UInt64?, at providers: Set<Issuer>) throws(Refusal) -> CodeRequest {
         try refuse(Self.foreignToCode)
         let code = PresentedCode(
             code: try required(Parameter.code, .codeMissing),
@@ -123,9 +126,7 @@ struct TokenRequestReader {
         try refuseResource()
         let scope = try scope()
 
-        let relays = issuers.filter { $0.codeRelay != nil }
-        guard audience != nil || relays.count == 1 else { throw .parameter(.audienceMissing) }
-        let issuer = if let audience { try issuer(named: audience) } else { relays[0] }
+        let issuer = if let audience { try issuer(named: audience) } else { try relay(among: providers) }
         guard issuer.codeRelay != nil else { throw .request(.relayNotEnabled) }
         let deviceID = form[Parameter.deviceID]
         let profile = deviceID != nil ? Profile.deviceID : scope?.contains("device_sso") == true ? .deviceSecret : nil
@@ -228,6 +229,14 @@ struct TokenRequestReader {
     }
 
     // MARK: Issuers
+
+    /// The issuer of a code request that names none.
+    private func relay(among providers: Set<Issuer>) throws(Refusal) -> IssuerPolicy {
+        let relays = issuers.filter { $0.codeRelay != nil }
+        let own = relays.count == 1 ? relays : relays.filter { providers.contains($0.issuer) }
+        guard own.count == 1 else { throw .parameter(.audienceMissing) }
+        return own[0]
+    }
 
     private func issuer(named audience: String) throws(Refusal) -> IssuerPolicy {
         guard let issuer = issuers.first(where: { $0.isNamed(by: audience) })

@@ -65,6 +65,8 @@ package enum SubjectTokenDefect: Error, Sendable, CaseIterable {
     case badSignature
     case issuerMismatch
     case subject
+    /// `sub` of the identity provider without prefix begins with the prefix of another one.
+    case subjectReserved
     case audience
     case authorizedParty
     case sessionID

@@ -115,6 +115,9 @@ package protocol ClientDirectory: Sendable {
     /// Every scope token that an enabled client may get.
     var allowedScopes: Scope { get throws(PortError) }
 
+    /// The identity providers in whose sharing groups the client is.
+    func providers(of id: ClientID) throws(PortError) -> Set<Issuer>
+
     /// The scope tokens that need the user's consent.
     var scopesRequiringConsent: Scope { get throws(PortError) }
 }

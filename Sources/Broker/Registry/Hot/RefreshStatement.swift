@@ -66,6 +66,7 @@ enum RefreshStatement {
             expiresAt: try row.instant("grant_expires_at"),
             scope: Scope(try row.textArray("scope")),
             audiences: try row.textArray("audiences"),
+            provider: try row.identifier("issuer"),
             session: SessionFacts(
                 id: try row.uniqueID("session_id"), subject: try row.optionalIdentifier("subject"),
                 endedAt: try row.optionalInstant("ended_at"), expiresAt: try row.instant("expires_at"),

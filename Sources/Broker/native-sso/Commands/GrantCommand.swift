@@ -16,7 +16,8 @@ struct GrantListCommand: AsyncParsableCommand {
     @Option(parsing: .unconditional, help: "Grants in the session of this name: see `session list`.")
     var sid: SessionID?
 
-    @Option(parsing: .unconditional, help: "Grants in all sessions of this user.")
+    @Option(
+        parsing: .unconditional, help: "Grants in all sessions of this user: `sub` as the identity provider writes it.")
     var sub: Subject?
 
     @Option(help: "Grants of this client.")

@@ -22,7 +22,7 @@ struct SessionSelectionOptions: ParsableArguments {
             """)
     var sid: SessionID?
 
-    @Option(parsing: .unconditional, help: "All sessions of this user.")
+    @Option(parsing: .unconditional, help: "All sessions of this user: `sub` as the identity provider writes it.")
     var sub: Subject?
 
     @Option(help: "All sessions that began on this device, by the digest that `session show` shows.")
@@ -165,7 +165,7 @@ struct SessionRegisterCommand: AsyncParsableCommand {
     @Option(parsing: .unconditional, help: "The session's `sid`, as in the apps' id_tokens.")
     var sid: SessionID
 
-    @Option(parsing: .unconditional, help: "The user.")
+    @Option(parsing: .unconditional, help: "The user: `sub` as the identity provider writes it.")
     var sub: Subject
 
     @Option(help: "The client that logs the user in.")

@@ -20,6 +20,8 @@ struct Configuration: Sendable {
     let keys: Keys
     /// At least one. No issuer and no alias occurs twice, disabled ones included.
     let identityProviders: [IdentityProvider]
+    /// How the broker names the users of each.
+    let subjects: SubjectPrefixes
     let sessions: Sessions
     let tokens: Tokens
     let dpop: DPoP
@@ -77,7 +79,7 @@ struct Configuration: Sendable {
             RequestLimits(reading: $0, tellsCallersApart: publicListener?.tellsCallersApart ?? true)
         }
         log = root.section("log", help: "The log on standard error.") { Log(reading: $0) }
-        identityProviders = IdentityProvider.all(reading: root, brokerIssuer: given, sessions)
+        (identityProviders, subjects) = IdentityProvider.all(reading: root, brokerIssuer: given, sessions)
         guard let publicListener, let internalListener, let dpop else { return nil }
         self.publicListener = publicListener
         self.internalListener = internalListener

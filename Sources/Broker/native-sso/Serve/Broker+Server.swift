@@ -57,11 +57,13 @@ extension Broker {
     private func tokenEndpoint(_ metrics: BrokerMetrics, _ limiter: RequestLimiter) -> TokenEndpoint {
         let registry = PostgresGrantRegistry(database: lanes)
         let lifetimes = configuration.lifetimes
-        let mint = TokenMint(issuer: configuration.issuer, signer: ring, refreshTokens: ring, lifetimes: lifetimes)
+        let mint = TokenMint(
+            issuer: configuration.issuer, signer: ring, refreshTokens: ring, lifetimes: lifetimes,
+            subjects: configuration.subjects)
         let idTokens = IDTokenValidator(
             providers.map {
                 IDTokenValidator.Provider(keys: $0.keys, algorithms: Set($0.configuration.algorithms))
-            }, enrolled: enrolledIDTokens)
+            }, subjects: configuration.subjects, enrolled: enrolledIDTokens)
         let enrolment = Enrolment(
             idTokens: idTokens,
             registry: PostgresEnrolmentRegistry(database: shared, atOnce: max(configuration.database.pool / 8, 1)),

@@ -6,6 +6,7 @@ package final class InMemoryClientDirectory: ClientDirectory {
     private struct State {
         var clients: [ClientID: Client] = [:]
         var credentials: [ClientID: ClientCredentials] = [:]
+        var providers: [ClientID: Set<Issuer>] = [:]
         var consent: Scope
         var failure: PortError?
     }
@@ -25,6 +26,11 @@ package final class InMemoryClientDirectory: ClientDirectory {
     /// What a client proves itself with from now on.
     package func put(_ credentials: ClientCredentials, of client: ClientID) {
         state.withLock { $0.credentials[client] = credentials }
+    }
+
+    /// The identity providers of a client's groups from now on.
+    package func put(_ providers: Set<Issuer>, of client: ClientID) {
+        state.withLock { $0.providers[client] = providers }
     }
 
     package func setScopesRequiringConsent(_ scope: Scope) {
@@ -54,6 +60,12 @@ package final class InMemoryClientDirectory: ClientDirectory {
             if let failure { throw failure }
             return Scope(Set(clients.filter(\.isEnabled).flatMap(\.allowedScope.tokens)).sorted())
         }
+    }
+
+    package func providers(of id: ClientID) throws(PortError) -> Set<Issuer> {
+        let (providers, failure) = state.withLock { ($0.providers[id], $0.failure) }
+        if let failure { throw failure }
+        return providers ?? []
     }
 
     package var scopesRequiringConsent: Scope {

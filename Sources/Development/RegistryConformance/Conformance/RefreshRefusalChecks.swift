@@ -5,7 +5,7 @@ import Testing
 extension GrantRegistryConformance {
     /// Every refusal but the one that needs no registry.
     static let refreshRefusals: [GrantRegistryCheck] =
-        RefreshRefusal.allCases.filter { $0 != .tokenNotOurs }
+        RefreshRefusal.allCases.filter { ![.tokenNotOurs, .subjectAmbiguous].contains($0) }
         .flatMap { refusal -> [GrantRegistryCheck] in
             guard !refusal.revokesGrant else {
                 return [

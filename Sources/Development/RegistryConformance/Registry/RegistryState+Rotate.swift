@@ -32,7 +32,7 @@ extension RegistryState {
             wasSpent: family.spent.contains { $0.contains(asked.token.generation) },
             rotatedAt: family.rotatedAt,
             revokedAt: family.revokedAt, cameLate: family.cameLate, expiresAt: family.expiresAt, scope: family.scope,
-            audiences: family.audiences, session: session.facts(id: family.session),
+            audiences: family.audiences, provider: session.issuer, session: session.facts(id: family.session),
             login: family.login, claims: family.claims, clientIsEnabled: clientIsEnabled[family.client] ?? false,
             sharesLogin: source != nil && source?.group == target?.group && source?.role != .target
                 && target?.role != .source,

@@ -61,10 +61,11 @@ package struct RefreshScenario: Sendable {
             RefreshToken(grantID: grantID, generation: generation), exchange.lifetimes)
     }
 
-    /// Changes the scenario so that it deserves `refusal`. A token that is not ours is the caller's affair.
+    /// Changes the scenario so that it deserves `refusal`. A token that is not ours is the caller's affair, and so is a
+    /// user without a name.
     package mutating func spoil(for refusal: RefreshRefusal) {
         switch refusal {
-        case .tokenNotOurs: break
+        case .tokenNotOurs, .subjectAmbiguous: break
         case .assertionReplayed:
             let used = assertion ?? .random()
             assertion = used
@@ -131,6 +132,7 @@ package struct RefreshScenario: Sendable {
         case .resourceExceedsGrant: 16
         case .scopeExceedsGrant: 17
         case .scopeEmpty: 18
+        case .subjectAmbiguous: 19
         }
     }
 }

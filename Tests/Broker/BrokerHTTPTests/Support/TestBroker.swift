@@ -96,7 +96,8 @@ struct TestBroker: Sendable {
         let lifetimes = Lifetimes()
         let issuer = Domain.broker
         let mint = TokenMint(
-            issuer: issuer, signer: domain.signer, refreshTokens: domain.macKeys, lifetimes: lifetimes)
+            issuer: issuer, signer: domain.signer, refreshTokens: domain.macKeys, lifetimes: lifetimes,
+            subjects: SubjectPrefixes([Domain.issuer: ""]))
         let readiness = Readiness(checks: [check])
         let limiter = RequestLimiter(options.requestLimits, clock: monotonic)
         let endpoint = TokenEndpoint(

@@ -8,15 +8,18 @@ import StrictCoding
 /// The octets are a payload under a signature that is good: the fuzzer cannot sign.
 extension Readers {
     private static let now = FixedClock().now
+    private static let subjects = SubjectPrefixes([Issuer(validated: "https://idp.example.com"): ""])
 
     /// The claims of an id_token.
     static func idToken(_ octets: [UInt8]) throws -> Bool {
         guard let issuer = Issuer("https://idp.example.com"), let token = try signed(octets) else { return false }
-        guard let claims = try? IDTokenClaims(token, issuer: issuer, at: now) else { return false }
+        guard let claims = try? IDTokenClaims(token, issuer: issuer, subjects: subjects, at: now) else { return false }
         try hold(claims.audience.contains(claims.sourceClient), "the source is not in the audience")
         try hold(claims.issuedAt < claims.expiresAt, "expires before it was issued")
         try hold(token.claims.string("iss").map { $0.utf8.elementsEqual(issuer.string.utf8) } == true, "another issuer")
-        let again = try signed(written(token.claims)).map { try IDTokenClaims($0, issuer: issuer, at: now) }
+        let again = try signed(written(token.claims)).map {
+            try IDTokenClaims($0, issuer: issuer, subjects: subjects, at: now)
+        }
         try hold(
             again?.subject == claims.subject && again?.sessionID == claims.sessionID
                 && again?.sourceClient == claims.sourceClient && again?.issuedAt == claims.issuedAt

@@ -33,7 +33,7 @@ extension Readers {
         switch grantType {
         case .tokenExchange where reader.asksForIDToken: read = (try? reader.enrolment()).map(\.scope)
         case .tokenExchange: read = (try? reader.exchange()).map(\.scope)
-        case .authorizationCode: read = (try? reader.code(origin: nil)).map(\.scope)
+        case .authorizationCode: read = (try? reader.code(origin: nil, at: [])).map(\.scope)
         case .refreshToken: read = (try? reader.refresh()).map(\.scope)
         }
         guard let scope = read else { return false }

@@ -187,6 +187,7 @@ import Testing
                     profiles: [device-secret]
                     algorithms: [RS256]
                     enrolment: exchange
+                    subject_prefix: other|
                     subject_token_max_age: 60d
                 sessions: { subject_token_max_age: 1d }
                 """))

@@ -178,6 +178,34 @@ import Testing
             ])
     }
 
+    /// Each user of each provider, as the tokens name one.
+    @Test(
+        arguments: [
+            ("", ["alice"]), ("    subject_prefix: a|", ["a|alice"]),
+            (other("subject_prefix: b|"), ["alice", "b|alice"]),
+            ("    subject_prefix: a|\n" + other(""), ["a|alice", "alice"]),
+            (other("shares_subjects_with: \"https://idp.example.com\""), ["alice", "alice"]),
+            (
+                "    subject_prefix: a|\n" + other("shares_subjects_with: \"https://idp.example.com\""),
+                ["a|alice", "a|alice"]
+            ),
+            // Refreshes of a disabled provider's logins go on, if its users have a name of their own.
+            (other("subject_prefix: b|, disabled: true"), ["alice", "b|alice"]),
+            (other("disabled: true"), ["alice", nil]), ("    disabled: true\n" + other(""), [nil, "alice"]),
+            ("    disabled: true", ["alice"]), ("    disabled: true\n" + other("disabled: true"), [nil, nil]),
+        ] as [(String, [String?])])
+    func namesOfUsers(_ lines: String, _ names: [String?]) throws {
+        let configuration = try SampleFile.read(SampleFile.adding(lines))
+        let found = configuration.identityProviders.map {
+            try? configuration.subjects.name(Subject(validated: "alice"), at: $0.issuer).string
+        }
+        #expect(found == names)
+    }
+
+    private static func other(_ keys: String) -> String {
+        "  - { issuer: \"https://b.example.com\", profiles: [device-id], algorithms: [RS256], \(keys) }"
+    }
+
     @Test func noEnabledProviderIsDoubtful() throws {
         #expect(
             try SampleFile.warnings(SampleFile.adding("    disabled: true")) == [

@@ -148,7 +148,7 @@ extension RefusalTests {
             "10: identity_providers[1].issuer: is already the issuer of identity_providers[0]; each name stands for one issuer"
         ),
         .added(
-            "  - { issuer: \"https://b.example.com\", profiles: [device-id], algorithms: [RS256], audience_aliases: [\"https://idp.example.com\"] }",
+            "  - { issuer: \"https://b.example.com\", profiles: [device-id], algorithms: [RS256], subject_prefix: b, audience_aliases: [\"https://idp.example.com\"] }",
             "10: identity_providers[1].audience_aliases[0]: is already the issuer of identity_providers[0]; each name stands for one issuer"
         ),
         .added(
@@ -161,6 +161,31 @@ extension RefusalTests {
             "    audience_aliases: [\"api://default\"]\naudience_aliases: [\"api://default\"]",
             "10: identity_providers[0].audience_aliases[0]: is already an alias of the broker itself; each name stands for one issuer"
         ),
+        provider("subject_prefix: \"\"", "subject_prefix: \(prefix)"),
+        provider("subject_prefix: \"a b|\"", "subject_prefix: \(prefix)"),
+        provider("subject_prefix: pärtner|", "subject_prefix: \(prefix)"),
+        provider("subject_prefix: \(String(repeating: "p", count: 65))", "subject_prefix: \(prefix)"),
+        provider("shares_subjects_with: idp", "shares_subjects_with: write a URL that begins with https:// and a host"),
+        provider("shares_subjects_with: https://idp.example.com", "shares_subjects_with: \(noTwin)"),
+        second("", "subject_prefix: \(unnamed)"),
+        second("subject_prefix: b, shares_subjects_with: \"https://idp.example.com\"", "shares_subjects_with: \(both)"),
+        second("shares_subjects_with: \"https://idp.example.com/\"", "shares_subjects_with: \(noTwin)"),
+        second(
+            "subject_prefix: b }\n  - { \(third), subject_prefix: b2", "subject_prefix: \(alike)", line: 11, index: 2),
+        second(
+            "subject_prefix: b2 }\n  - { \(third), subject_prefix: b", "subject_prefix: \(alike)", line: 11, index: 2),
+        second(
+            "subject_prefix: b, disabled: true }\n  - { \(third), subject_prefix: b", "subject_prefix: \(alike)",
+            line: 11, index: 2),
+        second(
+            "shares_subjects_with: \"https://idp.example.com\" }\n  - { \(third), "
+                + "shares_subjects_with: \"https://b.example.com\"",
+            "shares_subjects_with: names one that has shares_subjects_with itself; write https://idp.example.com",
+            line: 11, index: 2),
+        // A twin of a disabled one is enabled, and has no prefix.
+        second(
+            "disabled: true }\n  - { \(third), shares_subjects_with: \"https://b.example.com\"",
+            "subject_prefix: \(unnamed)", line: 10, index: 1),
         Refusal(
             SampleFile.replacing(
                 "  - issuer: https://idp.example.com\n    profiles: [device-secret]\n    algorithms: [RS256]\n",
@@ -187,6 +212,17 @@ extension RefusalTests {
 
     private static let withPassword =
         "must not contain a password; write it to a file and name that as database.password_file"
+    private static let prefix = "write 1 to 64 printable ASCII characters without spaces, such as partner|"
+    private static let noTwin =
+        "is the issuer of no other identity provider; write one as it is in identity_providers"
+    private static let unnamed =
+        "is missing, and https://idp.example.com has none either, so that two users could have the same sub; write it, such "
+        + "as partner|, or shares_subjects_with: https://idp.example.com if both give the same users the same sub"
+    private static let both = "belongs to an identity provider without subject_prefix; remove one of them"
+    private static let alike =
+        "begins like that of https://b.example.com, and one of them holds the other; write another, or "
+        + "shares_subjects_with: https://b.example.com if both give the same users the same sub"
+    private static let third = "issuer: \"https://c.example.com\", profiles: [device-id], algorithms: [RS256]"
     private static let rate = "write how many in how long, such as 60/1m, or off"
     private static let oneAddress =
         "counts by address, and behind a proxy on this host everybody has the same one; name the proxy in "
@@ -209,6 +245,14 @@ extension RefusalTests {
         Refusal(
             SampleFile.replacing("postgresql://broker@%2Frun%2Fpostgresql/native_sso", with: url),
             "3: database.url: \(words)")
+    }
+
+    /// A second provider with more keys.
+    private static func second(_ keys: String, _ words: String, line: Int = 10, index: Int = 1) -> Refusal {
+        let keys = keys.isEmpty ? "" : ", " + keys
+        return .added(
+            "  - { issuer: \"https://b.example.com\", profiles: [device-id], algorithms: [RS256]\(keys) }",
+            "\(line): identity_providers[\(index)].\(words)")
     }
 
     /// The only provider with one more line.

@@ -62,7 +62,8 @@ struct CodeFixture {
             enrolment: Enrolment(
                 idTokens: login.idTokens, registry: login.registry, devices: login.keys, limits: login.limits,
                 mint: TokenMint(
-                    issuer: Broker.issuer, signer: login.signer, refreshTokens: login.keys, lifetimes: Lifetimes()),
+                    issuer: Broker.issuer, signer: login.signer, refreshTokens: login.keys, lifetimes: Lifetimes(),
+                    subjects: SubjectPrefixes([EnrolmentFixture.issuer: ""])),
                 clock: login.clock),
             audit: audit, clock: login.clock, pending: pending, pauses: pauses)
     }

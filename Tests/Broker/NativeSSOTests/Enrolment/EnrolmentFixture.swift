@@ -29,6 +29,8 @@ struct EnrolmentFixture {
     var device: DeviceValue?
     var proof: PresentedProof?
     var assertion: PresentedAssertion?
+    /// Of the IdP.
+    var prefix = ""
     /// Further claims of the IdP's id_token.
     var moreClaims = JSONObject()
 
@@ -49,6 +51,7 @@ struct EnrolmentFixture {
         for (name, value) in [
             ("iss", "https://idp.example.com"), ("nonce", "n-1"), ("email", "a@example.com"), ("at_hash", "x"),
             ("sid", "idp-session"), ("jti", "theirs"), ("idp", "https://elsewhere.example.com"),
+            ("device_sso", "theirs"),
         ] { claims[name] = .string(value) }
         var confirmation = JSONObject()
         confirmation["jkt"] = .string("a key that the identity provider saw")
@@ -75,7 +78,8 @@ struct EnrolmentFixture {
         return try await Enrolment(
             idTokens: idTokens, registry: registry, devices: keys, limits: limits,
             mint: TokenMint(
-                issuer: Broker.issuer, signer: signer, refreshTokens: keys, lifetimes: Lifetimes()),
+                issuer: Broker.issuer, signer: signer, refreshTokens: keys, lifetimes: Lifetimes(),
+                subjects: SubjectPrefixes([Self.issuer: prefix])),
             clock: clock
         ).run(request(token))
     }

@@ -34,7 +34,7 @@ import Testing
         let fixture = try EnrolmentFixture()
         let claims = try #require(UnverifiedJWS(try await fixture.run().accessToken)).claims
         #expect(claims.string("iss") == Broker.issuer.string)
-        #expect(claims.string("idp") == EnrolmentFixture.issuer.string)
+        #expect(claims.string("idp") == EnrolmentFixture.issuer.string && claims["device_sso"] == .bool(true))
         #expect(claims.string("sub") == "user")
         #expect(claims.string("aud") == "app-one")
         #expect(claims.string("nonce") == "n-1")
@@ -47,6 +47,14 @@ import Testing
         let sid = try #require(claims.string("sid"))
         #expect(sid != "idp-session" && UniqueID(sid) != nil)
         #expect(fixture.registry.entries.map(\.idToken.sessionID?.string) == ["idp-session"])
+    }
+
+    @Test func theUserHasThePrefixOfTheProvider() async throws {
+        var fixture = try EnrolmentFixture()
+        fixture.prefix = "partner|"
+        let claims = try #require(UnverifiedJWS(try await fixture.run().accessToken)).claims
+        #expect(claims.string("sub") == "partner|user" && claims.string("idp") == EnrolmentFixture.issuer.string)
+        #expect(fixture.registry.entries.map(\.idToken.subject.string) == ["user"])
     }
 
     /// The broker records only an id_token that an exchange can read. Otherwise the app would hold a login that no

@@ -6,7 +6,8 @@ import Testing
 
 /// If rules and registry disagree, the broker reports its own defect: never a token, and never a refusal.
 @Suite struct RefreshDecisionTests {
-    @Test(arguments: RefreshRefusal.allCases.filter { ![.tokenNotOurs, .grantUnknown].contains($0) })
+    @Test(
+        arguments: RefreshRefusal.allCases.filter { ![.tokenNotOurs, .grantUnknown, .subjectAmbiguous].contains($0) })
     func anotherEffectThanTheRefusals(_ refusal: RefreshRefusal) async throws {
         var scenario = try RefreshScenario()
         scenario.spoil(for: refusal)

@@ -17,6 +17,7 @@ extension Configuration {
         let certificateAuthorities: CertificateAuthorities?
         let revokesOnRemoval: Bool
         let isDisabled: Bool
+        let subjectNames: SubjectNames
         let logout: LogoutPolicy
         /// How its codes are redeemed; `nil`: they are not.
         let codeRelay: CodeRelay?
@@ -56,6 +57,7 @@ extension Configuration.IdentityProvider {
         algorithms = Self.algorithms(section)
         isDisabled = section.flag(
             "disabled", default: false, help: "Refuse every request that names this identity provider.")
+        subjectNames = SubjectNames(reading: section)
         logout = section.section("logout", help: "Its back-channel logout tokens.") { LogoutPolicy(reading: $0) }
         let relay = section.section(
             "code_relay", help: "Redeem authorization codes for apps. The section may be empty: `{}`."
@@ -189,8 +191,10 @@ extension Configuration.IdentityProvider {
 }
 
 extension Configuration.IdentityProvider {
-    /// All valid entries of `identity_providers`.
-    static func all(reading root: Section, brokerIssuer: Issuer?, _ sessions: Configuration.Sessions) -> [Self] {
+    /// All valid entries of `identity_providers`, and how the broker names their users.
+    static func all(
+        reading root: Section, brokerIssuer: Issuer?, _ sessions: Configuration.Sessions
+    ) -> ([Self], SubjectPrefixes) {
         var names = AudienceNames()
         if let brokerIssuer {
             names.claim(
@@ -213,7 +217,8 @@ extension Configuration.IdentityProvider {
         } else if sound.count == providers.count, sound.allSatisfy(\.isDisabled) {
             root.warn("identity_providers", "all of them are disabled: every exchange will be refused")
         }
-        return sound
+        let named = sound.filter { !$0.issuer.string.isEmpty }
+        return (sound, SubjectPrefixes(of: named, areAll: named.count == providers.count, root))
     }
 }
 
