@@ -130,6 +130,6 @@ extension RefreshScenario {
         let token = RefreshToken(grantID: grantID, generation: generation)
         return RefreshRequest(
             requestID: .random(), client: client, refreshToken: try token.encoded(by: keys), scope: scope,
-            proof: proof, assertion: assertion)
+            resource: resource, proof: proof, assertion: assertion)
     }
 }
