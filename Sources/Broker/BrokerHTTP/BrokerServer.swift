@@ -107,6 +107,11 @@ package struct BrokerServer: Service {
         self.onStarted = onStarted
     }
 
+    /// Returns once every event loop has run a task. A loop that hangs keeps the caller waiting.
+    package func passEventLoops() async {
+        for loop in eventLoopGroup.makeIterator() { try? await loop.submit {}.get() }
+    }
+
     /// Runs until a graceful shutdown or cancellation.
     package func run() async throws {
         let date = DateHeader { [clock] in clock.milliseconds / 1000 }

@@ -1,6 +1,7 @@
 import HummingbirdCore
 package import Logging
 package import NIOCore
+import NIOPosix
 import ServiceLifecycle
 
 #if canImport(Glibc)
@@ -52,10 +53,16 @@ package struct HTTPListener: Service {
     /// - Throws: ``ListenError`` if the address could not be bound. A bound listener ends without an error.
     package func run() async throws {
         do {
+            let bindAddress: BindAddress
+            switch address {
+            case .host(let host, let port): bindAddress = .hostname(host, port: port)
+            case .unixSocket(let path): bindAddress = .unixDomainSocket(path: path)
+            case .inherited(let socket): return try await run(on: socket)
+            }
             let claim = try address.claim()
             defer { claim?.release() }
             let server = connections.server(
-                configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
+                configuration: ServerConfiguration(address: bindAddress, backlog: 1024),
                 onServerRunning: { [address, onBound] channel in
                     claim?.didBind()
                     address.openToGroup()
@@ -69,7 +76,44 @@ package struct HTTPListener: Service {
                 connections.open.cancel()
             }
         } catch let error where !(error is CancellationError) {
-            throw ListenError(description: "it cannot listen on \(address): \(error)")
+            throw ListenError(
+                description:
+                    "it cannot listen on \(address): \(error)\(Self.remedy(for: error).map { "; \($0)" } ?? "")")
+        }
+    }
+}
+
+extension HTTPListener {
+    /// What the operator can do about an error of bind.
+    private static func remedy(for error: any Error) -> String? {
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE: "another program has this port: end it, or configure another port"
+        case EACCES: "this user may not open the port: configure one from 1024 on, or let systemd open it"
+        case EADDRNOTAVAIL: "this machine has no such address: configure one that it has"
+        default: nil
+        }
+    }
+
+    /// Hummingbird's server opens its sockets itself, and cannot take over an open one.
+    private func run(on socket: CInt) async throws {
+        let channel = try await ServerBootstrap(group: eventLoopGroup)
+            .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { [connections, logger] channel in
+                connections.setup(channel: channel, logger: logger).map { _ in }
+            }
+            .withBoundSocket(socket).get()
+        await onBound(channel.localAddress?.port ?? 0)
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                try? await channel.closeFuture.get()
+            } onGracefulShutdown: {
+                channel.close(promise: nil)
+            }
+            connections.open.quiesce()
+            await connections.open.end()
+        } onCancel: {
+            channel.close(promise: nil)
+            connections.open.cancel()
         }
     }
 }
@@ -85,6 +129,8 @@ package enum ListenerAddress: Sendable, CustomStringConvertible {
     case host(String, port: Int)
     /// A path. Processes with the group of this one may connect.
     case unixSocket(String)
+    /// A socket that another program bound and opened for this process. The listener closes it.
+    case inherited(CInt)
 
     package init(host: String = "127.0.0.1", port: Int) { self = .host(host, port: port) }
 
@@ -92,13 +138,7 @@ package enum ListenerAddress: Sendable, CustomStringConvertible {
         switch self {
         case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unixSocket(let path): "unix:\(path)"
-        }
-    }
-
-    var bindAddress: BindAddress {
-        switch self {
-        case .host(let host, let port): .hostname(host, port: port)
-        case .unixSocket(let path): .unixDomainSocket(path: path)
+        case .inherited(let socket): "the inherited socket \(socket)"
         }
     }
 

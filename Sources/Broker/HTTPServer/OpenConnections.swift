@@ -42,6 +42,14 @@ final class OpenConnections: Sendable {
         waiting?.resume()
     }
 
+    /// Tells every connection of a stop: it ends after the answers to the requests that have begun.
+    func quiesce() {
+        let connections = state.withLock { Array($0.connections.values) }
+        for connection in connections {
+            connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
+    }
+
     /// Returns when no connection is left. For one task, after the listener has accepted its last connection.
     ///
     /// The listener may accept a connection at the last moment and fail to begin it. No other code closes such a

@@ -8,8 +8,14 @@ package enum RegularFile {
         /// The permission bits of the opened file, even if the path names another file by now.
         package let permissions: mode_t
 
+        /// Whether the file and its group are root's.
+        let isOfRoot: Bool
+
         /// Whether the group or others have any access.
-        package var isOpenToOthers: Bool { permissions & 0o077 != 0 }
+        ///
+        /// A credential of systemd may be a file of root that the service reads through an access control list. Its mode
+        /// is then 0440, where the group's bits stand for the list.
+        package var isOpenToOthers: Bool { permissions & 0o077 != 0 && !(isOfRoot && permissions == 0o440) }
         /// Whether any local user can change it.
         package var isWritableByAnyone: Bool { permissions & 0o002 != 0 }
     }
@@ -31,7 +37,9 @@ package enum RegularFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .cannotRead(text(of: errno)) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
-        return Contents(octets: try octets(of: descriptor, limit: limit), permissions: status.st_mode & 0o777)
+        return Contents(
+            octets: try octets(of: descriptor, limit: limit), permissions: status.st_mode & 0o777,
+            isOfRoot: status.st_uid == 0 && status.st_gid == 0)
     }
 
     private static func octets(of descriptor: Int32, limit: Int) throws(Failure) -> [UInt8] {

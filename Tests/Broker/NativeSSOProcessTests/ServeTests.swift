@@ -204,6 +204,7 @@ struct ServeTests {
             let said = "native-sso: the broker cannot run: it cannot listen on 127.0.0.1:\(first.publicPort): "
             #expect(outcome.errors.contains(said), "\(outcome.errors)")
             #expect(outcome.errors.contains("Address already in use"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("; another program has this port: end it, or"), "\(outcome.errors)")
         }
     }
 

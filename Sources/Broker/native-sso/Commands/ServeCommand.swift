@@ -1,5 +1,6 @@
 import ArgumentParser
 import BrokerHTTP
+import Foundation
 import Glibc
 import Logging
 import StrictCoding
@@ -19,6 +20,8 @@ struct ServeCommand: AsyncParsableCommand {
             }
             options.output.warn(["warning: running as root, which development: true allows"])
         }
+        let environment = ProcessInfo.processInfo.environment
+        try checkSocket(configuration, environment)
         let logger = Self.logger(configuration.log)
         defer { LogSink.standardError.flush() }
         let connections = configuration.listeners.reduce(0) { $0 + $1.maximumConnections }
@@ -27,7 +30,21 @@ struct ServeCommand: AsyncParsableCommand {
                 "too few files may be open for public.max_connections",
                 metadata: ["limit": .stringConvertible(limit), "max_connections": .stringConvertible(connections)])
         }
-        try await Broker(configuration, logger: logger).run()
+        let manager = ServiceManager(environment: environment)
+        try await Broker(configuration, manager: manager, logger: logger).run()
+    }
+
+    private func checkSocket(
+        _ configuration: Configuration, _ environment: [String: String]
+    ) throws(ConfigurationError) {
+        guard configuration.publicListener.listen == .systemd else { return }
+        do throws(ValueDefect) {
+            try InheritedSocket.check(environment: environment, onLoopback: configuration.isDevelopment)
+        } catch {
+            let problem = ConfigurationProblem(
+                place: Place(origin: .file, key: "public.listen"), message: error.message)
+            throw ConfigurationError(file: options.config, problems: [problem])
+        }
     }
 
     /// Without a configured format, writes text to a terminal and JSON elsewhere.

@@ -1,3 +1,4 @@
+import Glibc
 import NativeSSO
 import RegularFiles
 
@@ -33,7 +34,7 @@ enum ConfigurationReader {
         } catch {
             throw ConfigurationError(file: file, problems: [error])
         }
-        let problems = Problems()
+        let problems = Problems(credentials: environment[ServiceCredential.variable])
         let variables = Variables(environment)
         let root = Section(path: "", place: .file, variables: variables, problems: problems)
         root.fill(from: document)
@@ -48,7 +49,15 @@ enum ConfigurationReader {
 
     private static func text(of file: String) throws(ValueDefect) -> String {
         // The file names the trusted issuers.
-        let octets = try RegularFile.trusted(file, limit: limit)
+        let octets: [UInt8]
+        do throws(ValueDefect) {
+            octets = try RegularFile.trusted(file, limit: limit)
+        } catch {
+            guard access(file, R_OK) != 0 else { throw error }
+            throw ValueDefect(
+                "\(error.message); write the configuration there, readable by the user of this process, or name another "
+                    + "file with --config")
+        }
         guard let text = String(validating: octets, as: UTF8.self) else { throw ValueDefect("is not UTF-8") }
         return text
     }

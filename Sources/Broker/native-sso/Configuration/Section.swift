@@ -12,7 +12,7 @@ final class Section {
     private var known: Set<String> = []
     /// `nil` inside lists.
     private let variables: Variables?
-    private let problems: Problems
+    fileprivate let problems: Problems
     /// The number of problems before this section.
     private let earlier: Int
 
@@ -237,6 +237,12 @@ final class Problems {
     private(set) var errors: [ConfigurationProblem] = []
     private(set) var warnings: [ConfigurationProblem] = []
     var isDevelopment = false
+    /// See ``ServiceCredential``.
+    let credentials: String?
+
+    init(credentials: String? = nil) {
+        self.credentials = credentials
+    }
 
     func report(_ place: Place, _ message: String) {
         errors.append(ConfigurationProblem(place: place, message: message))
@@ -254,7 +260,11 @@ extension Section {
         _ parse: (String) throws -> Value
     ) -> Value? {
         describe(key, form, default: standard, help: help)
-        return scalar(key).flatMap { parsed($0.value.text, at: $0.place, parse) }
+        return scalar(key).flatMap { given in
+            parsed(given.value.text, at: given.place) { [problems] text in
+                try parse(form == .path ? ServiceCredential.path(text, directory: problems.credentials) : text)
+            }
+        }
     }
 
     func value<Value>(

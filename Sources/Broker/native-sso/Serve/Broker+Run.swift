@@ -3,6 +3,7 @@ import HTTPServer
 import IdentityProvider
 import KeyModule
 import Logging
+import Migrator
 import NativeSSO
 import PostgresClient
 import ServiceLifecycle
@@ -50,11 +51,23 @@ extension Broker {
             logger.warning("the database does not answer yet", metadata: ["reason": "\(error)"])
             return
         }
+        await reportSchema()
         // Keys come first, because the device key authenticates the archived keys of IdPs.
         if let problem = await keys.refresh().first(where: { $0.state == .active }) {
             throw .infrastructure(problem.description)
         }
         await directory.refresh()
+    }
+
+    /// A schema that does not fit leaves the broker not ready until someone migrates. The log says what to do.
+    private func reportSchema() async {
+        guard let problem = try? await Migrator.incompatibility(of: lanes) else { return }
+        if case .databaseIsNewer = problem {
+            logger.notice(
+                "the schema is newer than this program, which still serves", metadata: ["problem": "\(problem)"])
+        } else {
+            logger.error("the schema does not fit this program", metadata: ["problem": "\(problem)"])
+        }
     }
 
     /// The services stop in reverse order, each after the next one has ended. Requests keep their database, codes are
@@ -84,9 +97,14 @@ extension Broker {
             },
         ]
         services += providers.map { provider in BackgroundService { await provider.run() } }
+        let server = server
+        if let manager {
+            let report = ServiceManagerReport(manager: manager, checks: checks) { await server.passEventLoops() }
+            services.append(BackgroundService.periodic(manager.interval) { await report.run() })
+        }
         services += [
             ClosingService { await pendingCodes.finished() }, server,
-            StopLimit(seconds: Self.stopLimit, logger: logger),
+            StopLimit(seconds: Self.stopLimit, logger: logger, manager: manager),
         ]
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)

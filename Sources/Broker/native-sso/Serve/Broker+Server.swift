@@ -34,7 +34,8 @@ extension Broker {
                     trustedProxies: backchannel.listener.trustedProxies, identity: tls[1])
             },
             readiness: readiness, clock: clock, connections: connections, logger: logger
-        ) { [logger, backchannel = configuration.backchannel] ports in
+        ) { [logger, manager, backchannel = configuration.backchannel] ports in
+            manager?.send(ServiceManager.ready)
             var metadata: Logger.Metadata = [
                 "internal": .stringConvertible(ports.internal), "tls": .stringConvertible(listener.tls != nil),
             ]
@@ -201,6 +202,7 @@ extension PublicAddress {
         switch self {
         case .host(let address): address.socketAddress
         case .unixSocket(let path): .unixSocket(path)
+        case .systemd: .inherited(InheritedSocket.descriptor)
         }
     }
 }

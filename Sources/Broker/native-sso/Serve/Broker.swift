@@ -34,12 +34,15 @@ struct Broker: Sendable {
     let pendingCodes = PendingCodes()
     /// The certificate of each of ``Configuration/listeners``; `nil` without TLS.
     let tls: [CurrentTLSIdentity?]
+    /// `nil`: no service manager asked for messages.
+    let manager: ServiceManager?
     /// The enabled IdPs in the order of the configuration.
     let providers: [(configuration: Configuration.IdentityProvider, keys: ProviderKeys)]
 
     /// - Throws: Errors that waiting does not repair: the key directory, or an invalid setting.
-    init(_ configuration: Configuration, logger: Logger) throws {
+    init(_ configuration: Configuration, manager: ServiceManager? = nil, logger: Logger) throws {
         self.configuration = configuration
+        self.manager = manager
         self.logger = logger
         tls = configuration.listeners.map { $0.tls.map { CurrentTLSIdentity($0.identity) } }
         let files = FileKeyProvider(directory: configuration.keys.directory)

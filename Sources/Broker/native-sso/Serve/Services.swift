@@ -91,11 +91,13 @@ struct RefreshService<Changes: AsyncSequence & Sendable>: Service where Changes.
 struct StopLimit: Service {
     let seconds: UInt32
     let logger: Logger
+    var manager: ServiceManager?
 
     func run() async {
         do {
             try await gracefulShutdown()
             logger.notice("stopping")
+            manager?.send(ServiceManager.stopping)
         } catch {
             // Another service failed and reports it.
         }

@@ -53,6 +53,10 @@ struct BackchannelReadingTests {
                 "backchannel: { listen: 127.0.0.1:8081, revoke: true }",
                 "listen: another listener already takes 127.0.0.1:8081; write another port or path"
             ),
+            (
+                "backchannel: { listen: systemd, plain_http: behind-proxy, trusted_proxies: [127.0.0.1], revoke: true }",
+                "listen: only public.listen may be systemd; write an address, or unix: and a path"
+            ),
             ("backchannel: { revoke: true, url: \"https://a.example/\" }", "url: must not end with a slash"),
             ("backchannel: { revoke: true, url: \"https://a.example?x\" }", "url: must not contain a query (?)"),
         ])

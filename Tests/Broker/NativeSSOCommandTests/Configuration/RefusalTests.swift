@@ -135,6 +135,10 @@ import Testing
         .added(
             "public: { listen: \"unix:/\(String(repeating: "a", count: 107))\" }", "10: public.listen: \(socket)"),
         .added(
+            "public: { listen: systemd }",
+            "10: public.listen: plain HTTP is for loopback, such as 127.0.0.1:8080, and for a Unix socket, such as unix:/run/native-sso/public; write tls.certificate and tls.key, or plain_http: behind-proxy where only a proxy that terminates TLS reaches this address"
+        ),
+        .added(
             "development: true\npublic: { listen: 10.0.0.1:80, plain_http: behind-proxy }",
             "11: public.listen: with development: true every listener must be on loopback, such as 127.0.0.1:8080"),
         .added(

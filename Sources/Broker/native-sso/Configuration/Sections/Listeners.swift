@@ -26,8 +26,12 @@ extension Configuration {
         ///   - isOn: Whether there is such a listener. Otherwise nothing is warned of.
         init?(reading section: Section, listen standard: String = "127.0.0.1:8080", isOn: Bool = true) {
             let listen = section.value(
-                "listen", .text("an address and a port, or `unix:` and a path"), defaultText: standard,
-                help: "A numeric address and a port, or the path of a Unix socket: `unix:/run/native-sso/public`.",
+                "listen", .text("an address and a port, `unix:` and a path, or `systemd`"),
+                defaultText: standard,
+                help: """
+                    A numeric address and a port, or the path of a Unix socket: `unix:/run/native-sso/public`. `systemd`: the \
+                    socket of `native-sso.socket`, for `public` only.
+                    """,
                 PublicAddress.init)
             let (hasTLS, tls) = section.section(
                 "tls", help: "TLS at the broker. Without it, a proxy terminates TLS."
@@ -57,7 +61,9 @@ extension Configuration {
             if hasTLS, section.isGiven("plain_http") {
                 section.report("plain_http", "tls is given as well, and then nothing is plain; remove one of them")
             }
-            if let host = listen.internet, !host.isLoopback {
+            // Only the socket unit knows the address of systemd's socket.
+            let mayBeReached = listen == .systemd ? !section.isDevelopment : listen.internet?.isLoopback == false
+            if mayBeReached {
                 if section.isDevelopment {
                     section.report(
                         "listen", "with development: true every listener must be on loopback, such as 127.0.0.1:8080")
@@ -162,6 +168,9 @@ extension Configuration {
             }
             guard let listener else { return nil }
             self.listener = listener
+            if listener.listen == .systemd {
+                section.report("listen", "only public.listen may be systemd; write an address, or unix: and a path")
+            }
             if let taken = others.first(where: listener.listen.collides) {
                 section.report("listen", "another listener already takes \(taken); write another port or path")
             }
@@ -175,7 +184,7 @@ extension PublicAddress {
         switch (self, other) {
         case (.host(let own), .host(let other)): own.collides(with: other)
         case (.unixSocket(let own), .unixSocket(let other)): own.utf8.elementsEqual(other.utf8)
-        case (.host, .unixSocket), (.unixSocket, .host): false
+        case (.host, _), (.unixSocket, _), (.systemd, _): false
         }
     }
 }

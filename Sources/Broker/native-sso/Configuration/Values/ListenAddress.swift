@@ -49,16 +49,23 @@ extension IPAddress {
     }
 }
 
-/// The address of the public listener: a numeric address and a port, or `unix:` and the path of a socket.
+/// The address of the public listener: a numeric address and a port, `unix:` and the path of a socket, or `systemd`.
 enum PublicAddress: Sendable, Hashable, CustomStringConvertible {
     case host(ListenAddress)
     case unixSocket(String)
+    /// The socket that systemd opened: ``InheritedSocket``.
+    case systemd
 
+    private static let manager = "systemd"
     private static let scheme = "unix:"
     /// The size of `sun_path`, with the final NUL.
     private static let maximumPath = 108
 
     init(_ text: String) throws(ValueDefect) {
+        if text.utf8.elementsEqual(Self.manager.utf8) {
+            self = .systemd
+            return
+        }
         guard text.hasPrefix(Self.scheme) else {
             self = .host(try ListenAddress(text))
             return
@@ -73,13 +80,14 @@ enum PublicAddress: Sendable, Hashable, CustomStringConvertible {
         self = .unixSocket(path)
     }
 
-    /// `nil` for a Unix socket.
+    /// `nil` for a Unix socket, and for the socket of systemd.
     var internet: ListenAddress? { if case .host(let address) = self { address } else { nil } }
 
     var description: String {
         switch self {
         case .host(let address): address.description
         case .unixSocket(let path): Self.scheme + path
+        case .systemd: Self.manager
         }
     }
 }

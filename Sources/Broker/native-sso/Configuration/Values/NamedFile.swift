@@ -1,3 +1,4 @@
+import Glibc
 import OAuthWire
 import RegularFiles
 
@@ -17,6 +18,45 @@ enum PathText {
             throw ValueDefect("write an absolute path, beginning with /")
         }
         return text
+    }
+}
+
+/// The credentials of a systemd service: one file each, in a directory that only the service sees. systemd.exec(5),
+/// `LoadCredential=`.
+enum ServiceCredential {
+    /// Where systemd places the credentials of a service.
+    static let variable = "CREDENTIALS_DIRECTORY"
+    private static let scheme = "credential:"
+
+    /// The path for a value of the configuration: the value itself, or for `credential:NAME` the file of the credential.
+    /// - Parameter directory: The value of ``variable``; `nil` outside a service.
+    static func path(_ text: String, directory: String?) throws(ValueDefect) -> String {
+        guard text.utf8.starts(with: scheme.utf8) else { return text }
+        let octets = text.utf8.dropFirst(scheme.utf8.count)
+        guard octets.first.map(isLetterOrDigit) == true,
+            octets.allSatisfy({ isLetterOrDigit($0) || "-_.".utf8.contains($0) })
+        else {
+            throw ValueDefect(
+                "write credential: and a name of letters, digits, dots, hyphens and underscores, such as "
+                    + "credential:database-password")
+        }
+        let name = String(decoding: octets, as: UTF8.self)
+        guard let directory else {
+            throw ValueDefect(
+                "only a systemd service has credentials; run systemctl start native-sso, or native-sso-admin for other "
+                    + "commands, or write an absolute path")
+        }
+        let path = "\(directory)/\(name)"
+        guard access(path, F_OK) == 0 else {
+            throw ValueDefect(
+                "the service has no such credential; write the file /etc/credstore/native-sso.\(name), and see that the "
+                    + "unit has LoadCredential=\(name):native-sso.\(name)")
+        }
+        return path
+    }
+
+    private static func isLetterOrDigit(_ octet: UInt8) -> Bool {
+        (0x30...0x39).contains(octet) || (0x41...0x5A).contains(octet) || (0x61...0x7A).contains(octet)
     }
 }
 
