@@ -107,7 +107,8 @@ import Testing
         }
     }
 
-    /// The arguments of every command `native-sso`, or of the shell function `owner` that stands for it.
+    /// The arguments of every command `native-sso`, of `native-sso-admin`, and of the shell function `owner` that stands
+    /// for it.
     private static func commandLines(of text: String) -> [[String]] {
         text.replacing("\\\n", with: " ").split(separator: "\n").flatMap { line in
             words(of: line.replacing(/\$\([^()]*\)/, with: "$substituted")).split(whereSeparator: {
@@ -124,7 +125,7 @@ import Testing
     }
 
     private static func isProgram(_ word: String) -> Bool {
-        word == "native-sso" || word.hasSuffix("/native-sso") || word == "owner"
+        ["native-sso", "native-sso-admin", "owner"].contains(word) || word.hasSuffix("/native-sso")
     }
 
     private static func isPrefix(_ word: String) -> Bool {
