@@ -1,18 +1,24 @@
-@testable import BrokerHTTP
-@testable import HTTPServer
 import BrokerTesting
+import Glibc
 import NIOCore
 import NIOPosix
 import NativeSSO
 import StrictCoding
 import Testing
 
+@testable import BrokerHTTP
+@testable import HTTPServer
+
 @Suite("A graceful stop", .timeLimit(.minutes(1)))
 struct GracefulStopTests {
-    @Test("A stop answers requests in flight, ends idle connections and refuses new ones")
-    func inFlight() async throws {
+    @Test(
+        "A stop answers requests in flight, ends idle connections and refuses new ones",
+        arguments: [false, true])
+    func inFlight(onInheritedSocket isInherited: Bool) async throws {
         let gate = Gate()
-        try await TestBroker.run(TestBroker.Options(gate: gate)) { broker async throws in
+        var options = TestBroker.Options(gate: gate)
+        if isInherited { options.inheritedSocket = try Self.listeningSocket() }
+        try await TestBroker.run(options) { broker async throws in
             try await RawClient.connect(to: broker.ports.public) { busy async throws in
                 try await RawClient.connect(to: broker.ports.public) { idle async throws in
                     try await busy.send(Requests.post(Requests.exchange))
@@ -31,6 +37,16 @@ struct GracefulStopTests {
                 }
             }
         }
+    }
+
+    /// On a free port of loopback, as a service manager opens it.
+    private static func listeningSocket() throws -> CInt {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        try SocketAddress(ipAddress: "127.0.0.1", port: 0).withSockAddr { address, size in
+            try #require(bind(descriptor, address, socklen_t(size)) == 0)
+        }
+        try #require(listen(descriptor, 16) == 0)
+        return descriptor
     }
 
     @Test("While draining, /readyz fails and /livez succeeds")

@@ -24,6 +24,8 @@ struct TestBroker: Sendable {
         var publicPort = 0
         /// Replaces the port.
         var publicSocket: String?
+        /// Replaces the port.
+        var inheritedSocket: CInt?
         var identity: CurrentTLSIdentity?
         var drainTimeout = Duration.seconds(10)
         /// Whether proofs must carry a nonce.
@@ -134,7 +136,10 @@ struct TestBroker: Sendable {
             limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let server = BrokerServer(
             configuration: BrokerServer.Configuration(
-                publicAddress: options.publicSocket.map { .unixSocket($0) } ?? .init(port: options.publicPort),
+                publicAddress: options.publicSocket.map { .unixSocket($0) } ?? options.inheritedSocket.map {
+                    .inherited($0)
+                }
+                    ?? .init(port: options.publicPort),
                 internalAddress: .init(port: 0), publicLimits: options.limits, trustedProxies: options.trustedProxies,
                 publicIdentity: options.identity,
                 internalLimits: options.limits, drainTimeout: options.drainTimeout),
