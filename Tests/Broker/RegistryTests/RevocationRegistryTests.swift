@@ -79,9 +79,9 @@ import Testing
                 MemberRow(
                     issuer: Self.issuer, client: stranger,
                     membership: Membership(group: GroupID(validated: "another"), role: .both)))
-            try await Self.put(database, "strange", device: world.device, source: stranger)
+            try await Self.put(database, "stranger", device: world.device, source: stranger)
             #expect(try await Self.signOut(database, world.device) == 3)
-            #expect(try await Self.live(database) == ["elsewhere", "strange"])
+            #expect(try await Self.live(database) == ["elsewhere", "stranger"])
             #expect(try await database.registry.rotate(world.rotation(generation: 1)).grant?.session.endedAt != nil)
             #expect(
                 try await Self.audit(database) == Array(repeating: "session_ended app app-two", count: 3))

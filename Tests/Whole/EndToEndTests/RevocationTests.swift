@@ -64,12 +64,36 @@ extension Faults {
             }
         }
 
+        /// An API of the token's audience sees it alive, and no longer once the app has revoked its grant.
+        @Test func anAPILearnsOfTheEnd() async throws {
+            let fixture = try await FaultFixture.shared
+            let family = try await fixture.logins.family(at: fixture.broker)
+            let refreshed = try await fixture.broker.token(fixture.logins.refresh(family.refreshToken))
+            let (token, refreshToken) = (try #require(refreshed.accessToken), try #require(refreshed.refreshToken))
+            let audience = try #require(try UnverifiedToken.claims(of: token).string("aud"))
+            try await fixture.installation.command(
+                "client", "add", "api", "--authentication", "client_secret_basic", "--audience", audience,
+                "--introspects", audience)
+            let secret = try await fixture.installation.rotateSecret(of: "api")
+            try await withBackchannel("introspecting", fixture) { _, port in
+                let credentials = Base64.encode(Array("api:\(secret)".utf8))
+                var request = HTTPRequest.token([("token", token)], fields: [("Authorization", "Basic \(credentials)")])
+                request.target = "/introspect"
+                let live = try await request.send(to: port)
+                #expect(live.json?.bool("active") == true, "\(live.status) \(live.text)")
+                #expect(live.json?.string("client_id") == "app-two")
+                #expect(try await revoke(refreshToken, at: port).status == 200)
+                #expect(try await request.send(to: port).text == #"{"active":false}"#)
+            }
+        }
+
         private func withBackchannel(
             _ name: String, _ fixture: FaultFixture, _ body: (Broker, UInt16) async throws -> Void
         ) async throws {
             let port = try LoopbackPort.free()
             let environment = [
                 "NATIVE_SSO_BACKCHANNEL_LISTEN": "127.0.0.1:\(port)", "NATIVE_SSO_BACKCHANNEL_REVOKE": "true",
+                "NATIVE_SSO_BACKCHANNEL_INTROSPECT": "true",
             ]
             try await fixture.installation.withBroker(name, environment: environment) { try await body($0, port) }
         }
