@@ -317,7 +317,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean DEFAULT false) RETURNS timestamp with time zone
+CREATE FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -376,7 +376,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) RETURNS native_sso.logout_batch
+CREATE FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) RETURNS native_sso.logout_batch
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'native_sso', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -2702,14 +2702,14 @@ REVOKE ALL ON FUNCTION native_sso.are_in_group(p_issuer text, p_group text, p_cl
 
 REVOKE ALL ON FUNCTION native_sso.begin_grants(p_calls native_sso.exchange_call[], p_answers native_sso.exchange_answer[], p_now timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_nameless boolean) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.begin_logout(p_digest bytea, p_issuer text, p_sid bytea, p_subject text, p_issued_at timestamp with time zone, p_session_id uuid, p_without_sid boolean) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.begin_sweep(p_interval_seconds bigint) TO native_sso_broker;
 
-REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_nameless boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
+REVOKE ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.end_logged_out(p_request_id uuid, p_issuer text, p_sid bytea, p_subject text, p_until timestamp with time zone, p_after uuid, p_limit bigint, p_without_sid boolean, p_issued_at timestamp with time zone) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_now timestamp with time zone) FROM PUBLIC;
 
