@@ -10,6 +10,11 @@ CREATE TYPE native_sso.code_claim AS (
 COMMENT ON TYPE native_sso.code_claim IS '
     standing text, answer bytea';
 
+CREATE DOMAIN native_sso.copied_claims AS text COLLATE pg_catalog."C"
+	CONSTRAINT copied_claims_check CHECK ((octet_length(VALUE) <= 2048));
+
+COMMENT ON DOMAIN native_sso.copied_claims IS 'Claims of an id_token, as one JSON object.';
+
 CREATE DOMAIN native_sso.digest AS bytea
 	CONSTRAINT digest_check CHECK ((octet_length(VALUE) = 32));
 
@@ -95,7 +100,8 @@ CREATE TYPE native_sso.exchange_call AS (
 	grant_seconds bigint,
 	first_sight_seconds bigint,
 	grant_id uuid,
-	session_id uuid
+	session_id uuid,
+	claims text COLLATE pg_catalog."C"
 );
 
 COMMENT ON TYPE native_sso.exchange_call IS '
@@ -103,7 +109,7 @@ COMMENT ON TYPE native_sso.exchange_call IS '
     other_audience text[], auth_time timestamptz, acr text, amr text[], issued_at timestamptz, client text COLLATE "C",
     allows_self_exchange boolean, device bytea, profile text, scope text[], audiences text[], jkt text COLLATE "C",
     heeds_pin boolean, permitted boolean, idle_seconds bigint, grant_seconds bigint, first_sight_seconds bigint,
-    grant_id uuid, session_id uuid';
+    grant_id uuid, session_id uuid, claims text COLLATE "C"';
 
 CREATE DOMAIN native_sso.identifier AS text COLLATE pg_catalog."C"
 	CONSTRAINT identifier_check CHECK ((VALUE ~ '^[\x20-\x7e]{1,255}$'::text));
@@ -164,6 +170,8 @@ CREATE TYPE native_sso.refresh_answer AS (
 	auth_time timestamp with time zone,
 	acr text,
 	amr text[],
+	claims text,
+	issuer text,
 	session_id uuid,
 	subject text,
 	ended_at timestamp with time zone,
@@ -179,8 +187,8 @@ COMMENT ON TYPE native_sso.refresh_answer IS '
     place bigint, seen_at timestamptz, assertion_used boolean, proof_used boolean, effect text, client text, generation integer,
     exchanged_generation integer, keyless_before integer, was_spent boolean, rotated_at timestamptz, revoked_at timestamptz,
     came_late boolean, grant_expires_at timestamptz, jkt text, scope text[], audiences text[], auth_time timestamptz, acr text,
-    amr text[], session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz, last_used_at timestamptz,
-    client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean';
+    amr text[], claims text, issuer text, session_id uuid, subject text, ended_at timestamptz, expires_at timestamptz,
+    last_used_at timestamptz, client_enabled boolean, shares_login boolean, scope_ceiling text[], device_blocked boolean';
 
 CREATE TYPE native_sso.refresh_call AS (
 	request_id uuid,
@@ -193,12 +201,14 @@ CREATE TYPE native_sso.refresh_call AS (
 	may_change_key boolean,
 	grace_seconds bigint,
 	bound_grace_seconds bigint,
-	idle_seconds bigint
+	idle_seconds bigint,
+	resource text COLLATE pg_catalog."C"
 );
 
 COMMENT ON TYPE native_sso.refresh_call IS '
     request_id uuid, grant_id uuid, generation integer, client text COLLATE "C", scope text[], jkt text COLLATE "C",
-    allowed_scope text[], may_change_key boolean, grace_seconds bigint, bound_grace_seconds bigint, idle_seconds bigint';
+    allowed_scope text[], may_change_key boolean, grace_seconds bigint, bound_grace_seconds bigint, idle_seconds bigint,
+    resource text COLLATE "C"';
 
 CREATE TYPE native_sso.refresh_misuse AS (
 	place bigint,
@@ -299,10 +309,10 @@ BEGIN
     ), grants AS (
         INSERT INTO sso_grant AS g (
             grant_id, session_id, client_id, source_client_id, device_digest, generation, rotated_at, scope, audiences, auth_time,
-            acr, amr, jkt, created_at, expires_at, replayed_before)
+            acr, amr, jkt, created_at, expires_at, replayed_before, claims)
         SELECT k.grant_id, k.session_id, (k.call).client, (k.call).source_client, (k.call).device, 1, p_now, (k.call).scope,
             (k.call).audiences, (k.call).auth_time, (k.call).acr, (k.call).amr, (k.call).jkt, p_now, k.grant_expires_at,
-            CASE WHEN k.session_id <> (k.call).session_id THEN replayed_at(k.session_id, (k.call).client) END
+            CASE WHEN k.session_id <> (k.call).session_id THEN replayed_at(k.session_id, (k.call).client) END, (k.call).claims
         FROM begun k
         WHERE k.session_id <> (k.call).session_id OR k.session_id = ANY (v_sessions)
         ON CONFLICT DO NOTHING
@@ -371,7 +381,10 @@ BEGIN
     IF NOT try_sweep() THEN
         RETURN false;
     END IF;
-    UPDATE sweep SET begun_at = now() WHERE begun_at <= now() - make_interval(secs => p_interval_seconds);
+    IF p_interval_seconds <= 0 THEN
+        RETURN true;
+    END IF;
+    UPDATE sweep SET begun_at = now() WHERE begun_at <= now() - make_interval(secs => greatest(p_interval_seconds, 3600));
     RETURN FOUND;
 END
 $$;
@@ -497,6 +510,42 @@ BEGIN
         SELECT now(), 'session_ended', p_request_id, e.session_id, p_reason, p_actor, p_details FROM ended e
     )
     SELECT e.session_id FROM ended e;
+END
+$$;
+
+CREATE FUNCTION native_sso.end_signed_out(p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid DEFAULT NULL::uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_session_id uuid;
+    v_now timestamptz;
+BEGIN
+    SELECT l.session_id INTO v_session_id
+    FROM (
+        SELECT d.issuer, decode(d.hexadecimal, 'hex') AS device FROM unnest(p_issuers, p_devices) AS d (issuer, hexadecimal)) AS k
+    JOIN session l ON l.issuer = k.issuer AND l.device_digest = k.device
+    JOIN sharing_group_member t ON t.issuer = l.idp_issuer AND t.client_id = p_client
+    LEFT JOIN sharing_group_member s ON s.issuer = l.idp_issuer AND s.client_id = l.source_client_id
+    WHERE l.ended_at IS NULL AND (l.source_client_id IS NULL OR s.group_id = t.group_id)
+        AND (p_grant_id IS NULL OR EXISTS (
+            SELECT FROM sso_grant g
+            WHERE g.grant_id = p_grant_id AND g.client_id = p_client AND g.device_digest = k.device
+                AND g.revoked_at IS NULL AND g.expires_at > now()))
+    ORDER BY l.session_id LIMIT 1 FOR NO KEY UPDATE OF l;
+    IF v_session_id IS NULL THEN
+        RETURN false;
+    END IF;
+    v_now := date_trunc('second', clock_timestamp());
+    UPDATE session l
+    SET ended_at = v_now, end_reason = 'app', iat_after = greatest(l.iat_after, v_now),
+        auth_time_after = CASE WHEN l.expires_at <= v_now AND l.auth_time IS NOT NULL
+            THEN greatest(l.auth_time_after, l.expires_at) ELSE l.auth_time_after END
+    WHERE l.session_id = v_session_id;
+    INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, reason)
+    VALUES (clock_timestamp(), 'session_ended', p_request_id, p_client, v_session_id, 'app');
+    RETURN true;
 END
 $$;
 
@@ -740,7 +789,8 @@ BEGIN
                     AND g.jkt IS NOT DISTINCT FROM (a.call).jkt AND g.source_client_id = (a.call).source_client
                     AND g.device_digest = (a.call).device AND g.scope = (a.call).scope AND g.audiences = (a.call).audiences
                     AND g.auth_time IS NOT DISTINCT FROM (a.call).auth_time
-                    AND g.acr IS NOT DISTINCT FROM (a.call).acr AND g.amr = (a.call).amr AS repeats
+                    AND g.acr IS NOT DISTINCT FROM (a.call).acr AND g.amr = (a.call).amr
+                    AND g.claims IS NOT DISTINCT FROM (a.call).claims AS repeats
                 FROM sso_grant g
                 WHERE g.session_id = l.session_id AND g.client_id = (a.call).client AND g.revoked_at IS NULL
                     AND r.in_order AND l.died_at IS NULL
@@ -761,7 +811,8 @@ BEGIN
                 rotated_at = CASE WHEN k.repeats THEN g.rotated_at ELSE v_now END,
                 source_client_id = (k.call).source_client, device_digest = (k.call).device, scope = (k.call).scope,
                 audiences = (k.call).audiences, auth_time = (k.call).auth_time, acr = (k.call).acr, amr = (k.call).amr,
-                jkt = (k.call).jkt, expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
+                jkt = (k.call).jkt, claims = (k.call).claims,
+                expires_at = least(k.expires_at, v_now + make_interval(secs => (k.call).grant_seconds))
             FROM judged k WHERE k.may_write AND g.ctid = k.grant_at AND g.xmin = k.grant_version
             RETURNING k.place, (k.call).request_id, g.client_id, g.session_id, g.grant_id
         ), audited AS (
@@ -1027,6 +1078,28 @@ CREATE FUNCTION native_sso.instant_that_counts(p_instant timestamp with time zon
     LANGUAGE sql STABLE
     AS $$ SELECT CASE WHEN p_instant IS NOT NULL THEN least(p_instant, date_trunc('second', now()) + interval '1 minute') END $$;
 
+CREATE FUNCTION native_sso.is_grant_live(p_session_id uuid, p_client text, p_issued_at timestamp with time zone, p_idle_seconds bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_now timestamptz := date_trunc('second', clock_timestamp());
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM session l
+        JOIN sso_grant g ON g.session_id = l.session_id AND g.client_id = p_client AND g.revoked_at IS NULL
+        JOIN client c ON c.client_id = g.client_id
+        JOIN sharing_group_member t ON t.issuer = l.idp_issuer AND t.client_id = g.client_id
+        JOIN sharing_group_member s ON s.issuer = l.idp_issuer AND s.client_id = g.source_client_id AND s.group_id = t.group_id
+        LEFT JOIN device d ON d.issuer = l.issuer AND d.device_digest = g.device_digest
+        WHERE l.session_id = p_session_id AND l.ended_at IS NULL AND v_now < l.expires_at
+            AND v_now < l.last_used_at + make_interval(secs => p_idle_seconds)
+            AND v_now < g.expires_at AND g.created_at <= p_issued_at
+            AND c.enabled AND s.role <> 'target' AND t.role <> 'source' AND d.blocked_at IS NULL);
+END
+$$;
+
 CREATE TABLE native_sso.session (
     session_id uuid NOT NULL,
     issuer native_sso.issuer_identifier NOT NULL,
@@ -1121,7 +1194,8 @@ CREATE TABLE native_sso.sso_grant (
     replayed_before timestamp(0) with time zone,
     exchanged_generation integer DEFAULT 1 NOT NULL,
     keyless_before integer DEFAULT 1 NOT NULL,
-    spent int4multirange
+    spent int4multirange,
+    claims native_sso.copied_claims
 )
 WITH (fillfactor='80');
 
@@ -1170,6 +1244,8 @@ COMMENT ON COLUMN native_sso.sso_grant.exchanged_generation IS 'The generation t
 COMMENT ON COLUMN native_sso.sso_grant.keyless_before IS 'The generation of the exchange that bound the key: earlier tokens have none. It counts only where jkt is set.';
 
 COMMENT ON COLUMN native_sso.sso_grant.spent IS 'Generations of earlier runs whose successors were presented.';
+
+COMMENT ON COLUMN native_sso.sso_grant.claims IS 'What the last exchange copied of its id_token into access tokens; NULL: nothing, or the grant was revoked.';
 
 CREATE FUNCTION native_sso.is_spending(g native_sso.sso_grant) RETURNS boolean
     LANGUAGE sql STABLE
@@ -1381,14 +1457,14 @@ BEGIN
         WITH judged AS MATERIALIZED (
             SELECT a.place, (a.call).request_id, v.verdict, v.verdict = 'advanced' AND h.is_held AS may_write,
                 l.last_used_at < v_now - make_interval(secs => least(300, (a.call).idle_seconds / 4)) AS is_due,
-                g.*, l.subject, l.ended_at, l.expires_at AS session_expires_at, l.last_used_at,
+                g.*, l.issuer, l.subject, l.ended_at, l.expires_at AS session_expires_at, l.last_used_at,
                 c.enabled AS client_enabled, shares.login AS shares_login, t.scope_ceiling, d.is_blocked
             FROM (SELECT unnest(p_calls) AS call, generate_subscripts(p_calls, 1) AS place) AS a
             -- The look: the same for every refusal. OFFSET 0 makes each a look by a whole key.
             LEFT JOIN LATERAL (
                 SELECT g.ctid AS grant_at, g.xmin AS grant_version, g.grant_id, g.session_id, g.client_id, g.source_client_id,
                     g.device_digest, g.generation, g.keyless_before, g.rotated_at, g.revoked_at, g.expires_at, g.scope,
-                    g.audiences, g.auth_time, g.acr, g.amr, g.jkt,
+                    g.audiences, g.auth_time, g.acr, g.amr, g.claims, g.jkt,
                     -- A generation that no refresh made is the one of the last exchange.
                     CASE WHEN g.generation > g.refreshed_generation THEN g.generation ELSE g.exchanged_generation END
                         AS exchanged_generation,
@@ -1438,6 +1514,7 @@ BEGIN
                         AND l.ended_at IS NULL AND v_now < l.expires_at
                         AND v_now < l.last_used_at + make_interval(secs => (a.call).idle_seconds)
                         AND d.is_blocked IS NOT TRUE
+                        AND ((a.call).resource IS NULL OR (a.call).resource = ANY (g.audiences))
                         AND ((a.call).scope IS NULL OR (a.call).scope <@ g.scope AND (a.call).scope <@ (a.call).allowed_scope
                             AND coalesce((a.call).scope <@ t.scope_ceiling, true))
                         AND CASE WHEN t.scope_ceiling IS NULL THEN coalesce((a.call).scope, g.scope) && (a.call).allowed_scope
@@ -1461,8 +1538,8 @@ BEGIN
                 k.place, v_now, k.place = ANY (v_assertion_used), k.place = ANY (v_proof_used),
                 CASE WHEN k.verdict IN ('none', 'advanced') THEN k.verdict ELSE 'revoked' END,
                 k.client_id, k.generation, k.exchanged_generation, k.keyless_before, k.was_spent, k.rotated_at, k.revoked_at,
-                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.session_id, k.subject,
-                k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
+                k.came_late, k.expires_at, k.jkt, k.scope, k.audiences, k.auth_time, k.acr, k.amr, k.claims, k.issuer, k.session_id,
+                k.subject, k.ended_at, k.session_expires_at, k.last_used_at, coalesce(k.client_enabled, false), k.shares_login,
                 k.scope_ceiling, coalesce(k.is_blocked, false))::refresh_answer),
             array_agg(ROW (
                 k.place, k.grant_id, k.session_id, k.grant_version, k.verdict, k.request_id)::refresh_misuse)
@@ -1671,7 +1748,8 @@ BEGIN
     END IF;
     UPDATE sso_grant g SET
         revoked_at = coalesce(g.revoked_at, p_now),
-        revoke_reason = CASE p_misuse.verdict WHEN 'proven' THEN 'refresh_token_reused' ELSE p_misuse.verdict END
+        revoke_reason = CASE p_misuse.verdict WHEN 'proven' THEN 'refresh_token_reused' ELSE p_misuse.verdict END,
+        claims = NULL
     WHERE g.grant_id = p_misuse.grant_id AND g.xmin = p_misuse.version
     RETURNING g.* INTO v_grant;
     IF NOT FOUND THEN
@@ -1679,7 +1757,7 @@ BEGIN
     END IF;
     IF p_misuse.verdict = 'proven' THEN
         -- The grant that began since is revoked, too, unless its login came later.
-        UPDATE sso_grant g SET revoked_at = p_now, revoke_reason = 'refresh_token_reused'
+        UPDATE sso_grant g SET revoked_at = p_now, revoke_reason = 'refresh_token_reused', claims = NULL
         WHERE g.session_id = v_grant.session_id AND g.client_id = v_grant.client_id AND g.revoked_at IS NULL
             AND coalesce(g.auth_time <= v_grant.revoked_at, true)
         RETURNING g.* INTO v_other;
@@ -1697,6 +1775,28 @@ BEGIN
         v_grant.revoke_reason
     FROM unnest(ARRAY[v_grant.grant_id, v_other.grant_id]) AS r (grant_id) WHERE r.grant_id IS NOT NULL;
     RETURN true;
+END
+$$;
+
+CREATE FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'native_sso', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_session_id uuid;
+BEGIN
+    UPDATE sso_grant g SET revoked_at = date_trunc('second', clock_timestamp()), revoke_reason = 'app'
+    WHERE g.grant_id = p_grant_id AND g.client_id = p_client AND g.revoked_at IS NULL
+    RETURNING g.session_id INTO v_session_id;
+    IF FOUND THEN
+        INSERT INTO audit_event (occurred_at, kind, request_id, client_id, session_id, grant_id, reason)
+        VALUES (clock_timestamp(), 'grant_revoked', p_request_id, p_client, v_session_id, p_grant_id, 'app');
+        RETURN 'ended';
+    END IF;
+    RETURN CASE
+        WHEN EXISTS (SELECT FROM sso_grant g WHERE g.grant_id = p_grant_id AND g.client_id <> p_client) THEN 'foreign'
+        ELSE 'none' END;
 END
 $$;
 
@@ -1910,6 +2010,14 @@ BEGIN
             AND l.session_id < (
                 lpad(to_hex((extract(epoch FROM v_before) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
         ORDER BY l.session_id LIMIT v_limit);
+    IF cardinality(v_ids) < v_limit THEN
+        v_ids := v_ids || ARRAY(
+            SELECT l.session_id FROM session l
+            WHERE l.session_id > (SELECT s.after_session FROM sweep s WHERE s.only_row)
+                AND l.session_id >= (
+                    lpad(to_hex((extract(epoch FROM now() + interval '1 day') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+            ORDER BY l.session_id LIMIT v_limit - cardinality(v_ids));
+    END IF;
     v_looked_at := cardinality(v_ids);
     WITH dead AS (
         SELECT l.session_id FROM dead_session l WHERE l.session_id = ANY (v_ids) FOR UPDATE SKIP LOCKED
@@ -1973,7 +2081,7 @@ BEGIN
         RETURN false;
     END IF;
     INSERT INTO used_proof (kind, digest, expires_at)
-    VALUES ('client_assertion', p_digest, least(p_expires_at, now() + interval '1 hour'))
+    VALUES ('client_assertion', p_digest, least(p_expires_at, now() + interval '2 hours'))
     ON CONFLICT (kind, digest) DO NOTHING;
     RETURN FOUND;
 END
@@ -2126,13 +2234,21 @@ CREATE TABLE native_sso.client (
     dpop text NOT NULL,
     accepted_acr text[] NOT NULL,
     maximum_authentication_seconds bigint,
+    copied_claims native_sso.identifier[] DEFAULT '{}'::native_sso.identifier[] NOT NULL,
+    assertion_audience text DEFAULT 'issuer'::text NOT NULL,
+    assertion_seconds bigint DEFAULT 300 NOT NULL,
+    introspects text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp(0) with time zone DEFAULT now() NOT NULL,
     CONSTRAINT client_access_token_seconds_check CHECK (((access_token_seconds >= 10) AND (access_token_seconds <= 86400))),
+    CONSTRAINT client_assertion_audience_check CHECK ((assertion_audience = ANY (ARRAY['issuer'::text, 'token_endpoint'::text]))),
+    CONSTRAINT client_assertion_seconds_check CHECK (((assertion_seconds >= 10) AND (assertion_seconds <= 3600))),
     CONSTRAINT client_audiences_check CHECK (((cardinality(audiences) > 0) AND (array_position(audiences, NULL::text) IS NULL))),
     CONSTRAINT client_authentication_check CHECK ((authentication = ANY (ARRAY['none'::text, 'client_secret_basic'::text, 'private_key_jwt'::text]))),
     CONSTRAINT client_check CHECK ((default_scope <@ allowed_scope)),
+    CONSTRAINT client_copied_claims_check CHECK ((cardinality(copied_claims) <= 8)),
     CONSTRAINT client_dpop_check CHECK ((dpop = ANY (ARRAY['off'::text, 'optional'::text, 'required'::text]))),
     CONSTRAINT client_grants_check CHECK ((grants <@ ARRAY['urn:ietf:params:oauth:grant-type:token-exchange'::text, 'refresh_token'::text])),
+    CONSTRAINT client_introspects_check CHECK ((array_position(introspects, NULL::text) IS NULL)),
     CONSTRAINT client_maximum_authentication_seconds_check CHECK ((maximum_authentication_seconds > 0)),
     CONSTRAINT client_refresh_token_seconds_check CHECK (((refresh_token_seconds >= 1) AND (refresh_token_seconds <= 34560000)))
 );
@@ -2168,6 +2284,14 @@ COMMENT ON COLUMN native_sso.client.dpop IS 'Whether it may or must show a DPoP 
 COMMENT ON COLUMN native_sso.client.accepted_acr IS 'The acr values that satisfy it, best first; empty: any.';
 
 COMMENT ON COLUMN native_sso.client.maximum_authentication_seconds IS 'Greatest age of a login in seconds, from auth_time; NULL: any.';
+
+COMMENT ON COLUMN native_sso.client.copied_claims IS 'The claims of an id_token that its access tokens repeat.';
+
+COMMENT ON COLUMN native_sso.client.assertion_audience IS 'What aud of its assertions may name: the issuer alone, or the token endpoint too.';
+
+COMMENT ON COLUMN native_sso.client.assertion_seconds IS 'Longest life of its assertions in seconds.';
+
+COMMENT ON COLUMN native_sso.client.introspects IS 'The aud of the access tokens that it may introspect, RFC 7662; empty: none.';
 
 COMMENT ON COLUMN native_sso.client.created_at IS 'When it was registered.';
 
@@ -2657,6 +2781,8 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.client_se
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.scope FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
 
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.sharing_group_member FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
+
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON native_sso.signing_key FOR EACH STATEMENT EXECUTE FUNCTION native_sso.announce_registry_change();
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON native_sso.audit_event FOR EACH ROW EXECUTE FUNCTION native_sso.refuse_change('the audit is append only');
@@ -2715,6 +2841,9 @@ REVOKE ALL ON FUNCTION native_sso.end_over(p_call native_sso.exchange_call, p_no
 
 REVOKE ALL ON FUNCTION native_sso.end_sessions(p_session_ids uuid[], p_reason text, p_actor text, p_details jsonb, p_request_id uuid, p_only_free boolean, p_same_login_may_return boolean) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION native_sso.end_signed_out(p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.end_signed_out(p_request_id uuid, p_client text, p_issuers text[], p_devices text[], p_grant_id uuid) TO native_sso_broker;
+
 REVOKE ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION native_sso.enrol(p_request_id uuid, p_issuer text, p_idp_sid bytea, p_subject text, p_client text, p_device bytea, p_profile text, p_token bytea, p_token_expires_at timestamp with time zone, p_auth_time timestamp with time zone, p_acr text, p_amr text[], p_session_seconds bigint, p_permitted boolean, p_session_id uuid, p_issued_at timestamp with time zone, p_by text, p_heeds_pin boolean, p_jkt native_sso.jwk_thumbprint, p_proof bytea, p_proof_seconds bigint, p_assertion bytea, p_assertion_expires_at timestamp with time zone) TO native_sso_broker;
 
@@ -2745,6 +2874,9 @@ REVOKE ALL ON FUNCTION native_sso.have_common(p_one text[], p_two text[], p_thre
 REVOKE ALL ON FUNCTION native_sso.idp_session_limits(p_issuer text, p_sid bytea, OUT iat_after timestamp with time zone, OUT auth_time_after timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION native_sso.instant_that_counts(p_instant timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.is_grant_live(p_session_id uuid, p_client text, p_issued_at timestamp with time zone, p_idle_seconds bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.is_grant_live(p_session_id uuid, p_client text, p_issued_at timestamp with time zone, p_idle_seconds bigint) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.is_named(s native_sso.session, p_issuer text, p_sid bytea, p_session_id uuid) FROM PUBLIC;
 
@@ -2789,6 +2921,9 @@ REVOKE ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_
 GRANT ALL ON FUNCTION native_sso.reserve_code(p_code bytea, p_binding bytea, p_request_id uuid, p_proof bytea, p_proof_seconds bigint) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.revoke_grant(p_misuse native_sso.refresh_misuse, p_now timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION native_sso.revoke_own_grant(p_request_id uuid, p_client text, p_grant_id uuid) TO native_sso_broker;
 
 REVOKE ALL ON FUNCTION native_sso.satisfies_limits(p_iat timestamp with time zone, p_auth_time timestamp with time zone, p_iat_after timestamp with time zone, p_auth_time_after timestamp with time zone) FROM PUBLIC;
 
