@@ -55,7 +55,7 @@ extension RefreshRefusal: RefusalCase {
         case .deviceBlocked: .deviceBlocked
         // RFC 8707 §2.2.
         case .resourceExceedsGrant: .init("resource_exceeds_grant", .unknownResource,
-            "resource is none of the audiences of the app's last exchange",
+            "resource is not one of the audiences of the app's last exchange",
             "Send one of the client's audiences, or leave it out. If the operator added the audience since, exchange again.")
         // RFC 6749 §6.
         case .scopeExceedsGrant: .init("scope_exceeds_grant", .scopeBeyondGrant,

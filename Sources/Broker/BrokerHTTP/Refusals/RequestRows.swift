@@ -173,7 +173,7 @@ extension ParameterDefect: RefusalCase {
             "Leave it out: this request gets no access token of the broker. Send it with an exchange or a refresh.")
         case .resourceRepeated: .init("resource_repeated", .unknownResource, "resource appears twice",
             "Send one, or none for all audiences of the client.")
-        case .resourceForeign: .init("resource_foreign", .unknownResource, "resource is none of the client's audiences",
+        case .resourceForeign: .init("resource_foreign", .unknownResource, "resource is not one of the client's audiences",
             "Send one of them. The operator adds an audience with native-sso client update --audience.")
         // RFC 6749 §3.3, §6.
         case .scopeMalformed: .init("scope_malformed", .invalidScope("The scope is malformed."),
