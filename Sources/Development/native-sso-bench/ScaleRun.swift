@@ -40,6 +40,8 @@ struct ScaleRun {
     func section(sizes: [Int]) async throws -> Section {
         var section = Section("scale")
         var fixtures: [Fixture] = []
+        // What autovacuum writes while requests are measured would count as theirs.
+        try await setAutovacuum(false)
         do {
             for size in sizes.sorted() {
                 let (fixture, facts) = try await prepare(size)
@@ -52,6 +54,7 @@ struct ScaleRun {
             throw error
         }
         for fixture in fixtures { try await fixture.probe.broker.stop() }
+        try await setAutovacuum(true)
         return section
     }
 
@@ -170,7 +173,7 @@ struct ScaleRun {
             SET session_replication_role = replica;
             UPDATE native_sso.session SET last_used_at = now() - interval '1 day'
             WHERE last_used_at > now() - interval '1 hour';
-            VACUUM native_sso.session, native_sso.sso_grant, native_sso.device;
+            VACUUM ANALYZE;
             """, database: probe.installation.database)
     }
 
@@ -181,6 +184,11 @@ struct ScaleRun {
             ["fsync", "full_page_writes", "synchronous_commit"].map { "ALTER SYSTEM \(change) \($0)\(value);\n" }
                 .joined()
                 + "SELECT pg_reload_conf();")
+    }
+
+    private func setAutovacuum(_ isOn: Bool) async throws {
+        try await cluster.sql(
+            "ALTER SYSTEM \(isOn ? "RESET autovacuum" : "SET autovacuum = off");\nSELECT pg_reload_conf();")
     }
 
     static func coprime(_ step: Int, to number: Int) -> Int {

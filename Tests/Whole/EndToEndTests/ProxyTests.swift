@@ -43,7 +43,8 @@ import Testing
 
         let tooLarge = String(repeating: "a", count: 70_000)
         let refused = try await proxy.post("/token", tooLarge, ["--http1.1"])
-        #expect([413, 400].contains(refused.status), "\(refused)")
+        // Caddy stops in the middle of the request.
+        #expect([400, 413, 502].contains(refused.status), "\(refused)")
         #expect(await fixture.broker.process.terminate() == 0)
     }
 
