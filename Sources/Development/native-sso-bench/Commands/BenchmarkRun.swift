@@ -133,6 +133,8 @@ struct BenchmarkRun {
     }
 
     mutating func fuzz(_ fuzz: FuzzOptions) async throws {
+        // Answers are judged here, and nothing is measured. A disk that stalls for 250 ms would make some of them a 503.
+        try await cluster.sql("ALTER SYSTEM SET fsync = off;\nSELECT pg_reload_conf();")
         let run = FuzzRun(
             installation: try await installation(Algorithms()), fuzz: fuzz, progress: Self.say)
         report.sections.append(try await run.section())
