@@ -99,6 +99,20 @@ extension Attack {
         enrolmentAttacks
     }
 
+    /// The attacks on message, form and client authentication, which every ``Endpoint`` judges alike.
+    static var ofEveryEndpoint: [Attack] {
+        // Parameters and rights of a grant, and id_tokens so long that only the token endpoint takes them.
+        let others: Set = ["F-11", "F-14", "F-17", "C-04", "K-10", "K-25"]
+        let attacks = httpAttacks + framingAttacks + formAttacks + sizeAttacks + clientAttacks + assertionAttacks
+        return attacks.filter { !others.contains($0.id) }.map { attack in
+            // A longer path alone takes the one over its limit; the other is a parameter of the token endpoint.
+            let variants = attack.variants.filter {
+                $0.verdict.isOfEveryEndpoint && !["8,192 octets of target", "refresh_token"].contains($0.name)
+            }
+            return Attack(attack.id, attack.title) { variants }
+        }.filter { !$0.variants.isEmpty }
+    }
+
     /// Exactly these octets, which HTTP/2 cannot express.
     static func raw(
         _ name: String, _ verdict: Verdict, unsayable reason: String,

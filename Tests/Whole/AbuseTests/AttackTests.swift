@@ -30,6 +30,10 @@ extension Abuse {
             try await run(attack)
         }
 
+        /// Message, form and client are judged alike on the backchannel listener.
+        @Test(arguments: Attack.ofEveryEndpoint, [Endpoint.revoke, .introspect])
+        func backchannel(_ attack: Attack, _ endpoint: Endpoint) async throws { try await run(attack, at: endpoint) }
+
         /// A table missing from the digest could change unnoticed.
         @Test func theDigestKnowsEveryTable() async throws {
             let fixture = try await Fixture.shared
@@ -43,22 +47,25 @@ extension Abuse {
         }
 
         /// Sends each variant in clear, over TLS, and over TLS in HTTP/2.
-        private func run(_ attack: Attack) async throws {
+        private func run(_ attack: Attack, at endpoint: Endpoint = .token) async throws {
             let fixture = try await Fixture.shared
             let traces = try Traces(fixture)
             var secrets = SecretSearch()
             var requestIDs: [String] = []
             for variant in attack.variants {
-                for transport in Transport.allCases where transport.admits(variant) {
-                    let message = try await variant.message(fixture)
+                for transport in endpoint.transports where transport.admits(variant) {
+                    let message = endpoint.message(try await variant.message(fixture))
                     secrets.addCredentials(of: message.octets, variant.name)
                     let before = try await fixture.digest()
                     let comment: Comment = "\(attack.id) \(variant.name), \(transport)"
-                    if let answer = try await transport.send(message, variant.inHTTP2, on: fixture, comment) {
+                    if let answer = try await transport.send(
+                        message, variant.inHTTP2, to: endpoint, on: fixture, comment)
+                    {
                         secrets.addTokens(of: answer, variant.name)
                         requestIDs += answer.values(of: "X-Request-Id")
                         let isHead = message.octets.starts(with: Array("HEAD ".utf8))
-                        try await check(answer, transport.verdict(of: variant), isHead: isHead, on: fixture, comment)
+                        try await check(
+                            answer, transport.verdict(of: variant), at: endpoint, isHead: isHead, on: fixture, comment)
                     }
                     if case .refused = transport.verdict(of: variant) {
                         #expect(try await fixture.digest() == before, "\(comment): the registry changed")
@@ -78,7 +85,8 @@ extension Abuse {
         }
 
         private func check(
-            _ answer: HTTPAnswer, _ verdict: Verdict, isHead: Bool, on fixture: Fixture, _ name: Comment
+            _ answer: HTTPAnswer, _ verdict: Verdict, at endpoint: Endpoint, isHead: Bool, on fixture: Fixture,
+            _ name: Comment
         ) async throws {
             let comment: Comment = "\(name): \(answer.text)"
             let fault = AnswerContract.fault(of: answer, isHead: isHead)
@@ -87,7 +95,11 @@ extension Abuse {
             switch verdict {
             case .granted:
                 #expect(answer.status == 200, comment)
-                #expect(answer.json?.string("token_type") == "Bearer", comment)
+                if let expected = endpoint.answer {
+                    #expect(answer.text == expected, comment)
+                } else {
+                    #expect(answer.json?.string("token_type") == "Bearer", comment)
+                }
             case .refused(let status, let error, let reason):
                 #expect(answer.status == status, comment)
                 #expect(isHead || answer.error == error, comment)

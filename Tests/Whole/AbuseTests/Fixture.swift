@@ -52,6 +52,8 @@ final class Fixture: Sendable {
     let tunnel: TLSTunnel
     /// Leads to ``secured`` over HTTP/2.
     let tunnelOfFrames: TLSTunnel
+    /// The port of ``running`` for revocation and introspection (plain), and the way to that of ``secured`` over HTTP/2.
+    let backchannel: (port: UInt16, frames: TLSTunnel)
     let installation: Installation
     let sql: SQLSession
     /// The secret of ``confidential``.
@@ -91,19 +93,35 @@ final class Fixture: Sendable {
         secret = try await installation.rotateSecret(of: Self.confidential)
         try await installation.addKey(keys.signer, of: Self.signer)
         try await installation.addKey(keys.otherSigner, of: Self.otherSigner)
-        running = try installation.startBroker()
+        let ports = try (LoopbackPort.free(), LoopbackPort.free())
+        running = try installation.startBroker(environment: Self.backchannel(at: ports.0))
         let certificate = try TestCertificate.current()
         let files = try installation.write(certificate)
-        secured = try installation.startBroker("secured") { $0.tls = files }
+        secured = try installation.startBroker(
+            "secured", environment: Self.backchannel(at: ports.1, tls: files)
+        ) { $0.tls = files }
         tunnel = try await TLSTunnel(to: secured.publicPort, trusting: certificate.certificate)
         tunnelOfFrames = try await TLSTunnel(
             to: secured.publicPort, trusting: certificate.certificate, speaking: "h2")
+        backchannel = (
+            ports.0, try await TLSTunnel(to: ports.1, trusting: certificate.certificate, speaking: "h2")
+        )
         try await running.untilReady()
         try await secured.untilReady()
     }
 
     /// The ports of ``running`` (plain) and of the tunnel to ``secured`` (TLS).
     var ports: [UInt16] { [running.publicPort, tunnel.port] }
+
+    private static func backchannel(
+        at port: UInt16, tls: (certificate: String, key: String)? = nil
+    ) -> [String: String] {
+        let settings = [
+            "LISTEN": "127.0.0.1:\(port)", "REVOKE": "true", "INTROSPECT": "true", "TLS_CERTIFICATE": tls?.certificate,
+            "TLS_KEY": tls?.key,
+        ].compactMapValues(\.self)
+        return Dictionary(uniqueKeysWithValues: settings.map { ("NATIVE_SSO_BACKCHANNEL_" + $0, $1) })
+    }
 
     private static func registry(issuer: String, other: String) -> [String] {
         let usual = ["openid", "profile", "orders.read", "orders.write", "payments"]

@@ -24,12 +24,13 @@ enum Transport: CaseIterable {
     /// - Returns: `nil` if no answer is the right result: the broker reset the stream, logged it and kept the
     ///   connection, or it ended the connection with GOAWAY.
     func send(
-        _ message: Attack.Message, _ inHTTP2: Attack.InHTTP2, on fixture: Fixture, _ comment: Comment
+        _ message: Attack.Message, _ inHTTP2: Attack.InHTTP2, to endpoint: Endpoint, on fixture: Fixture,
+        _ comment: Comment
     ) async throws -> HTTPAnswer? {
+        let port = endpoint.port(of: self, on: fixture)
         switch self {
         case .clear, .tls:
-            let connection = try await HTTPConnection.open(
-                port: self == .clear ? fixture.running.publicPort : fixture.tunnel.port)
+            let connection = try await HTTPConnection.open(port: port)
             try await connection.send(message.octets)
             let isHead = message.octets.starts(with: Array("HEAD ".utf8))
             guard let answer = try await connection.receive(hasNoBody: isHead) else {
@@ -38,15 +39,15 @@ enum Transport: CaseIterable {
             return answer
         case .http2:
             let request = try #require(message.request, comment)
-            return try await send(request, inHTTP2, on: fixture, comment)
+            return try await send(request, inHTTP2, to: port, on: fixture, comment)
         }
     }
 
     private func send(
-        _ request: HTTPRequest, _ inHTTP2: Attack.InHTTP2, on fixture: Fixture, _ comment: Comment
+        _ request: HTTPRequest, _ inHTTP2: Attack.InHTTP2, to port: UInt16, on fixture: Fixture, _ comment: Comment
     ) async throws -> HTTPAnswer? {
         let malformed = try fixture.malformedMessages()
-        let connection = try await HTTP2Connection.open(port: fixture.tunnelOfFrames.port)
+        let connection = try await HTTP2Connection.open(port: port)
         let end = try await connection.send(request)
         switch (end, inHTTP2) {
         case (.answer(let answer), .same), (.answer(let answer), .other), (.answer(let answer), .malformed):
@@ -57,7 +58,7 @@ enum Transport: CaseIterable {
             }
             // Behind a proxy the other streams of a connection are other callers'.
             let next = try await connection.send(HTTPRequest.token([("grant_type", "password")]))
-            guard case .answer(let answer) = next, answer.status == 400 else {
+            guard case .answer(let answer) = next, [400, 404].contains(answer.status) else {
                 Issue.record("\(comment): the stream behind it was not answered")
                 return nil
             }
@@ -65,6 +66,55 @@ enum Transport: CaseIterable {
         default: Issue.record("\(comment): \(end)")
         }
         return nil
+    }
+}
+
+/// What takes a form and a client's authentication. Attacks on these are the same for each.
+enum Endpoint: String, CaseIterable {
+    case token
+    case revoke
+    case introspect
+
+    /// The backchannel listener is in clear, or over TLS in HTTP/2; one server answers both of its paths.
+    var transports: [Transport] {
+        switch self {
+        case .token: Transport.allCases
+        case .revoke: [.clear, .http2]
+        case .introspect: [.clear]
+        }
+    }
+
+    /// The body of the answer to a good form; `nil` where it depends on the request. RFC 7009 §2.2, RFC 7662 §2.2.
+    var answer: String? {
+        switch self {
+        case .token: nil
+        case .revoke: "{}"
+        case .introspect: #"{"active":false}"#
+        }
+    }
+
+    fileprivate func port(of transport: Transport, on fixture: Fixture) -> UInt16 {
+        switch (transport, self) {
+        case (.clear, .token): fixture.running.publicPort
+        case (.tls, .token): fixture.tunnel.port
+        case (.http2, .token): fixture.tunnelOfFrames.port
+        case (.http2, _): fixture.backchannel.frames.port
+        case (_, _): fixture.backchannel.port
+        }
+    }
+
+    /// The same message for this endpoint.
+    func message(_ message: Attack.Message) -> Attack.Message {
+        func here(_ request: HTTPRequest) -> HTTPRequest {
+            var request = request
+            request.target = request.target.replacing("/token", with: "/\(rawValue)")
+            return request
+        }
+        return switch message {
+        case .request(let request): .request(here(request))
+        case .octets(let octets, let twin):
+            .octets(octets.replacing(Array("/token".utf8), with: Array("/\(rawValue)".utf8)), twin: twin.map(here))
+        }
     }
 }
 

@@ -40,6 +40,12 @@ enum Verdict: Sendable {
         return ["http_malformed", "http_transfer_coding"].contains(reason)
     }
 
+    /// Whether it depends on the message, the form and the client alone, and not on what the token endpoint grants.
+    var isOfEveryEndpoint: Bool {
+        guard case .refused(_, _, let reason) = self else { return true }
+        return ["http_", "form_", "client_"].contains(where: reason.hasPrefix)
+    }
+
     private static let noise: Set = [
         "http_malformed", "http_host", "http_target_form", "http_transfer_coding", "http_trailers",
         "http_chunk_extension", "http_expectation", "http_header_too_large", "http_body_too_large",
