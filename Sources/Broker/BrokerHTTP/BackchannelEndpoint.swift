@@ -21,23 +21,16 @@ package struct BackchannelEndpoint: Sendable {
     private let requestLog: RequestLog
 
     /// - Parameters:
-    ///   - issuer: Ours: an audience of client assertions.
-    ///   - tokenEndpoint: The URL of the token endpoint: the other audience of assertions.
     ///   - revocation: `nil`: there is no `/revoke`.
     ///   - introspection: `nil`: there is no `/introspect`.
     ///   - logout: `nil`: there is no `/backchannel-logout`.
-    ///   - assertions: The used client assertions, of all replicas.
-    ///   - limiter: The one of the token endpoint, so that failures at both count together.
+    ///   - clients: As for the token endpoint.
     package init(
-        issuer: Issuer, tokenEndpoint: String, revocation: Revocation?, introspection: Introspection?,
-        logout: LogoutEndpoint?, directory: any ClientDirectory, assertions: any AssertionRegister,
-        limiter: RequestLimiter, audit: any AuditTrail, metrics: BrokerMetrics,
-        clock: any WallClock, logger: Logger
+        revocation: Revocation?, introspection: Introspection?, logout: LogoutEndpoint?,
+        clients: ClientIdentification, audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock,
+        logger: Logger
     ) {
-        clients = ClientIdentification(
-            issuer: issuer, tokenEndpoint: tokenEndpoint, directory: directory, assertions: assertions,
-            limiter: limiter,
-            clock: clock, logger: logger)
+        self.clients = clients
         self.revocation = revocation
         self.introspection = introspection
         self.logout = logout

@@ -1,10 +1,11 @@
 import HTTPServer
-import Logging
-import NativeSSO
+package import Logging
+package import NativeSSO
 import OAuthWire
 
-/// Identifies the registered client of a request, and authenticates a confidential one.
-struct ClientIdentification: Sendable {
+/// Identifies the registered client of a request, and authenticates a confidential one. Every endpoint for clients shares
+/// one, so that failures at all of them count together.
+package struct ClientIdentification: Sendable {
     let directory: any ClientDirectory
     let authenticator: ClientAuthenticator
     let assertions: any AssertionRegister
@@ -13,7 +14,8 @@ struct ClientIdentification: Sendable {
     /// - Parameters:
     ///   - issuer: Ours: an audience of client assertions.
     ///   - tokenEndpoint: The URL of the token endpoint: the other one, for clients that are registered for it.
-    init(
+    ///   - assertions: The used client assertions, of all replicas.
+    package init(
         issuer: Issuer, tokenEndpoint: String, directory: any ClientDirectory, assertions: any AssertionRegister,
         limiter: RequestLimiter, clock: any WallClock, logger: Logger
     ) {

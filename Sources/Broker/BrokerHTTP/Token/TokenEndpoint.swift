@@ -25,30 +25,22 @@ package struct TokenEndpoint: Sendable {
     private let requestLog: RequestLog
 
     /// - Parameters:
-    ///   - issuer: Ours: the audience of client assertions.
-    ///   - url: Of this endpoint, as the metadata says it.
     ///   - enrolment: `nil`: the broker enrols no login by exchange.
     ///   - codes: `nil`: the broker redeems no code.
-    ///   - assertions: The used client assertions, of all replicas.
     ///   - proofs: Verifies DPoP proofs.
     ///   - limiter: Counts before the rules of a grant. The grants use the same limiter.
     ///   - logins: Where the broker sends a user whose login is not enough.
     ///   - issuers: The identity providers, as configured; `audience` picks one of them.
     package init(
-        issuer: Issuer, url: String, exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil,
-        codes: CodeEnrolment? = nil,
-        directory: any ClientDirectory, assertions: any AssertionRegister, proofs: ProofVerifier,
-        limiter: RequestLimiter, logins: any LoginDirectory,
-        issuers: [IssuerPolicy],
-        audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
+        exchange: Exchange, refresh: Refresh, enrolment: Enrolment? = nil, codes: CodeEnrolment? = nil,
+        clients: ClientIdentification, proofs: ProofVerifier, limiter: RequestLimiter, logins: any LoginDirectory,
+        issuers: [IssuerPolicy], audit: any AuditTrail, metrics: BrokerMetrics, clock: any WallClock, logger: Logger
     ) {
         self.exchange = exchange
         self.enrolment = enrolment
         self.codes = codes
         self.refresh = refresh
-        clients = ClientIdentification(
-            issuer: issuer, tokenEndpoint: url, directory: directory, assertions: assertions, limiter: limiter,
-            clock: clock, logger: logger)
+        self.clients = clients
         self.limiter = limiter
         self.logins = logins
         self.proofs = proofs

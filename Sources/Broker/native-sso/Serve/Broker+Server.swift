@@ -16,6 +16,9 @@ extension Broker {
         let metrics = metrics(connections)
         let readiness = Readiness(checks: checks)
         let limiter = RequestLimiter(configuration.limits)
+        let clients = ClientIdentification(
+            issuer: configuration.issuer, tokenEndpoint: configuration.dpop.tokenEndpoint, directory: snapshot,
+            assertions: PostgresAssertionRegister(database: lanes), limiter: limiter, clock: clock, logger: logger)
         let logout = logoutEndpoint(metrics, limiter)
         let movesLogout = configuration.backchannel?.takesLogouts == true
         return BrokerServer(
@@ -23,13 +26,13 @@ extension Broker {
                 publicAddress: listener.listen.socketAddress,
                 internalAddress: configuration.internalListener.listen.socketAddress,
                 publicLimits: listener.limits, trustedProxies: listener.trustedProxies, publicIdentity: tls[0]),
-            tokenEndpoint: tokenEndpoint(metrics, limiter),
+            tokenEndpoint: tokenEndpoint(clients, metrics, limiter),
             internalEndpoint: InternalEndpoint(
                 readiness: readiness, keys: PublishedKeyRing(ring: ring), metadata: metadata, directory: snapshot,
                 metrics: metrics, logout: movesLogout ? nil : logout, clock: clock, logger: logger),
             backchannel: configuration.backchannel.map { backchannel in
                 BrokerServer.Backchannel(
-                    endpoint: backchannelEndpoint(backchannel, movesLogout ? logout : nil, metrics, limiter),
+                    endpoint: backchannelEndpoint(backchannel, movesLogout ? logout : nil, clients, metrics, limiter),
                     address: backchannel.listener.listen.socketAddress, limits: backchannel.listener.limits,
                     trustedProxies: backchannel.listener.trustedProxies, identity: tls[1])
             },
@@ -55,7 +58,9 @@ extension Broker {
             ])
     }
 
-    private func tokenEndpoint(_ metrics: BrokerMetrics, _ limiter: RequestLimiter) -> TokenEndpoint {
+    private func tokenEndpoint(
+        _ clients: ClientIdentification, _ metrics: BrokerMetrics, _ limiter: RequestLimiter
+    ) -> TokenEndpoint {
         let registry = PostgresGrantRegistry(database: lanes)
         let lifetimes = configuration.lifetimes
         let mint = TokenMint(
@@ -70,17 +75,14 @@ extension Broker {
             registry: PostgresEnrolmentRegistry(database: shared, atOnce: max(configuration.database.pool / 8, 1)),
             devices: ring, limits: limiter, mint: mint, clock: clock)
         return TokenEndpoint(
-            issuer: configuration.issuer, url: configuration.dpop.tokenEndpoint,
             exchange: Exchange(
                 idTokens: idTokens, registry: registry, directory: snapshot, devices: ring, limits: limiter, mint: mint,
                 lifetimes: lifetimes, clock: clock),
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
             enrolment: configuration.enrolsByExchange ? enrolment : nil, codes: codeEnrolment(enrolment),
-            directory: snapshot, assertions: PostgresAssertionRegister(database: lanes), proofs: proofs,
-            limiter: limiter, logins: ProviderLogins(providers: providers),
+            clients: clients, proofs: proofs, limiter: limiter, logins: ProviderLogins(providers: providers),
             issuers: providers.map(\.configuration.policy) + [configuration.enrolledPolicy].compactMap(\.self),
-            audit: audit, metrics: metrics,
-            clock: clock, logger: logger)
+            audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
     /// `nil` if no IdP has a code relay.
@@ -127,13 +129,12 @@ extension Broker {
     }
 
     private func backchannelEndpoint(
-        _ backchannel: Configuration.Backchannel, _ logout: LogoutEndpoint?, _ metrics: BrokerMetrics,
-        _ limiter: RequestLimiter
+        _ backchannel: Configuration.Backchannel, _ logout: LogoutEndpoint?, _ clients: ClientIdentification,
+        _ metrics: BrokerMetrics, _ limiter: RequestLimiter
     ) -> BackchannelEndpoint {
         let registry = PostgresRevocationRegistry(
             database: shared, atOnce: max(configuration.database.pool / 4, 1))
         return BackchannelEndpoint(
-            issuer: configuration.issuer, tokenEndpoint: configuration.dpop.tokenEndpoint,
             revocation: backchannel.revokes
                 ? Revocation(
                     registry: registry, refreshTokens: ring, devices: ring, limits: limiter,
@@ -142,8 +143,7 @@ extension Broker {
                 ? Introspection(
                     issuer: configuration.issuer, algorithms: Self.signatureAlgorithms, key: verificationKey,
                     registry: registry, idle: configuration.sessions.idle, clock: clock) : nil,
-            logout: logout, directory: snapshot, assertions: PostgresAssertionRegister(database: lanes),
-            limiter: limiter, audit: audit, metrics: metrics, clock: clock, logger: logger)
+            logout: logout, clients: clients, audit: audit, metrics: metrics, clock: clock, logger: logger)
     }
 
     /// The broker's own id_tokens from enrolments, accepted as subject tokens.

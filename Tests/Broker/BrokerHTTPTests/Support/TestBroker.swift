@@ -102,13 +102,15 @@ struct TestBroker: Sendable {
             subjects: SubjectPrefixes([Domain.issuer: ""]))
         let readiness = Readiness(checks: [check])
         let limiter = RequestLimiter(options.requestLimits, clock: monotonic)
+        let clients = ClientIdentification(
+            issuer: issuer, tokenEndpoint: "https://sso.example.com/token", directory: domain.directory,
+            assertions: domain.assertions, limiter: limiter, clock: domain.clock, logger: logger)
         let endpoint = TokenEndpoint(
-            issuer: issuer, url: "https://sso.example.com/token",
             exchange: Exchange(
                 idTokens: domain.verifier, registry: registry, directory: domain.directory, devices: domain.macKeys,
                 limits: limiter, mint: mint, lifetimes: lifetimes, clock: domain.clock),
             refresh: Refresh(registry: registry, limits: limiter, mint: mint, lifetimes: lifetimes),
-            directory: domain.directory, assertions: domain.assertions,
+            clients: clients,
             proofs: ProofVerifier(
                 target: domain.tokenEndpoint,
                 nonces: options.asksForNonce ? ProofNonces(keys: domain.macKeys, life: .minutes(5)) : nil,
@@ -125,15 +127,14 @@ struct TestBroker: Sendable {
                 clock: domain.clock),
             limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
         let backchannel = BackchannelEndpoint(
-            issuer: issuer, tokenEndpoint: "https://sso.example.com/token",
             revocation: Revocation(
                 registry: domain.revocations, refreshTokens: domain.macKeys, devices: domain.macKeys, limits: limiter,
                 issuers: Domain.issuers.map(\.issuer)),
             introspection: Introspection(
                 issuer: issuer, algorithms: [.es256], key: { _ throws(PortError) in try Domain.verificationKey() },
                 registry: domain.revocations, idle: lifetimes.sessionIdle, clock: domain.clock),
-            logout: options.movesLogout ? logout : nil, directory: domain.directory, assertions: domain.assertions,
-            limiter: limiter, audit: domain.audit, metrics: metrics, clock: domain.clock, logger: logger)
+            logout: options.movesLogout ? logout : nil, clients: clients, audit: domain.audit, metrics: metrics,
+            clock: domain.clock, logger: logger)
         let server = BrokerServer(
             configuration: BrokerServer.Configuration(
                 publicAddress: options.publicSocket.map { .unixSocket($0) } ?? options.inheritedSocket.map {
