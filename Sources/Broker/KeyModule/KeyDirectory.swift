@@ -89,7 +89,16 @@ struct FileDescriptor: ~Copyable {
     /// processes, and does not block on a FIFO.
     init(_ name: String, at directory: Int32 = AT_FDCWD, flags: Int32, mode: mode_t = 0) throws(KeyFileDefect) {
         number = unsafe openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode)
-        guard number >= 0 else { throw .lastSystemError("open") }
+        guard number < 0 else { return }
+        let defect = KeyFileDefect.lastSystemError("open")
+        var status = stat()
+        // Another user's private file cannot even be opened.
+        if case .system(_, EACCES, _) = defect,
+            unsafe fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_uid != geteuid()
+        {
+            throw .wrongOwner(uid: status.st_uid, expected: geteuid())
+        }
+        throw defect
     }
 
     deinit {
