@@ -68,6 +68,13 @@ public struct DPoPProof: Sendable {
         guard keyThumbprint.hasSameOctets(as: thumbprint) else { throw .key }
     }
 
+    /// Anyone can send a proof, so its key must not choose how long the verification takes: an RSA key has at most 4096
+    /// bits and the exponent 65537.
+    private static func isCheap(_ key: JSONWebKey) -> Bool {
+        guard case .rsa(let modulus, let exponent) = key.parameters else { return true }
+        return modulus.count <= 512 && exponent == [1, 0, 1]
+    }
+
     private static func verified(_ field: String) throws(DPoPDefect) -> VerifiedJWS {
         let token = try DPoPDefect.refusing { () throws(JWSError) in
             let token = try CompactJWS(field, limits: limits)
@@ -82,6 +89,7 @@ public struct DPoPProof: Sendable {
         } catch {
             throw DPoPDefect(error)
         }
+        guard isCheap(key) else { throw .key }
         return try DPoPDefect.refusing { () throws(JWSError) in try token.verified(by: key) }
     }
 }
@@ -107,7 +115,8 @@ public enum DPoPDefect: Error, Sendable, CaseIterable {
     case wrongType
     /// `none`, a MAC, or an algorithm that proofs may not use.
     case algorithm
-    /// The header has no `jwk`, or `jwk` is not a supported signature key.
+    /// The header has no `jwk`, or `jwk` is not a supported signature key, or an RSA key over 4096 bits or with another
+    /// exponent than 65537.
     case key
     /// The key in the header has private members.
     case privateKey

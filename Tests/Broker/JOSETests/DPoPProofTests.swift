@@ -47,6 +47,17 @@ struct DPoPProofTests {
             }
         }
 
+        /// An RSA key as anyone can send one.
+        static func rsa(_ name: String, octets: Int, exponent: [UInt8], _ defect: DPoPDefect = .key) -> Row {
+            Row("an RSA key \(name)", defect) {
+                var jwk = TestProof.jwk(of: try TestKey.shared(.rs256))
+                jwk["n"] = .string(Base64URL.encode([0xC5] + [UInt8](repeating: 0x5B, count: octets - 1)))
+                jwk["e"] = .string(Base64URL.encode(exponent))
+                $0.header["alg"] = .string("RS256")
+                $0.header["jwk"] = .object(jwk)
+            }
+        }
+
         /// One member of the key.
         static func member(_ name: String, _ value: JSONValue?, _ defect: DPoPDefect? = nil) -> Row {
             Row("jwk \(name)", defect) {
@@ -89,6 +100,10 @@ struct DPoPProofTests {
                 $0.header["alg"] = .string("RS256")
                 $0.header["jwk"] = .object(jwk)
             },
+            .rsa("of 4104 bits", octets: 513, exponent: [1, 0, 1]),
+            .rsa("with the exponent 3", octets: 256, exponent: [3], .weakKey),
+            .rsa("with the exponent 65539", octets: 256, exponent: [1, 0, 3]),
+            .rsa("with a long exponent", octets: 256, exponent: [1, 0, 0, 0, 1], .weakKey),
             // Signature
             Row("by another key", .signature) { $0.key = try TestKey(.es256, keyID: nil) },
             Row("another octet", .signature) {
