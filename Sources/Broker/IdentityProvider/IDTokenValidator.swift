@@ -31,7 +31,8 @@ package struct IDTokenValidator: IDTokenVerifier {
     }
 
     /// 1. Compact form, sizes, and a header without dangerous parameters (RFC 7515 §7.1, §4.1.11; RFC 8725 §3.6).
-    /// 2. `alg` is on the issuer's list; `typ` is absent or `JWT` (RFC 8725 §3.1, §3.11).
+    /// 2. `alg` is on the issuer's list; `typ` is absent or `JWT` (RFC 8725 §3.1, §3.11). If not, or if no known key fits,
+    ///    a token whose `iss` names another issuer is refused for that: then the caller knows what to change.
     /// 3. A key of this issuer verifies the signature (RFC 8725 §3.2–§3.4, §3.8).
     /// 4. The claims are those of an id_token: ``IDTokenClaims/init(_:issuer:provider:subjects:for:isKeyCurrent:at:)``.
     ///
@@ -41,7 +42,7 @@ package struct IDTokenValidator: IDTokenVerifier {
         _ idToken: SubjectToken, from issuer: Issuer, for use: IDTokenUse, at now: UnixTime
     ) throws(IDTokenVerificationError) -> IDTokenVerification {
         if use == .exchange, let enrolled, enrolled.issuer == issuer {
-            let verified = try enrolled.verify(try parse(idToken, enrolled.algorithms))
+            let verified = try enrolled.verify(try parse(idToken, of: issuer, enrolled.algorithms))
             return .verified(
                 try Self.claims { () throws(SubjectTokenDefect) in
                     // In every access token of this broker and in no id_token of it.
@@ -53,7 +54,7 @@ package struct IDTokenValidator: IDTokenVerifier {
                 })
         }
         guard let provider = providers[issuer] else { throw .refused(.issuerMismatch) }
-        let token = try parse(idToken, provider.algorithms)
+        let token = try parse(idToken, of: issuer, provider.algorithms)
         let admissible: ProviderKeys.Admissible = use == .exchange ? .everLive : .current
         @Sendable func claims(_ verified: ProviderKeys.Verified) throws(IDTokenVerificationError) -> IDTokenClaims {
             try Self.claims { () throws(SubjectTokenDefect) in
@@ -65,6 +66,7 @@ package struct IDTokenValidator: IDTokenVerifier {
         switch try provider.keys.find(token, with: admissible) {
         case .verified(let verified): return .verified(try claims(verified))
         case .unexplained(let miss):
+            if token.names(anotherThan: issuer) { throw .refused(.issuerMismatch) }
             return .keyUnknown { () async throws(IDTokenVerificationError) in
                 try claims(try await provider.keys.verify(token, with: admissible, after: miss))
             }
@@ -72,16 +74,21 @@ package struct IDTokenValidator: IDTokenVerifier {
     }
 
     private func parse(
-        _ subjectToken: SubjectToken, _ algorithms: Set<SignatureAlgorithm>
+        _ subjectToken: SubjectToken, of issuer: Issuer, _ algorithms: Set<SignatureAlgorithm>
     ) throws(IDTokenVerificationError) -> CompactJWS {
+        let token: CompactJWS
         do throws(JWSError) {
-            let token = try CompactJWS(subjectToken.octets)
-            try token.requireAlgorithm(among: algorithms)
-            guard token.header.type == nil || token.header.hasType("JWT") else { throw .wrongType }
-            return token
+            token = try CompactJWS(subjectToken.octets)
         } catch {
             throw .refused(SubjectTokenDefect(error))
         }
+        do throws(JWSError) {
+            try token.requireAlgorithm(among: algorithms)
+            guard token.header.type == nil || token.header.hasType("JWT") else { throw .wrongType }
+        } catch {
+            throw .refused(token.names(anotherThan: issuer) ? .issuerMismatch : SubjectTokenDefect(error))
+        }
+        return token
     }
 
     private static func claims<Claims>(
@@ -92,6 +99,13 @@ package struct IDTokenValidator: IDTokenVerifier {
         } catch {
             throw .refused(error)
         }
+    }
+}
+
+extension CompactJWS {
+    /// Nothing is verified: this only chooses the reason of a refusal.
+    fileprivate func names(anotherThan issuer: Issuer) -> Bool {
+        unverifiedIssuer?.hasSameOctets(as: issuer.string) == false
     }
 }
 

@@ -74,6 +74,17 @@ import Testing
         #expect(await provider.outcome(try provider.idToken(confused)) == .refused(.algorithmNotAllowed))
     }
 
+    /// The caller must change the issuer, not the algorithm or the key. No key set is fetched for such a token.
+    @Test func theTokenOfAnotherIssuerIsRefusedForThat() async throws {
+        let es384 = try TestKey.shared(.es384)
+        let other = ("iss", JSONValue.string("https://other.example.com"))
+        #expect(await provider.outcome(try provider.idToken(es384, [other])) == .refused(.issuerMismatch))
+        let unknown = try TestKey(.es256, keyID: "unknown")
+        #expect(await provider.outcome(try provider.idToken(unknown, [other])) == .refused(.issuerMismatch))
+        #expect(provider.fetcher.count == 0)
+        #expect(await provider.outcome(try provider.idToken(key, [other])) == .refused(.issuerMismatch))
+    }
+
     @Test func form() async throws {
         let flawless = String(decoding: try provider.idToken(key).octets, as: UTF8.self)
         for text in [
