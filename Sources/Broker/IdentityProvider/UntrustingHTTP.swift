@@ -22,6 +22,15 @@ extension HTTPClient.Configuration {
     }
 }
 
+extension NIOSSLError {
+    /// Whether a TLS handshake failed because the server's certificate is not trusted, or is another host's.
+    static func isAboutTrust(_ error: any Error) -> Bool {
+        if error is NIOSSLExtraError { return error as? NIOSSLExtraError == .failedToValidateHostname }
+        guard case .handshakeFailed(.sslError(let reasons)) = error as? NIOSSLError else { return false }
+        return reasons.contains { "\($0)".contains("CERTIFICATE_VERIFY_FAILED") }
+    }
+}
+
 /// Why a body was refused unread.
 enum BodyDefect: Error {
     case encoded

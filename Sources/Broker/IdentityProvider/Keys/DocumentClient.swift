@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
 /// Fetches small documents over HTTP from untrusted servers: one deadline per request, a size limit, and no
 /// redirects, decompression or persistent connections.
@@ -51,6 +52,8 @@ package final class DocumentClient: Sendable {
             return .failure(.timedOut)
         } catch let error as HTTPClientError {
             return .failure(.unreachable(error.shortDescription))
+        } catch  where NIOSSLError.isAboutTrust(error) {
+            return .failure(.untrustedCertificate)
         } catch {
             return .failure(.unreachable(String(describing: type(of: error))))
         }

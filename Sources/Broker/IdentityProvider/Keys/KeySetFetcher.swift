@@ -97,6 +97,8 @@ package enum KeySetFetchError: Error, Sendable, Equatable {
     case timedOut
     /// The connection failed or broke. The text is the HTTP client's name for the error.
     case unreachable(String)
+    /// No trusted CA signed the server's certificate, or it has expired or is another host's.
+    case untrustedCertificate
     /// The server sent a redirect. It is not followed, because it could lead into the internal network.
     case redirected
     case status(Int)
@@ -113,6 +115,9 @@ extension KeySetFetchError: CustomStringConvertible {
         switch self {
         case .timedOut: "no answer in time"
         case .unreachable(let what): "unreachable: \(what)"
+        case .untrustedCertificate:
+            "its certificate is not trusted; if its CA is your own, write the CA's certificate into a file and name that file in "
+                + "ca_file of this identity provider"
         case .redirected: "answered with a redirect, which is not followed"
         case .status(let status): "answered with status \(status)"
         case .encoded: "answered with a Content-Encoding, which is not decoded"
