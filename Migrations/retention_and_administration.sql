@@ -84,6 +84,8 @@ GRANT EXECUTE ON FUNCTION record_audit TO native_sso_broker;
 
 -- $1 issuer; $2 to $8 thumbprint, kid, algorithm, public JWK, first and last sighting, and tag of each entry of the set that
 -- was just fetched. Rows are replaced as they were tagged, but for those of a revoked key, which stay as they are.
+-- At most 256 unrevoked rows of an issuer are kept, those seen last, and none that was not seen for 430 days: no session
+-- lives longer than 400.
 CREATE OR REPLACE FUNCTION record_idp_keys(
     p_issuer text, p_thumbprints text[], p_kids text[], p_algorithms text[], p_jwks text[],
     p_first_seen_at timestamptz[], p_last_seen_at timestamptz[], p_tags text[])
@@ -95,7 +97,14 @@ RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = native_sso, pg_temp
     ON CONFLICT (issuer, thumbprint, kid, algorithm) DO UPDATE SET
         public_jwk = excluded.public_jwk, first_seen_at = excluded.first_seen_at,
         last_seen_at = excluded.last_seen_at, tag = excluded.tag
-    WHERE idp_key.revoked_at IS NULL
+    WHERE idp_key.revoked_at IS NULL;
+
+    WITH unrevoked AS (
+        SELECT ctid, last_seen_at, row_number() OVER (ORDER BY last_seen_at DESC, thumbprint, kid, algorithm) AS place
+        FROM idp_key WHERE issuer = p_issuer AND revoked_at IS NULL)
+    DELETE FROM idp_key
+    WHERE ctid IN (SELECT ctid FROM unrevoked WHERE place > 256 OR last_seen_at < now() - interval '430 days')
+        AND revoked_at IS NULL
 $$;
 GRANT EXECUTE ON FUNCTION record_idp_keys TO native_sso_broker;
 

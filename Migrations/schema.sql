@@ -1426,7 +1426,14 @@ CREATE FUNCTION native_sso.record_idp_keys(p_issuer text, p_thumbprints text[], 
     ON CONFLICT (issuer, thumbprint, kid, algorithm) DO UPDATE SET
         public_jwk = excluded.public_jwk, first_seen_at = excluded.first_seen_at,
         last_seen_at = excluded.last_seen_at, tag = excluded.tag
-    WHERE idp_key.revoked_at IS NULL
+    WHERE idp_key.revoked_at IS NULL;
+
+    WITH unrevoked AS (
+        SELECT ctid, last_seen_at, row_number() OVER (ORDER BY last_seen_at DESC, thumbprint, kid, algorithm) AS place
+        FROM idp_key WHERE issuer = p_issuer AND revoked_at IS NULL)
+    DELETE FROM idp_key
+    WHERE ctid IN (SELECT ctid FROM unrevoked WHERE place > 256 OR last_seen_at < now() - interval '430 days')
+        AND revoked_at IS NULL
 $$;
 
 CREATE FUNCTION native_sso.refresh(p_calls native_sso.refresh_call[], p_shown native_sso.shown[] DEFAULT NULL::native_sso.shown[]) RETURNS native_sso.refresh_answer[]

@@ -94,9 +94,12 @@ package final class BrokerMetrics: Sendable {
         }
         text.family("grants_revoked_total", "Grants that a revocation by their app ended.", .counter)
         text.sample("grants_revoked_total", [], revokedGrants.value)
+        var family = ""
         for sample in sources.flatMap(\.samples) {
-            text.family(sample.name.description, sample.help.description, sample.kind)
-            text.sample(sample.name.description, [], sample.value)
+            let name = sample.name.description
+            if name != family { text.family(name, sample.help.description, sample.kind) }
+            family = name
+            text.sample(name, sample.issuer.map { [("issuer", $0)] } ?? [], sample.value)
         }
         return text.text
     }

@@ -2,8 +2,7 @@ import HTTPServer
 import OAuthWire
 import Synchronization
 
-/// Writes the Prometheus text exposition format, version 0.0.4. Names and labels come from closed sets and need no
-/// escape.
+/// Writes the Prometheus text exposition format, version 0.0.4. Names come from closed sets and need no escape.
 struct PrometheusText {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -38,8 +37,13 @@ struct PrometheusText {
     }
 
     private mutating func line(_ name: String, _ labels: [(String, String)], _ value: String) {
-        let list = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
+        let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
         text += "\(Self.prefix)\(name)\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
+    }
+
+    private static func escaped(_ value: String) -> String {
+        guard value.utf8.contains(where: { [0x0A, 0x22, 0x5C].contains($0) }) else { return value }
+        return value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
     }
 
     private static func seconds(_ microseconds: Int64) -> String { String(Double(microseconds) / 1_000_000) }
@@ -57,8 +61,11 @@ package struct MetricSample: Sendable {
     package let help: StaticString
     package let kind: Kind
     package let value: Int64
+    /// An identity provider of the configuration; `nil`: the sample has no label.
+    package let issuer: String?
 
-    package init(_ name: StaticString, _ help: StaticString, _ kind: Kind, _ value: Int64) {
+    package init(_ name: StaticString, _ help: StaticString, _ kind: Kind, _ value: Int64, issuer: String? = nil) {
+        self.issuer = issuer
         self.name = name
         self.help = help
         self.kind = kind
@@ -66,9 +73,9 @@ package struct MetricSample: Sendable {
     }
 }
 
-/// Names are literals and values are numbers, so no caller's input can become a series.
+/// Names are literals, values are numbers, and labels come from the configuration: no caller's input can become a series.
 package protocol MetricSource: Sendable {
-    /// The same names in the same order every time.
+    /// The same names in the same order every time. Samples of one name follow each other.
     var samples: [MetricSample] { get }
 }
 

@@ -31,8 +31,9 @@ extension JSONWebKeySetError: CustomStringConvertible {
 /// The signature keys of one party, RFC 7517 §5.
 public struct JSONWebKeySet: Sendable, Equatable {
     public let keys: [JSONWebKey]
-    /// One reason for each ignored entry: encryption keys, unknown key types, weak keys (RFC 7517 §5).
-    public let skipped: [JSONWebKeyError]
+    /// Why entries were ignored: encryption keys, unknown key types, weak keys (RFC 7517 §5). By the place of the entry in
+    /// the document, from 0.
+    public let skipped: [Int: JSONWebKeyError]
 
     public static let largestDocument = 256 << 10
     public static let mostKeys = 64
@@ -41,7 +42,7 @@ public struct JSONWebKeySet: Sendable, Equatable {
 
     /// A set of these keys, without duplicates.
     public init(_ keys: [JSONWebKey]) throws(JSONWebKeySetError) {
-        try self.init(keys, skipped: [])
+        try self.init(keys, skipped: [:])
     }
 
     public init(document: some Collection<UInt8>) throws(JSONWebKeySetError) {
@@ -50,19 +51,19 @@ public struct JSONWebKeySet: Sendable, Equatable {
         guard let entries = json.object?.array("keys") else { throw .noKeys }
         guard entries.count <= Self.mostKeys else { throw .tooManyKeys }
         var keys: [JSONWebKey] = []
-        var skipped: [JSONWebKeyError] = []
-        for entry in entries {
+        var skipped: [Int: JSONWebKeyError] = [:]
+        for (place, entry) in entries.enumerated() {
             do throws(JSONWebKeyError) {
                 guard let entry = entry.object else { throw .notObject }
                 keys.append(try JSONWebKey(entry))
             } catch {
-                skipped.append(error)
+                skipped[place] = error
             }
         }
         try self.init(keys, skipped: skipped)
     }
 
-    private init(_ keys: [JSONWebKey], skipped: [JSONWebKeyError]) throws(JSONWebKeySetError) {
+    private init(_ keys: [JSONWebKey], skipped: [Int: JSONWebKeyError]) throws(JSONWebKeySetError) {
         var unique: [JSONWebKey] = []
         for key in keys where !unique.contains(key) {
             guard !unique.contains(where: { $0.isConfusable(with: key) }) else { throw .ambiguousKeyID }

@@ -43,6 +43,14 @@ package struct ProviderKeyStore: Sendable {
         try await database.all(Self.select, [.text(issuer.string)], of: "idp_key", Self.row)
     }
 
+    /// By issuer: a text that changes whenever a key is added, revoked or deleted. A new sighting of a key changes nothing.
+    package func versions() async throws(PortError) -> [String: String] {
+        let rows = try await database.all(Self.selectVersions, [], of: "idp_key") { row in
+            (try row.text(0), try row.text(1))
+        }
+        return Dictionary(rows) { first, _ in first }
+    }
+
     /// Inserts or replaces `rows`, which must be distinct entries. Ignores ``ProviderKeyRow/revokedAt``: a broker
     /// neither revokes a key nor changes a revoked one.
     package func record(_ rows: [ProviderKeyRow], of issuer: Issuer) async throws(PortError) {
@@ -65,13 +73,18 @@ package struct ProviderKeyStore: Sendable {
             tag: try row.text(6), revokedAt: try row.optionalInstant(7))
     }
 
-    static let statements = [select, insert]
+    static let statements = [select, selectVersions, insert]
 
     fileprivate static let select = Statement(
         """
         SELECT thumbprint, nullif(kid, ''), nullif(algorithm, ''), public_jwk::text, first_seen_at, last_seen_at, tag,
             revoked_at
         FROM native_sso.idp_key WHERE issuer = $1 ORDER BY first_seen_at, thumbprint, kid, algorithm
+        """)
+    private static let selectVersions = Statement(
+        """
+        SELECT issuer, concat_ws(' ', count(*), max(first_seen_at), count(revoked_at), max(revoked_at))
+        FROM native_sso.idp_key GROUP BY issuer
         """)
     private static let insert = Statement("SELECT native_sso.record_idp_keys($1, $2, $3, $4, $5, $6, $7, $8)")
 }

@@ -132,7 +132,7 @@ import Testing
         #expect(await outcome(token) == .refused(.keyRetired))
         #expect(await provider.outcome(try provider.idToken(key)) == .verified)
         provider.archive.revoke(successor)
-        await provider.keys.reloadArchive()
+        await provider.keys.reloadArchive("changed")
         let revoked = try successor.sign(claims: try claims(), type: "logout+jwt")
         #expect(await outcome(revoked) == .refused(.keyRevoked))
     }

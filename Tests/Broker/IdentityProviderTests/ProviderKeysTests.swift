@@ -47,14 +47,14 @@ import Testing
         _ = await provider.outcome(try provider.idToken(a))
         #expect(provider.keys.authorizationEndpoint == nil)
         try provider.fetcher.answer([a], authorizationEndpoint: "https://idp.example.com/authorize")
-        await provider.keys.reloadArchive()
+        await provider.keys.reloadArchive("changed")
         provider.advance(by: 30)
         #expect(await provider.outcome(try provider.idToken(a)) == .verified)
         #expect(provider.keys.authorizationEndpoint == "https://idp.example.com/authorize")
         provider.fetcher.answer(.unreachable("refused"))
         provider.advance(by: 30)
         _ = await provider.outcome(try provider.idToken(try key("x")))
-        await provider.keys.reloadArchive()
+        await provider.keys.reloadArchive("changed")
         #expect(provider.keys.authorizationEndpoint == "https://idp.example.com/authorize")
         try provider.fetcher.answer([a])
         provider.advance(by: 30)
@@ -289,7 +289,7 @@ import Testing
         let token = try provider.idToken(a)
         #expect(await provider.outcome(token) == .verified)
         provider.archive.revoke(a)
-        await provider.keys.reloadArchive()
+        await provider.keys.reloadArchive("changed")
         #expect(await provider.outcome(token) == .refused(.keyRevoked))
         #expect(await provider.outcome(try provider.idToken(b)) == .verified)
         provider.advance(by: 300)
@@ -298,6 +298,37 @@ import Testing
         #expect(await provider.outcome(token) == .refused(.keyRevoked))
         // A forgery with the `kid` of a revoked key is a bad signature.
         #expect(await provider.outcome(try provider.idToken(try key("a"))) == .refused(.badSignature))
+    }
+
+    @Test func theArchiveIsReadWhenItChanges() async throws {
+        let a = try key("a")
+        let provider = TestProvider(try ScriptedFetcher([a]))
+        let token = try provider.idToken(a)
+        #expect(await provider.outcome(token) == .verified)
+        await provider.keys.reloadArchive("1")
+        provider.archive.revoke(a)
+        await provider.keys.reloadArchive("1")
+        #expect(await provider.outcome(token) == .verified)
+        await provider.keys.reloadArchive("2")
+        #expect(await provider.outcome(token) == .refused(.keyRevoked))
+    }
+
+    /// For the metrics: the age goes on during an outage.
+    @Test func fetchesAreCounted() async throws {
+        let provider = TestProvider(ScriptedFetcher(.unreachable("refused")))
+        provider.advance(by: 7)
+        await provider.keys.readAgain()
+        #expect(provider.keys.fetches == (.seconds(7), 1))
+        #expect(provider.keys.thumbprints.isEmpty)
+        let a = try key("a")
+        try provider.fetcher.answer([a])
+        await provider.keys.readAgain()
+        #expect(provider.keys.fetches == (.zero, 1))
+        #expect(provider.keys.thumbprints == [a.publicKey.thumbprint])
+        provider.fetcher.answer(.unreachable("refused"))
+        provider.advance(by: 40)
+        await provider.keys.readAgain()
+        #expect(provider.keys.fetches == (.seconds(40), 2))
     }
 
     @Test func aNameThatIsUsedAgainStillFindsTheOlderKey() async throws {
@@ -338,7 +369,7 @@ import Testing
         #expect(await provider.outcome(try provider.idToken(a)) == .outage(.database))
         #expect(!provider.keys.isReady)
         provider.archive.setDown(false)
-        await provider.keys.reloadArchive()
+        await provider.keys.reloadArchive("changed")
         #expect(await provider.outcome(try provider.idToken(a)) == .verified)
         // After the first read, an outage of the archive changes nothing.
         provider.archive.setDown(true)

@@ -1,3 +1,4 @@
+import Foundation
 import NativeSSO
 import PostgresClient
 import Registry
@@ -51,7 +52,7 @@ struct ProviderKeyStoreTests {
             try await database.run(Self.revoke, [])
             try await store.record([Self.entry(key, "1", seen: 30)], of: issuer)
             let row = try #require(try await store.keys(of: issuer).first)
-            #expect(row.revokedAt != nil && row.lastSeenAt == UnixTime(seconds: 20))
+            #expect(row.revokedAt != nil && row.lastSeenAt == Self.now.adding(20))
         }
     }
 
@@ -83,15 +84,66 @@ struct ProviderKeyStoreTests {
         }
     }
 
+    @Test("At most 256 unrevoked rows of an issuer are kept, and none that was not seen for 430 days")
+    func isBounded() async throws {
+        try await TestDatabase.withFixture { database in
+            let store = ProviderKeyStore(database: database.service)
+            let (issuer, other) = (Issuer(validated: "https://idp"), Issuer(validated: "https://other"))
+            func key(_ number: Int) -> String { "\(1000 + number)" + String(repeating: "a", count: 39) }
+            try await store.record([Self.entry(key(0), "old", seen: -1000)], of: other)
+            try await store.record([Self.entry(key(0), "revoked", seen: -1000)], of: issuer)
+            try await database.run(Self.revoke, [])
+            for first in stride(from: 1, to: 301, by: 50) {
+                try await store.record(
+                    (first..<first + 50).map { Self.entry(key($0), nil, seen: Int64($0)) }, of: issuer)
+            }
+            let kept = try await store.keys(of: issuer)
+            #expect(Set(kept.map(\.thumbprint)) == Set([key(0)] + (45...300).map(key)))
+            #expect(try await store.keys(of: other).count == 1)
+            try await store.record([Self.entry(key(1), nil, seen: -430 * 86_400 - 60)], of: issuer)
+            #expect(try await store.keys(of: issuer).count == 257)
+        }
+    }
+
+    @Test("The version of an issuer's keys changes with a new or a revoked key, and not with a sighting")
+    func versions() async throws {
+        try await TestDatabase.withFixture { database in
+            let store = ProviderKeyStore(database: database.service)
+            let issuer = Issuer(validated: "https://idp")
+            let key = String(repeating: "a", count: 43)
+            #expect(try await store.versions().isEmpty)
+            var seen: Set<String> = []
+            func isNew() async throws -> Bool {
+                seen.insert(try #require(try await store.versions()["https://idp"])).inserted
+            }
+            let first = Self.entry(key, "1")
+            try await store.record([first], of: issuer)
+            #expect(try await isNew())
+            try await store.record(
+                [
+                    ProviderKeyRow(
+                        thumbprint: key, kid: "1", algorithm: nil, publicJWK: first.publicJWK,
+                        firstSeenAt: first.firstSeenAt,
+                        lastSeenAt: first.lastSeenAt.adding(300), tag: first.tag)
+                ], of: issuer)
+            #expect(try await !isNew())
+            try await store.record([Self.entry(key, "2", seen: 300)], of: issuer)
+            #expect(try await isNew())
+            try await database.run(Self.revoke, [])
+            #expect(try await isNew())
+        }
+    }
+
+    private static let now = UnixTime(seconds: Int64(time(nil)))
     private static let revoke = Statement("UPDATE native_sso.idp_key SET revoked_at = now()")
 
     private static func entry(
         _ thumbprint: String, _ kid: String?, _ algorithm: String? = nil, jwk: String = #"{"kty": "EC"}"#,
-        seen: Int64 = 1_795_000_000
+        seen: Int64 = 0
     ) -> ProviderKeyRow {
         ProviderKeyRow(
             thumbprint: thumbprint, kid: kid, algorithm: algorithm, publicJWK: jwk,
-            firstSeenAt: UnixTime(seconds: seen), lastSeenAt: UnixTime(seconds: seen),
+            firstSeenAt: now.adding(Seconds(seen)), lastSeenAt: now.adding(Seconds(seen)),
             tag: String(repeating: "t", count: 43))
     }
 

@@ -46,6 +46,8 @@ package final class ProviderKeys: Sendable {
     private struct State {
         var snapshot = KeySnapshot()
         var lastAttempt: Duration?
+        var failedFetches: Int64 = 0
+        var archiveVersion: String?
         var refresh: Task<Void, Never>?
     }
 
@@ -66,6 +68,15 @@ package final class ProviderKeys: Sendable {
 
     /// Whether tokens of this issuer can be verified now.
     package var isReady: Bool { isUsable(snapshot) }
+
+    /// The time since the last good fetch, or since the start if there was none, and how many fetches have failed.
+    package var fetches: (age: Duration, failed: Int64) {
+        let now = elapsed()
+        return state.withLock { (now - $0.snapshot.fetchedAt, $0.failedFetches) }
+    }
+
+    /// RFC 7638 thumbprints of the current key set.
+    package var thumbprints: Set<[UInt8]> { Set(snapshot.current?.keys.map(\.thumbprint) ?? []) }
 
     /// The authorization endpoint in the last discovery document.
     package var authorizationEndpoint: String? { snapshot.endpoints.authorization?.string }
@@ -90,10 +101,15 @@ package final class ProviderKeys: Sendable {
         await refresh()
     }
 
-    /// Reads revocations and other brokers' sightings again, after the archive has changed.
-    package func reloadArchive() async {
+    /// Reads revocations and other brokers' sightings again.
+    /// - Parameter version: Of the archive's rows now. Nothing is read if it is the version of the last reading.
+    package func reloadArchive(_ version: String) async {
+        guard state.withLock({ !$0.snapshot.isArchiveRead || $0.archiveVersion != version }) else { return }
         let archived = await readArchive(recording: [])
-        state.withLock { $0.snapshot.merge(archived) }
+        state.withLock { state in
+            state.snapshot.merge(archived)
+            if archived != nil { state.archiveVersion = version }
+        }
     }
 
     // MARK: For verification
@@ -147,6 +163,7 @@ package final class ProviderKeys: Sendable {
         let archived = await readArchive(recording: (try? fetched.get())?.keys.keys ?? [])
         let (old, new) = state.withLock { state in
             let old = state.snapshot
+            if case .failure = fetched { state.failedFetches += 1 }
             install(fetched, archived, in: &state.snapshot)
             state.refresh = nil
             return (old, state.snapshot)
@@ -197,6 +214,12 @@ extension ProviderKeys {
             return
         }
         if old.failure != nil { log(.notice, "key set refreshed again", [:]) }
+        if let now = new.current, now.skipped != old.current?.skipped ?? [:] {
+            let reasons = now.skipped.sorted { $0.key < $1.key }.map { "entry \($0.key + 1): \($0.value)" }
+            log(
+                .notice, "unusable keys in key set",
+                ["count": "\(now.skipped.count)", "reason": .string(reasons.joined(separator: "; "))])
+        }
         guard let before = old.current, let now = new.current else {
             log(.info, "key set loaded", ["keys": "\(new.current?.keys.count ?? 0)"])
             return
@@ -204,9 +227,6 @@ extension ProviderKeys {
         // Only the issuer can add a key. The operator should check an unplanned one.
         for key in now.keys where !before.contains(key) { log(.notice, "key appeared", ["key": name(key)]) }
         for key in before.keys where !now.contains(key) { log(.notice, "key retired", ["key": name(key)]) }
-        if now.skipped != before.skipped {
-            log(.notice, "unusable keys in key set", ["count": "\(now.skipped.count)"])
-        }
     }
 
     private func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata) {

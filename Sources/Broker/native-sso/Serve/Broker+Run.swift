@@ -6,6 +6,7 @@ import Logging
 import Migrator
 import NativeSSO
 import PostgresClient
+import Registry
 import ServiceLifecycle
 import UnixSignals
 
@@ -27,7 +28,8 @@ extension Broker {
     /// It starts and answers `/livez` even if its dependencies are down. `/readyz` reports whether it can serve
     /// requests.
     func run() async throws(CommandFailure) {
-        let directory = DirectoryRefresh(snapshot, providers: providers.map(\.keys), logger: logger)
+        let directory = DirectoryRefresh(
+            snapshot, providers: providers.map(\.keys), store: ProviderKeyStore(database: pool), logger: logger)
         do throws(CommandFailure) {
             try await prepare(directory)
         } catch {

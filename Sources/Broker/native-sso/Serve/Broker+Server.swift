@@ -54,7 +54,8 @@ extension Broker {
         BrokerMetrics(
             sources: [
                 ConnectionReport(lanes: lanes, pool: pool, sink: .standardError), connections, commits,
-                KeyCheck(ring: ring), CertificateExpiry(tls.compactMap(\.self)),
+                KeyCheck(ring: ring), KeySetReport(providers: providers.map(\.keys)),
+                CertificateExpiry(tls.compactMap(\.self)),
             ])
     }
 

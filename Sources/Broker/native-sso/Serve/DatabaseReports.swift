@@ -124,6 +124,26 @@ extension KeyCheck: MetricSource {
     }
 }
 
+/// How old the key set of each IdP is.
+struct KeySetReport: MetricSource {
+    let providers: [ProviderKeys]
+
+    var samples: [MetricSample] {
+        let all = providers.map { ($0.issuer.string, $0.fetches) }
+        return all.map { issuer, fetches in
+            MetricSample(
+                "idp_key_set_age_seconds",
+                "Time since the last good fetch of an identity provider's key set, or since the start.", .gauge,
+                fetches.age.components.seconds, issuer: issuer)
+        }
+            + all.map { issuer, fetches in
+                MetricSample(
+                    "idp_key_set_failures_total", "Fetches of an identity provider's key set that failed.", .counter,
+                    fetches.failed, issuer: issuer)
+            }
+    }
+}
+
 /// Ready if an IdP's key set is available.
 struct IdentityProviderCheck: ReadinessCheck {
     let keys: ProviderKeys

@@ -11,23 +11,41 @@ import Registry
 struct DirectoryRefresh: Sendable {
     private let snapshot: RegistrySnapshot
     private let providers: [ProviderKeys]
+    private let store: ProviderKeyStore
     private let changes: ChangeLog
+    private let sharedKeys: ChangeLog
 
-    init(_ snapshot: RegistrySnapshot, providers: [ProviderKeys], logger: Logger) {
+    init(_ snapshot: RegistrySnapshot, providers: [ProviderKeys], store: ProviderKeyStore, logger: Logger) {
         self.snapshot = snapshot
         self.providers = providers
+        self.store = store
         changes = ChangeLog(logger)
+        sharedKeys = ChangeLog(logger)
     }
 
     func refresh() async {
+        let versions: [String: String]
         do throws(PortError) {
             try await snapshot.reload()
+            versions = try await store.versions()
             changes.note(nil, Self.message)
         } catch {
             changes.note("\(error)", Self.message)
             return
         }
-        for provider in providers { await provider.reloadArchive() }
+        for provider in providers { await provider.reloadArchive(versions[provider.issuer.string] ?? "") }
+        sharedKeys.note(problemOfSharedKeys, "a key is in two key sets")
+    }
+
+    /// The holder of such a key can log users in at both. Tenants of one provider may share keys; others should not.
+    private var problemOfSharedKeys: String? {
+        let sets = providers.map { ($0.issuer, $0.thumbprints) }
+        for (place, (issuer, thumbprints)) in sets.enumerated() {
+            for (other, others) in sets[(place + 1)...] where !thumbprints.isDisjoint(with: others) {
+                return "\(issuer) and \(other) publish the same key"
+            }
+        }
+        return nil
     }
 
     private static let message: Logger.Message = "clients cannot be read; the last copy stays in use"

@@ -19,7 +19,7 @@ extension Readers {
     static func keySet(_ octets: [UInt8]) throws -> Bool {
         guard let set = try? JSONWebKeySet(document: octets) else { return false }
         let again = try? JSONWebKeySet(document: set.document)
-        try hold(again?.keys == set.keys && again?.skipped == [], "a key set is not read as it was written")
+        try hold(again?.keys == set.keys && again?.skipped == [:], "a key set is not read as it was written")
         for key in set.keys {
             for algorithm in SignatureAlgorithm.allCases where key.supports(algorithm) {
                 let namesakes = set.keys.filter { other in
